@@ -6,6 +6,9 @@ const proving = process.env["WINDLASS_PROVE"] === "1";
 
 const minute = 60_000;
 
+/** `npm run test:postgres`: control planes of the unit tests run on PostgreSQL. */
+const onPostgres = process.env["WINDLASS_TEST_STORE"] === "postgres";
+
 /** No test is judged by how fast the machine is: a time limit is there to end what hangs. */
 const project = (name: string, include: string[], more: object = {}) => ({
   extends: true as const,
@@ -37,6 +40,7 @@ export default defineConfig({
       project("unit", ["test/**/*.test.ts"], {
         exclude: ["test/{e2e,browser,acceptance,faults}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/no-process.ts"],
+        ...(onPostgres ? { globalSetup: ["test/helpers/postgres-setup.ts"] } : {}),
       }),
       // With real processes that are started, killed and watched: the server, the agent, the
       // client, git, shells.

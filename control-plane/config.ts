@@ -27,7 +27,10 @@ export interface ServerConfig extends LogSettings {
   readonly publicUrl: string | undefined;
   readonly trustedProxies: readonly string[];
   readonly dataDirectory: string;
+  /** The SQLite file; not used with `postgres`. */
   readonly databaseFile: string;
+  /** The PostgreSQL database; undefined: SQLite. */
+  readonly postgres: { readonly url: string; readonly connections: number } | undefined;
   readonly artifactsDirectory: string;
   /** From the settings; undefined: generated at the first start and kept in the data directory. */
   readonly jwtSecret: string | undefined;
@@ -65,13 +68,18 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   const providers = Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name)));
   const signInAllow = signInAllowOf(read("WINDLASS_SIGN_IN_ALLOW"));
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
+  const database = databaseOf(read("WINDLASS_DATABASE_URL"));
   return {
     host: read("WINDLASS_HOST"),
     port: read("WINDLASS_PORT"),
     publicUrl: read("WINDLASS_PUBLIC_URL"),
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
     dataDirectory,
-    databaseFile: read("WINDLASS_DATABASE_URL") ?? join(dataDirectory, "windlass.db"),
+    databaseFile: database.file ?? join(dataDirectory, "windlass.db"),
+    postgres:
+      database.url === undefined
+        ? undefined
+        : { url: database.url, connections: read("WINDLASS_DATABASE_CONNECTIONS") },
     artifactsDirectory: read("WINDLASS_ARTIFACTS_URL") ?? join(dataDirectory, "blobs"),
     jwtSecret: read("CLI_JWT_SECRET"),
     secretKey: read("WINDLASS_SECRET_KEY"),
@@ -108,6 +116,31 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       ...signInWarnings(providers, signInAllow),
     ],
   };
+}
+
+const wrongDatabase = (what: string) => new ConfigError(`WINDLASS_DATABASE_URL ${what}`);
+
+/** A SQLite file or the address of a PostgreSQL database. A message never repeats a password. */
+function databaseOf(text: string | undefined): { file?: string; url?: string } {
+  if (text === undefined) return {};
+  if (text.startsWith("sqlite:") && text.length > "sqlite:".length)
+    return { file: resolve(text.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "")) };
+  if (!/^postgres(ql)?:\/\//.test(text))
+    throw wrongDatabase(
+      "must be an address that begins with sqlite: or postgres://" +
+        (/[@?]/.test(text) ? "" : `, not ${JSON.stringify(text.slice(0, 200))}`),
+    );
+  const url = URL.parse(text);
+  if (url === null || url.pathname.length < 2)
+    throw wrongDatabase(
+      "must be an address such as postgres://user:password@host:5432/name, with special characters of the password percent-encoded",
+    );
+  const mode = url.searchParams.get("sslmode");
+  // The driver checks the certificate for "require" too, and warns of it: this says the same.
+  if (mode === "require") url.searchParams.set("sslmode", "verify-full");
+  else if (mode !== null && !["disable", "no-verify", "verify-full"].includes(mode))
+    throw wrongDatabase("must have an sslmode of disable, no-verify, require or verify-full");
+  return { url: url.href };
 }
 
 /** A provider is on when both its id and its secret are set; one without the other is a mistake. */

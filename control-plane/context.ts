@@ -1,4 +1,5 @@
 /** Opens everything that a control plane needs: data directory, secrets, store, blobs. */
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
@@ -8,12 +9,19 @@ import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-directory/lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";
 import { openSecretKeys } from "./data-directory/secret-keys.ts";
+import { checkSharedFolder } from "./data-directory/shared-folder.ts";
+import { checkSharedSecrets, requireSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { keptSecret } from "./data-directory/secrets.ts";
 import type { Context } from "./services/context.ts";
 import type { Store } from "./store/db.ts";
 import type { Release } from "./store/engines/hold.ts";
+import { PostgresChannel } from "./store/engines/postgres-channel.ts";
+import { openPostgres } from "./store/engines/postgres.ts";
 import { openSqlite } from "./store/engines/sqlite.ts";
+import { findNow } from "./store/operations/now.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
+import { sharedWakeups } from "./wakeups/shared.ts";
+import type { Wakeups } from "./wakeups/wakeups.ts";
 
 export interface OpenContext extends Context {
   readonly clock: Clock;
@@ -40,30 +48,82 @@ export async function openContext(config: ServerConfig): Promise<OpenContext> {
 
 async function openHeld(config: ServerConfig, release: Release): Promise<OpenContext> {
   refuseHalfRestored(config.dataDirectory);
+  if (config.postgres) requireSharedSecrets(config);
   const secrets = join(config.dataDirectory, "secrets");
   const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
-  const store = await openSqlite(config.databaseFile);
+  const { store, wakeups, clock, close } = config.postgres
+    ? await openShared(config, config.postgres)
+    : await openOwn(config);
   try {
     const secretKeys = await openSecretKeys(config, store);
-    return await openServices(config, { release, jwtSecret, secretKeys, store });
+    const opened = { jwtSecret, secretKeys, store, wakeups, clock };
+    return await openServices(config, opened, async () => {
+      await close();
+      release();
+    });
   } catch (error) {
-    await store.close();
+    await close();
     throw error;
   }
 }
 
-interface Opened {
-  readonly release: Release;
+interface OpenedStore {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+/** A SQLite file, which no other process uses. */
+async function openOwn(config: ServerConfig): Promise<OpenedStore> {
+  const store = await openSqlite(config.databaseFile);
+  return { store, wakeups: memoryWakeups(), clock: steadyClock(), close: () => store.close() };
+}
+
+/** Wakeups of all control planes of a database. */
+const channelName = "windlass";
+
+/** A PostgreSQL database, which other control planes may use. */
+async function openShared(
+  config: ServerConfig,
+  postgres: NonNullable<ServerConfig["postgres"]>,
+): Promise<OpenedStore> {
+  // The listening connection is one of them.
+  const store = await openPostgres({ ...postgres, connections: postgres.connections - 1 });
+  let channel: PostgresChannel | undefined;
+  const close = async () => {
+    await channel?.close();
+    await store.close();
+  };
+  try {
+    const opened = await PostgresChannel.open(postgres.url, channelName);
+    channel = opened;
+    await checkSharedSecrets(config, store, await opened.isAlone());
+    await checkSharedFolder(config, store);
+    const wakeups = sharedWakeups(
+      {
+        send: (payloads) => store.notify(channelName, payloads),
+        follow: (events) => opened.follow(events),
+      },
+      randomUUID(),
+    );
+    return { store, wakeups, clock: steadyClock(await findNow(store.read)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Opened extends Omit<OpenedStore, "close"> {
   readonly jwtSecret: string;
   readonly secretKeys: SecretKeys;
-  readonly store: Store;
 }
 
 async function openServices(
   config: ServerConfig,
-  { release, jwtSecret, secretKeys, store }: Opened,
+  { jwtSecret, secretKeys, store, wakeups, clock }: Opened,
+  close: () => Promise<void>,
 ): Promise<OpenContext> {
-  const clock = steadyClock();
   const draining = new AbortController();
   const boxes = new Map<string, SecretBox>();
   const box = (purpose: string) => {
@@ -74,8 +134,8 @@ async function openServices(
   let publicUrl = config.publicUrl ?? "";
   return {
     store,
-    wakeups: memoryWakeups(),
-    blobs: sealedBlobs(await diskBlobs(config.artifactsDirectory), box("blobs")),
+    wakeups,
+    blobs: sealedBlobs(await diskBlobs(config.artifactsDirectory, store), box("blobs")),
     box,
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
@@ -97,9 +157,6 @@ async function openServices(
     now: clock.now,
     draining: draining.signal,
     drain: () => draining.abort(),
-    close: async () => {
-      await store.close();
-      release();
-    },
+    close,
   };
 }

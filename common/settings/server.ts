@@ -42,10 +42,18 @@ export const controlPlane = {
     details: "Only one server can use it at a time: it holds a lock on `server.lock` in it",
   },
   WINDLASS_DATABASE_URL: {
-    type: "location",
-    scheme: "sqlite:",
+    type: "secret",
     otherwise: "windlass.db in the data directory",
-    help: "the database, such as sqlite:/srv/windlass/windlass.db",
+    help: "the database, such as sqlite:/srv/windlass/windlass.db or postgres://user:password@host/name",
+    details: "See [PostgreSQL](docs/postgresql.md)",
+  },
+  WINDLASS_DATABASE_CONNECTIONS: {
+    type: "integer",
+    min: 3,
+    max: 500,
+    default: 12,
+    help: "how many connections to PostgreSQL each control plane opens at most",
+    details: "All of them together must stay below the `max_connections` of the database server",
   },
   WINDLASS_ARTIFACTS_URL: {
     type: "location",

@@ -15,11 +15,18 @@ import type { Blobs, WrittenBlob } from "./blobs.ts";
  */
 const unfinished = "unfinished";
 
-/** Opens the directory, and creates it if there is none. Only one server at a time uses it. */
-export async function diskBlobs(directory: string): Promise<Blobs> {
+/**
+ * Opens the directory, and creates it if there is none. Only one server at a time uses it, unless
+ * it is shared.
+ */
+export async function diskBlobs(
+  directory: string,
+  { isShared = false }: { readonly isShared?: boolean } = {},
+): Promise<Blobs> {
   const temporary = join(directory, unfinished);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
-  for (const name of await readdir(temporary)) await rm(join(temporary, name));
+  // Other servers write there.
+  for (const name of isShared ? [] : await readdir(temporary)) await rm(join(temporary, name));
   const folders = new Folders(directory);
 
   return {

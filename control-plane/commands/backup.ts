@@ -34,6 +34,10 @@ export async function backup(args: string[]): Promise<void> {
   const asked = readOneFile(args, "without-secrets", usage);
   if (!asked) return;
   const config = readConfig();
+  if (config.postgres)
+    throw new ConfigError(
+      'WINDLASS_DATABASE_URL names a PostgreSQL database, which this command does not back up: use "pg_dump --format=custom", then copy the artifacts (docs/postgresql.md, "Backup")',
+    );
   if (!existsSync(config.databaseFile))
     throw new ConfigError(
       `there is no database at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's data directory`,

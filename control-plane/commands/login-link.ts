@@ -9,6 +9,7 @@ import { readConfig } from "../config.ts";
 import { isDirectoryHeld } from "../data-directory/lock.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
+import { openPostgresBeside } from "../store/engines/postgres.ts";
 import { openBeside } from "../store/engines/sqlite.ts";
 import { minute } from "../../common/units.ts";
 
@@ -16,8 +17,8 @@ const usage = `Usage: windlass server login-link --email ADDRESS
 
 Prints a link with which the person with this e-mail address can sign in once,
 within the next ${linkMilliseconds / minute} minutes. The first sign-in creates the user. The command
-needs access to the server's data directory (WINDLASS_DATA_DIR). The server may
-be running.
+needs access to the server's data directory (WINDLASS_DATA_DIR), or to its
+PostgreSQL database (WINDLASS_DATABASE_URL). The server may be running.
 
 Example:
   windlass server login-link --email you@example.com
@@ -41,18 +42,20 @@ export async function loginLink(args: string[]): Promise<void> {
     return;
   }
   const config = readConfig();
-  if (!existsSync(config.databaseFile))
+  if (!config.postgres && !existsSync(config.databaseFile))
     throw new ConfigError(
       `there is no database at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to the server's data directory`,
     );
-  const store = await openBeside(config.databaseFile);
+  const store = config.postgres
+    ? await openPostgresBeside({ ...config.postgres, connections: 2 })
+    : await openBeside(config.databaseFile);
   try {
     const token = await createLink(store, email, Date.now());
     const server =
       config.publicUrl ??
       (await findFact(store.read, "public_url")) ??
       `http://${config.host}:${config.port}`;
-    if (!isDirectoryHeld(config.dataDirectory))
+    if (!config.postgres && !isDirectoryHeld(config.dataDirectory))
       process.stderr.write(
         `No server is running on ${config.dataDirectory}. Start it before you open the link. If it listens at another address than ${server}, create a new link then.\n`,
       );

@@ -1,5 +1,6 @@
 /** `windlass server restore`: restores a backup into the data directory of a stopped server. */
 import { existsSync } from "node:fs";
+import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
 import { readOneFile } from "./one-file.ts";
 import { BadBackupError, restoreBackup } from "../backup/restore.ts";
@@ -28,6 +29,10 @@ export async function restore(args: string[]): Promise<void> {
   if (!asked) return;
   const { file, isOn: force } = asked;
   const config = readConfig();
+  if (config.postgres)
+    throw new ConfigError(
+      'WINDLASS_DATABASE_URL names a PostgreSQL database, which this command does not restore: use "pg_restore" (docs/postgresql.md, "Backup")',
+    );
   if (!existsSync(file)) throw new Error(`${file} does not exist`);
   try {
     const { manifest, aside } = await restoreBackup(config, file, force);

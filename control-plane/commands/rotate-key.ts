@@ -7,7 +7,7 @@ import type { Blobs } from "../blobs/blobs.ts";
 import { diskBlobs } from "../blobs/disk.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
-import { readConfig } from "../config.ts";
+import { readConfig, type ServerConfig } from "../config.ts";
 import { holdData } from "../data-directory/lock.ts";
 import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
 import { reseal } from "../domain/snapshot.ts";
@@ -23,6 +23,9 @@ import {
   sealedTables,
   type SealedDefinition,
 } from "../store/storage/sealed.ts";
+import { requireSharedSecrets } from "../data-directory/shared-secrets.ts";
+import { PostgresChannel } from "../store/engines/postgres-channel.ts";
+import { openPostgres } from "../store/engines/postgres.ts";
 import { openSqlite } from "../store/engines/sqlite.ts";
 
 const usage = `Usage: windlass server rotate-key
@@ -52,14 +55,15 @@ export async function rotateKey(args: string[]): Promise<void> {
     throw new ConfigError(
       "WINDLASS_SECRET_KEY_OLD is not set: set it to the key that the data is encrypted with now, and WINDLASS_SECRET_KEY to the new key",
     );
-  if (!existsSync(config.databaseFile))
+  if (!config.postgres && !existsSync(config.databaseFile))
     throw new ConfigError(
       `there is no database at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's data directory`,
     );
   refuseHalfRestored(config.dataDirectory);
+  if (config.postgres) requireSharedSecrets(config);
   const release = holdData(config);
   try {
-    const store = await openSqlite(config.databaseFile);
+    const store = await openAlone(config);
     try {
       const keys = await openSecretKeys(config, store);
       const [current, ...older] = keys;
@@ -83,6 +87,19 @@ export async function rotateKey(args: string[]): Promise<void> {
   } finally {
     release();
   }
+}
+
+/** Throws `ConfigError` if a control plane runs on a shared database. */
+async function openAlone({ postgres, databaseFile }: ServerConfig): Promise<Store> {
+  if (!postgres) return openSqlite(databaseFile);
+  const channel = await PostgresChannel.open(postgres.url, "windlass");
+  try {
+    if (!(await channel.isAlone()))
+      throw new ConfigError("a control plane runs on this database: stop all of them first");
+  } finally {
+    await channel.close();
+  }
+  return openPostgres(postgres);
 }
 
 interface Resealed {

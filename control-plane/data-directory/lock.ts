@@ -10,7 +10,10 @@ import { holdFile, isHeld, type Release } from "../store/engines/hold.ts";
 /** The name of the lock file. The file stays; its existence does not mean that the lock is held. */
 export const lockName = "server.lock";
 
-type Places = Pick<ServerConfig, "dataDirectory" | "databaseFile" | "artifactsDirectory">;
+type Places = Pick<
+  ServerConfig,
+  "dataDirectory" | "databaseFile" | "artifactsDirectory" | "postgres"
+>;
 
 /**
  * Locks all of the server's data until the release or the end of this process. Creates the
@@ -69,10 +72,18 @@ function hold(files: readonly string[]): Release {
  * Database and blobs may be outside the data directory, where a server with another data directory
  * could use them.
  */
-function lockFiles({ dataDirectory, databaseFile, artifactsDirectory }: Places): string[] {
+function lockFiles({
+  dataDirectory,
+  databaseFile,
+  artifactsDirectory,
+  postgres,
+}: Places): string[] {
   return [
     join(dataDirectory, lockName),
-    ...(dirname(databaseFile) === dataDirectory ? [] : [`${databaseFile}.lock`]),
-    join(artifactsDirectory, lockName),
+    ...(postgres !== undefined || dirname(databaseFile) === dataDirectory
+      ? []
+      : [`${databaseFile}.lock`]),
+    // Control planes that share a database may share this folder too.
+    ...(postgres === undefined ? [join(artifactsDirectory, lockName)] : []),
   ];
 }

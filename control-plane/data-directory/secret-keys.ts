@@ -49,13 +49,15 @@ const parseChecks = (fact = "[]"): string[] => JSON.parse(fact) as string[];
 const saveChecks = (tx: Queries, checks: readonly string[]): Promise<void> =>
   setFact(tx, secretKeyChecks, JSON.stringify(checks));
 
-const sealCheck = (key: string): string =>
+/** A value that only this key opens. */
+export const sealCheck = (key: string): string =>
   secretBox([key], purpose).seal(Buffer.from(about), about).toString("base64url");
 
 const opensAll = (keys: readonly string[], checks: readonly string[]): boolean =>
   checks.every((check) => opensAny(keys, [check]));
 
-const opensAny = (keys: readonly string[], checks: readonly string[]): boolean =>
+/** Whether one of these keys opens one of these values. */
+export const opensAny = (keys: readonly string[], checks: readonly string[]): boolean =>
   keys.some((key) =>
     checks.some((check) => {
       try {

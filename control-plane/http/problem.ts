@@ -105,5 +105,10 @@ const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = 
   [/^SQLITE_(BUSY|LOCKED)/, "another program holds a lock on the server's database"],
   [/^(EROFS|SQLITE_READONLY.*)$/, "the server's disk is read-only"],
   [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk reports errors"],
+  [/^STORE_UNREACHABLE$/, "the server cannot reach its database"],
+  [/^STORE_BUSY$/, "the server's database is busy"],
+  [/^STORE_FULL$/, "the disk of the server's database is full"],
+  [/^STORE_READONLY$/, "the server's database is read-only"],
+  [/^STORE_REFUSES$/, "the server's database refuses its connections"],
   [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
 ];

@@ -61,4 +61,9 @@ export interface Wakeups {
     topic: T,
     listener: (about: WakeupTopics[T]) => void,
   ): () => void;
+  /**
+   * Calls the listener when wakeups of other processes may have been lost: waiters must look at the
+   * store. Returns a function that ends the listening.
+   */
+  onMissed(listener: () => void): () => void;
 }

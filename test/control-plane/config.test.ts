@@ -17,7 +17,16 @@ describe("a setting", () => {
       ["foo", "10.0.0.0/33", "10.0.0.0/8/8", "::1/129", "10.0.0.1,proxy"],
     ],
     ["WINDLASS_PUBLIC_URL", ["windlass.example.com", "ftp://windlass.example.com", "https://a/?b"]],
-    ["WINDLASS_DATABASE_URL", ["postgres://localhost/windlass", "sqlite:", "windlass.db"]],
+    [
+      "WINDLASS_DATABASE_URL",
+      [
+        "postgres://localhost",
+        "postgres://a:b/c@localhost/windlass",
+        "mysql://localhost/windlass",
+        "sqlite:",
+        "windlass.db",
+      ],
+    ],
     ["WINDLASS_ARTIFACTS_URL", ["s3://bucket", "file:", "blobs"]],
     ["CLI_JWT_SECRET", ["short"]],
     ["RELEASE_API_SECRET", ["short"]],

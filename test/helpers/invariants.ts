@@ -21,11 +21,11 @@ const rules: Readonly<Record<string, string>> = {
   "a configuration uses a cloud identity of its owner":
     "select specs.id from specs join cloud_identities c on c.id = specs.cloud_identity_id where c.owner_id <> specs.owner_id",
   "a variable set is attached to things of its owner":
-    "select s.id from variable_set_attachments a join variable_sets s on s.id = a.set_id left join zones on zones.id = a.zone_id left join specs on specs.id = a.spec_id where s.owner_id is not coalesce(zones.owner_id, specs.owner_id)",
+    "select s.id from variable_set_attachments a join variable_sets s on s.id = a.set_id left join zones on zones.id = a.zone_id left join specs on specs.id = a.spec_id where s.owner_id is distinct from coalesce(zones.owner_id, specs.owner_id)",
   "a job has its snapshot":
     "select id from jobs where job_type <> 'DESTROY_WORKER' and id not in (select job_id from job_snapshots)",
   "a lock is of a job of its configuration":
-    "select l.spec_id as id from state_locks l left join jobs on jobs.id = l.job_id where jobs.spec_id is not l.spec_id",
+    "select l.spec_id as id from state_locks l left join jobs on jobs.id = l.job_id where jobs.spec_id is distinct from l.spec_id",
   "the numbered chunks of a log have no gap":
     "select job_id as id from log_chunks where seq is not null group by job_id having count(distinct seq) <> count(*)",
   "JSON columns are valid":
@@ -39,9 +39,12 @@ export async function breaches({ context }: Plane): Promise<string[]> {
   const queries = context.store.read.sql;
   const found: string[] = [];
   for (const [rule, text] of Object.entries(rules)) {
+    if (context.store.isShared && text.includes("json_valid")) continue;
     const { rows } = await sql.raw<{ id: string }>(text).execute(queries);
     found.push(...rows.map(({ id }) => `${rule}: ${id}`));
   }
+  // PostgreSQL checks its own files and references.
+  if (context.store.isShared) return found;
   const whole = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(queries);
   found.push(...whole.rows.map((row) => row.integrity_check).filter((said) => said !== "ok"));
   const foreign = await sql<object>`pragma foreign_key_check`.execute(queries);

@@ -6,12 +6,13 @@ import { existsSync, statfsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { gibibyte } from "../../common/units.ts";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { sql } from "kysely";
 import { pino } from "pino";
 import { request, type Dispatcher } from "undici";
 import { jobToken } from "../../control-plane/services/states/job-tokens.ts";
 import { readConfig } from "../../control-plane/config.ts";
+import { folderIdName } from "../../control-plane/data-directory/shared-folder.ts";
 import { lockName } from "../../control-plane/data-directory/lock.ts";
 import type { OpenContext } from "../../control-plane/context.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
@@ -21,6 +22,7 @@ import type { Row, Tables } from "../../control-plane/store/tables.ts";
 import { startCliLogin, tokenPair } from "../../control-plane/services/people/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
 import { undeclaredResponses } from "./declared-responses.ts";
+import { newTestDatabase } from "./test-database.ts";
 import { addJob, addWorker, type Owner } from "./rows.ts";
 
 export interface Plane {
@@ -29,7 +31,7 @@ export interface Plane {
   readonly context: OpenContext;
   /** Returns the number of blobs, finished or not. */
   blobs(): Promise<number>;
-  /** Returns the files of the data directory that contain a text in clear. */
+  /** Returns the files of the data directory, and tables, that contain a text in clear. */
   holds(text: string): Promise<string[]>;
   /**
    * Stops and removes the control plane. Throws if it logged an error, or sent a response that its
@@ -53,7 +55,13 @@ function folderOfPlanes(): string {
 /** Starts a control plane on a free port, in its own directory, with these settings. */
 export async function startPlane(settings: Record<string, string> = {}): Promise<Plane> {
   const directory = await mkdtemp(join(folderOfPlanes(), "plane-"));
-  const config = readConfig({ ...settings, WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
+  const database = await newTestDatabase();
+  const config = readConfig({
+    ...database?.settings,
+    ...settings,
+    WINDLASS_DATA_DIR: directory,
+    WINDLASS_PORT: "0",
+  });
   const errors: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const { url, context, close } = await startServer(config, log);
@@ -62,16 +70,22 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     directory,
     context,
     blobs: async () =>
-      (await filesOf(config.artifactsDirectory)).filter((file) => !file.includes(lockName)).length,
+      (await filesOf(config.artifactsDirectory)).filter(
+        (file) => ![lockName, folderIdName].includes(basename(file)),
+      ).length,
     holds: async (text) => {
       const files = await filesOf(directory);
       const found = await Promise.all(
         files.map(async (file) => (await readFile(file)).includes(text)),
       );
-      return files.filter((_, index) => found[index]);
+      return [
+        ...files.filter((_, index) => found[index]),
+        ...((await database?.holds(text)) ?? []),
+      ];
     },
     close: async () => {
       await close();
+      await database?.remove();
       await rm(directory, { recursive: true });
       if (errors.length > 0) throw new Error(`the server logged errors:\n${errors.join("")}`);
       const undeclared = undeclaredResponses();
@@ -153,7 +167,8 @@ export async function readRows<T extends keyof Tables>(
   let query = context.store.read.sql.selectFrom(table as "jobs").selectAll();
   for (const [column, value] of Object.entries(where))
     query = query.where(column as "id", "=", value as string);
-  return (await query.orderBy(sql`rowid`).execute()) as unknown as Row<T>[];
+  const place = context.store.isShared ? sql`ctid` : sql`rowid`;
+  return (await query.orderBy(place).execute()) as unknown as Row<T>[];
 }
 
 /** Reads the only row of a table with these values of columns. */

@@ -10,8 +10,12 @@ const counters = new Set(["cli_logins.wrong_guesses", "workers.last_call_at"]);
 /** Returns every row of every table as a line, without these columns, and the number of blobs. */
 export async function dump(plane: Plane): Promise<string[]> {
   const queries = plane.context.store.read.sql;
-  const tables = await sql<{ name: string }>`
-    select name from sqlite_master where type = 'table' order by name`.execute(queries);
+  const tables = await (
+    plane.context.store.isShared
+      ? sql<{ name: string }>`
+        select table_name as name from information_schema.tables where table_schema = 'public' order by name`
+      : sql<{ name: string }>`select name from sqlite_master where type = 'table' order by name`
+  ).execute(queries);
   const lines = [`blobs ${await plane.blobs()}`];
   for (const { name } of tables.rows) {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(

@@ -40,6 +40,7 @@ export class Claims {
     this.#unlisten = [
       context.wakeups.listen("queue", (hint) => this.#wakeOne(hint)),
       context.wakeups.listen("worker", (id) => void this.#recheck(id)),
+      context.wakeups.onMissed(() => void this.#recheckAll()),
     ];
   }
 
@@ -135,6 +136,12 @@ export class Claims {
         claim.fail(error);
       }
     }
+  }
+
+  /** After wakeups were lost. The sweep finds the jobs. */
+  async #recheckAll(): Promise<void> {
+    for (const id of new Set([...this.#waiting].map(({ caller }) => caller.id)))
+      await this.#recheck(id);
   }
 
   /** Looks for what no wakeup told of, as long as a claim waits. */

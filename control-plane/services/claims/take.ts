@@ -6,7 +6,9 @@ import { claimed, unseal } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import {
   claimAnyJob,
+  claimAnyJobLeft,
   claimOwnJob,
+  claimOwnJobLeft,
   findAnyFree,
   findClaimed,
   findOwnFree,
@@ -14,9 +16,10 @@ import {
 } from "../../store/claims/claims.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
+import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { changeJob, ringEvent, writeJobs } from "../jobs/changes.ts";
+import { changeJob, ringEvent, shareJobs, writeJobs } from "../jobs/changes.ts";
 import { failUnreadable } from "../jobs/outcomes.ts";
 import { jobToken } from "../states/job-tokens.ts";
 
@@ -37,29 +40,42 @@ export async function takeJob(
   worker: WorkerCaller,
   key: string | undefined,
 ): Promise<ClaimRow | null> {
-  return writeJobs(context, async (tx, rings) => {
+  return shareJobs(context, async (tx, rings, alone) => {
     const now = context.now();
+    // Claims with the same key follow one another.
+    if (key !== undefined && context.store.isShared) await tx.first(lockWorker, { id: worker.id });
     // Here too: a first claim with this key may stand before this one in the same commit.
     const earlier = key === undefined ? undefined : await findRepeated(context, tx, worker, key);
     if (earlier) return earlier;
     const params = { worker: worker.id, claim_key: key ?? null, now };
     for (let n = 0; n < unreadableJobs; n += 1) {
       const job =
-        worker.owner_id === null
-          ? await tx.first(claimAnyJob, params)
-          : await tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
+        (await claimOne(tx, worker, params)) ??
+        (context.store.isShared ? await claimLeft(tx, worker, params) : undefined);
       if (!job) return null;
-      try {
-        const claim = opened(context, job);
+      const claim = openedOrNone(context, job);
+      if (claim) {
         ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
         return claim;
-      } catch {
-        await failUnreadable(tx, rings, job.id, context.now());
       }
+      alone();
+      await failUnreadable(tx, rings, job.id, context.now());
     }
     return null;
   });
 }
+
+type Params = { readonly worker: string; readonly claim_key: string | null; readonly now: number };
+
+const claimOne = (tx: Queries, { owner_id: owner }: WorkerCaller, params: Params) =>
+  owner === null
+    ? tx.first(claimAnyJob, { ...params })
+    : tx.first(claimOwnJob, { ...params, owner });
+
+const claimLeft = (tx: Queries, { owner_id: owner }: WorkerCaller, params: Params) =>
+  owner === null
+    ? tx.first(claimAnyJobLeft, { ...params })
+    : tx.first(claimOwnJobLeft, { ...params, owner });
 
 /** Returns a job to the queue, unless it has started or another claim has taken it. */
 export async function giveBack(context: Context, { id, attempt }: ClaimRow): Promise<void> {
@@ -128,6 +144,15 @@ function planOptionsIn(stored: string): Pick<StoredSnapshot, "plan_options"> {
   if (!stored.includes('"plan_options":')) return {};
   const { plan_options } = JSON.parse(stored) as StoredSnapshot;
   return plan_options ? { plan_options } : {};
+}
+
+/** Undefined if they were sealed with a key that this server does not have. */
+function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {
+  try {
+    return opened(context, job);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -15,12 +15,55 @@ import { endSpec, startSpec } from "./spec-status.ts";
 export type Rings = ((wakeups: Wakeups) => void)[];
 
 /** Runs a transaction that changes jobs, then sends the wakeups that it collected. */
-export async function writeJobs<T>(
+export const writeJobs = <T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
+  change: (tx: Queries, rings: Rings) => Promise<T>,
+): Promise<T> => thenRing<T>(wakeups, (work) => store.write(work), change);
+
+/** A shared change finds that it has to change more than the rows that it has locked. */
+class NeedsMoreError extends Error {
+  override readonly name = "NeedsMoreError";
+}
+
+const isAlone = (): void => undefined;
+const askForMore = (): void => {
+  throw new NeedsMoreError();
+};
+
+/**
+ * The same for a frequent change, which runs beside others where control planes share the store.
+ * It calls `alone` before it changes what it has not locked; it then runs again as an ordinary one.
+ */
+export async function shareJobs<T>(
+  { store, wakeups }: Pick<Context, "store" | "wakeups">,
+  change: (tx: Queries, rings: Rings, alone: () => void) => Promise<T>,
+): Promise<T> {
+  const write = () =>
+    thenRing<T>(
+      wakeups,
+      (work) => store.write(work),
+      (tx, rings) => change(tx, rings, isAlone),
+    );
+  if (!store.isShared) return write();
+  try {
+    return await thenRing<T>(
+      wakeups,
+      (work) => store.share(work),
+      (tx, rings) => change(tx, rings, askForMore),
+    );
+  } catch (error) {
+    if (!(error instanceof NeedsMoreError)) throw error;
+    return write();
+  }
+}
+
+async function thenRing<T>(
+  wakeups: Wakeups,
+  run: (work: (tx: Queries) => Promise<T>) => Promise<T>,
   change: (tx: Queries, rings: Rings) => Promise<T>,
 ): Promise<T> {
   let rings: Rings = [];
-  const result = await store.write((tx) => {
+  const result = await run((tx) => {
     rings = [];
     return change(tx, rings);
   });

@@ -54,8 +54,8 @@ export async function takeOverSource(tx: Queries, job: JobRow, now: number): Pro
   if (job_type !== "DEPLOY" || plan_job_id === null || id === null) return;
   const source = await findOwnSource(tx, job.id);
   if (!source) return;
-  const spec = await tx.first(setSpecSource, { id, source: JSON.stringify(source) });
+  const name = await setSpecSource(tx, id, source);
   const details = { fields: ["source"], job_id: job.id };
-  const what = { action: "configuration.update", id, name: spec?.name ?? null, details } as const;
+  const what = { action: "configuration.update", id, name: name ?? null, details } as const;
   await record(tx, { by: system, owner, ...what }, now);
 }

@@ -8,13 +8,13 @@ import {
 import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findJobBriefly } from "../../store/jobs/jobs.ts";
+import { lockJobBriefly } from "../../store/jobs/jobs.ts";
 import { findHighestSeq, findLastId } from "../../store/logs/archives.ts";
 import { appendChunk, findBySeq } from "../../store/logs/logs.ts";
 import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { writeJobs } from "../jobs/changes.ts";
+import { shareJobs } from "../jobs/changes.ts";
 import { fenced, findFenced, startJob } from "../jobs/holder.ts";
 import { findArchivedId } from "./archives.ts";
 
@@ -37,11 +37,14 @@ export async function appendLogs(
 ): Promise<AppendedLogs & { stored: boolean }> {
   const chunks = chunksOf(post);
   const append = () =>
-    writeJobs(context, async (tx, rings) => {
+    shareJobs(context, async (tx, rings, alone) => {
       const now = context.now();
-      const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
-      if (job.started_at === null)
+      // Its posts follow one another, so that the ids of its chunks are committed in order.
+      const job = fenced(await tx.first(lockJobBriefly, { id }), worker, attempt);
+      if (job.started_at === null) {
+        alone();
         await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
+      }
       // A runner that was lost for that long may still report how its job ended, but nothing of the
       // log is stored.
       if (job.log_pruned_at !== null)

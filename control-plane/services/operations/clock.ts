@@ -17,9 +17,9 @@ export interface Clock {
   shift(milliseconds: number): void;
 }
 
-/** A clock that starts at the wall clock's time. */
-export function steadyClock(): Clock {
-  let offset = Date.now() - performance.now();
+/** A clock that starts at this time. */
+export function steadyClock(start = Date.now()): Clock {
+  let offset = start - performance.now();
   const now = () => Math.round(performance.now() + offset);
   return {
     now,
@@ -32,7 +32,8 @@ export function steadyClock(): Clock {
 const stepMilliseconds = 1000;
 
 /**
- * Follows the wall clock. At a step it moves the times in the store by as much, in one transaction,
+ * Follows the wall clock; not where other control planes write times too, which begin with the
+ * database's time and run on without steps. At a step it moves the times in the store by as much, in one transaction,
  * so that a worker that was heard of five seconds ago still was. Returns the step; 0 when there was
  * none.
  */
@@ -40,6 +41,7 @@ export async function followClock(
   { store }: Pick<Context, "store">,
   clock: Clock,
 ): Promise<number> {
+  if (store.isShared) return 0;
   const step = clock.ahead();
   if (Math.abs(step) < stepMilliseconds) {
     clock.shift(step);
@@ -67,9 +69,13 @@ export async function followClock(
 
 /**
  * The wall clock may have stepped back while the server was away: no time in the store is later
- * than now. Returns whether one was.
+ * than now. Returns whether one was. Other control planes may be a moment ahead.
  */
-export function settleClock({ store, now }: Pick<Context, "store" | "now">): Promise<boolean> {
+export async function settleClock({
+  store,
+  now,
+}: Pick<Context, "store" | "now">): Promise<boolean> {
+  if (store.isShared) return false;
   return store.write(async (tx) => {
     const isAhead = await isAnyInFuture(tx, now());
     if (isAhead) await clampFuture(tx, now());

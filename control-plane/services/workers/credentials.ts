@@ -33,7 +33,7 @@ export async function checkWorkerToken(
     worker.offline_at !== null &&
     now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
   )
-    await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
+    await store.share((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
   return { ...worker, presented_hash: token_hash, origin };
 }
 

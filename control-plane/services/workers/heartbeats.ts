@@ -36,7 +36,7 @@ export async function heartbeat(
   // If the worker holds jobs, it is an ordinary heartbeat, so that the jobs are not lost before
   // their time.
   const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
-  const held = await context.store.write(async (tx) => {
+  const held = await context.store.share(async (tx) => {
     const jobs = await record(context, tx, worker.id, body);
     if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
     return jobs;
@@ -158,9 +158,12 @@ async function waitForChange(
       orders.status === before.status && orders.cancelled.join() === before.cancelled.join();
     if (!isSame) resolve(orders);
   };
-  const unlisten = context.wakeups.listen("worker", (rung) => {
-    if (rung === id) lookAgain();
-  });
+  const unlisten = [
+    context.wakeups.listen("worker", (rung) => {
+      if (rung === id) lookAgain();
+    }),
+    context.wakeups.onMissed(lookAgain),
+  ];
   const end = () => resolve(before);
   const timer = setTimeout(end, milliseconds);
   for (const signal of [gone, context.draining]) {
@@ -177,7 +180,7 @@ async function waitForChange(
     isOver = true;
     clearTimeout(timer);
     clearTimeout(expiry);
-    unlisten();
+    for (const stop of unlisten) stop();
     for (const signal of [gone, context.draining]) signal.removeEventListener("abort", end);
   }
 }

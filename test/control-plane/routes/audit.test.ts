@@ -140,17 +140,24 @@ describe("an audit entry", () => {
     const { owner, client } = await person("a");
     const job = await addJob(plane.context.store, owner);
     const { store } = plane.context;
-    await store.write((tx) =>
-      sql`create trigger full before insert on audit_entries begin select raise(abort, 'full'); end`.execute(
-        tx.sql,
-      ),
-    );
+    await store.write(async (tx) => {
+      const refuse = store.isShared
+        ? [
+            `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$`,
+            `create trigger "full" before insert on audit_entries for each row execute function refuse()`,
+          ]
+        : [
+            `create trigger "full" before insert on audit_entries begin select raise(abort, 'full'); end`,
+          ];
+      for (const text of refuse) await sql.raw(text).execute(tx.sql);
+    });
     const caller = callerOf(owner);
     try {
       await expect(createZone(plane.context, caller, { name: "b" })).rejects.toThrow("full");
       await expect(cancelJob(plane.context, caller, job.id)).rejects.toThrow("full");
     } finally {
-      await store.write((tx) => sql`drop trigger full`.execute(tx.sql));
+      const table = store.isShared ? " on audit_entries" : "";
+      await store.write((tx) => sql.raw(`drop trigger "full"${table}`).execute(tx.sql));
     }
     expect((await readJob(plane, job)).status).toBe("QUEUED");
     const { zones } = await client.get(endpoints.listZones, { query: {} });

@@ -165,10 +165,12 @@ describe("the debug log of a job", () => {
   it("is a blob that garbage collection, backup and key rotation know", async () => {
     const job = await held();
     await upload(job, content);
-    const { read } = plane.context.store;
+    const { read, isShared } = plane.context.store;
     const { blob } = await readRow(plane, "debug_logs", { job_id: job.id });
     expect(await findNamedBlobs(read)).toContain(blob);
     expect(await read.all(findUnnamed, { names: JSON.stringify([blob]) })).toEqual([]);
+    // There the database's own tools make the backup.
+    if (isShared) return;
     const snapshot = openSnapshot(join(plane.directory, "windlass.db"));
     expect(snapshot.blobs()).toContain(blob);
     snapshot.close();

@@ -223,7 +223,8 @@ test("a long log is removed in small batches, between which other writes proceed
   }
   stop.abort();
   await first;
-  expect(beside).toBeGreaterThan(10);
+  // Each turn counts the rows, which takes longer on PostgreSQL.
+  expect(beside).toBeGreaterThan(store.isShared ? 4 : 10);
   expect(largest.gap).toBeLessThanOrEqual(400);
   // Stopped halfway: a later round continues.
   expect(await count()).toBeGreaterThan(0);

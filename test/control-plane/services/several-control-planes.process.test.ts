@@ -1,0 +1,215 @@
+/** Two control planes on one PostgreSQL: what happens at one is seen, and wakes what waits, at the other. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readConfig } from "../../../control-plane/config.ts";
+import { openContext, type OpenContext } from "../../../control-plane/context.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../helpers/calls.ts";
+import {
+  addTestWorker,
+  clientHeaders,
+  readJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../helpers/plane.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../../helpers/postgres.ts";
+import { addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
+import { skipAt } from "../../helpers/tools.ts";
+
+const lack = lackOfPostgres();
+let database: PostgresServer;
+let folder: string;
+let settings: Record<string, string>;
+let first: Plane;
+let second: Plane;
+beforeAll(async () => {
+  if (lack !== undefined) return;
+  database = await startPostgres();
+  folder = await mkdtemp(join(tmpdir(), "artifacts-"));
+  settings = {
+    WINDLASS_DATABASE_URL: await database.create(),
+    WINDLASS_DATABASE_CONNECTIONS: "6",
+    WINDLASS_ARTIFACTS_URL: `file:${folder}`,
+    CLI_JWT_SECRET: "j".repeat(40),
+    WINDLASS_SECRET_KEY: "k".repeat(40),
+  };
+  // At the same moment: one of them creates the tables.
+  [first, second] = await Promise.all([startPlane(settings), startPlane(settings)]);
+});
+afterAll(async () => {
+  if (lack !== undefined) return;
+  await Promise.all([first?.close(), second?.close()]);
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+skipAt(lack);
+
+describe("two control planes", () => {
+  let owner: Owner;
+  let worker: TestWorker;
+  let client: Calls;
+  let clientOfSecond: Calls;
+  let runner: Calls;
+  let runnerOfSecond: Calls;
+  beforeEach(async () => {
+    owner = await addOwner(first.context.store);
+    worker = await addTestWorker(first, owner);
+    const headers = await clientHeaders(first, owner);
+    [client, clientOfSecond] = [callsOf(first, headers), callsOf(second, headers)];
+    [runner, runnerOfSecond] = [callsOf(first, worker.headers), callsOf(second, worker.headers)];
+  });
+  const queue = async () =>
+    client.get(endpoints.createJob, {
+      body: { job_type: "PLAN", configuration_id: await addSpec(first.context.store, owner) },
+    });
+  const claim = (calls: Calls, wait = 0, key?: string) =>
+    calls.ask(
+      endpoints.claimJob,
+      { query: { wait } },
+      { headers: key ? { "idempotency-key": key } : {} },
+    );
+
+  it("give each of 60 jobs to one of 120 claims at both of them", async () => {
+    const jobs = await Promise.all(Array.from({ length: 60 }, () => queue()));
+    const claims = await Promise.all(
+      Array.from({ length: 120 }, (_, n) => claim(n % 2 ? runner : runnerOfSecond, 5)),
+    );
+    const given = claims.flatMap((answer) => answer?.job.id ?? []);
+    expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+  });
+
+  it("give a repeated claim the same job", async () => {
+    await Promise.all([queue(), queue(), queue()]);
+    const [one, other] = await Promise.all([
+      claim(runner, 5, "key"),
+      claim(runnerOfSecond, 5, "key"),
+    ]);
+    expect(one?.job.id).toBe(other?.job.id);
+  });
+
+  it("wake a claim that waits at the other one", async () => {
+    const waiting = claim(runnerOfSecond, 30);
+    const job = await queue();
+    expect((await waiting)?.job.id).toBe(job.id);
+  });
+
+  it("tell a runner of a cancel at the other one, in the heartbeat that waits", async () => {
+    const job = await queue();
+    const claimed = await claim(runner);
+    expect(claimed?.job.id).toBe(job.id);
+    await runner.ask(
+      endpoints.reportStatus,
+      { params: { id: job.id }, body: { status: "PROCESSING" } },
+      { headers: { "x-job-attempt": String(claimed?.job.attempt) } },
+    );
+    const beat = runnerOfSecond.get(endpoints.heartbeat, {
+      query: { wait: 30 },
+      body: { version: "1.0.0", active_job_ids: [job.id] },
+    });
+    await client.ask(endpoints.cancelJob, { params: { id: job.id } });
+    expect((await beat).cancelled_job_ids).toEqual([job.id]);
+  });
+
+  it("stream the lines that the other one receives, in order and each once", async () => {
+    const job = await queue();
+    const claimed = await claim(runner);
+    const attempt = { "x-job-attempt": String(claimed?.job.attempt) };
+    const post = (calls: Calls, seq: number) =>
+      calls.get(
+        endpoints.appendLogs,
+        {
+          params: { id: job.id },
+          body: { seq, stream_type: "STDOUT", log_chunk: `line ${seq}\n` },
+        },
+        { headers: attempt },
+      );
+    await post(runner, 1);
+    const headers = await clientHeaders(second, owner);
+    const stream = await fetch(`${second.url}/api/jobs/${job.id}/logs/stream`, { headers });
+    let text = "";
+    const reading = (async () => {
+      for await (const chunk of stream.body!) text += Buffer.from(chunk).toString();
+    })();
+    for (let seq = 2; seq <= 20; seq += 1) await post(seq % 2 ? runner : runnerOfSecond, seq);
+    await expect.poll(() => text).toContain("line 20");
+    await runner.ask(
+      endpoints.reportStatus,
+      { params: { id: job.id }, body: { status: "SUCCESS", last_seq: 20 } },
+      { headers: attempt },
+    );
+    await reading;
+    const lines = [...text.matchAll(/line (\d+)/g)].map(([, number]) => Number(number));
+    expect(lines).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+    expect((await readJob(second, job as never)).status).toBe("SUCCESS");
+  });
+
+  it("accept at both what one of them signed, and refuse it at both once it is revoked", async () => {
+    expect((await clientOfSecond.get(endpoints.listZones, { query: {} })).zones).toHaveLength(1);
+    const { logins } = await client.get(endpoints.listLogins, { query: {} });
+    await client.ask(endpoints.revokeLogin, { params: { id: logins[0]!.id } });
+    expect(await clientOfSecond.refusal(endpoints.listZones, { query: {} })).toMatch(/^401/);
+  });
+});
+
+/** Opens a control plane that does not listen, closes it after `use`. */
+async function open(
+  change: Record<string, string>,
+  use: (context: OpenContext) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "data-"));
+  try {
+    const config = readConfig({ ...settings, WINDLASS_DATA_DIR: directory, ...change });
+    const context = await openContext(config);
+    try {
+      await use(context);
+    } finally {
+      await context.close();
+    }
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+describe("a further control plane", () => {
+  it.each([
+    [
+      "without secrets",
+      { CLI_JWT_SECRET: "", WINDLASS_SECRET_KEY: "" },
+      /CLI_JWT_SECRET and WINDLASS_SECRET_KEY/,
+    ],
+    ["that signs with another secret", { CLI_JWT_SECRET: "x".repeat(40) }, /CLI_JWT_SECRET is not/],
+    ["with another key", { WINDLASS_SECRET_KEY: "x".repeat(40) }, /WINDLASS_SECRET_KEY/],
+    ["with another folder of artifacts", { WINDLASS_ARTIFACTS_URL: "" }, /WINDLASS_ARTIFACTS_URL/],
+  ])("%s does not start", async (_, change, message) => {
+    await expect(open(change)).rejects.toThrow(message);
+  });
+
+  it("with the same settings starts", async () => {
+    await open({});
+  });
+});
+
+it("wakeups arrive again after the database was restarted, and waiters are told to look", async () => {
+  const other = await startPostgres();
+  const own = { WINDLASS_DATABASE_URL: await other.create() };
+  await open(own, ({ wakeups: heardBy }) =>
+    open(own, async ({ wakeups: rungBy }) => {
+      const heard: string[] = [];
+      heardBy.listen("login", (id) => heard.push(id));
+      let missed = 0;
+      heardBy.onMissed(() => void (missed += 1));
+      await other.restart();
+      await expect.poll(() => missed).toBeGreaterThan(0);
+      await expect
+        .poll(() => {
+          rungBy.ring("login", "again");
+          return heard;
+        })
+        .toContain("again");
+    }),
+  );
+  await other.close();
+});
