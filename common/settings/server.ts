@@ -43,6 +43,7 @@ export const controlPlane = {
   },
   WINDLASS_DATABASE_URL: {
     type: "secret",
+    expected: "an address that begins with sqlite: or postgres:",
     otherwise: "windlass.db in the data directory",
     help: "the database, such as sqlite:/srv/windlass/windlass.db or postgres://user:password@host/name",
     details: "See [PostgreSQL](docs/postgresql.md)",

@@ -42,7 +42,12 @@ export type Setting = Described &
     /** The path of a file; read as its content. */
     | { readonly type: "file" }
     /** `NAME`, a file that `NAME_FILE` names, or a systemd credential called NAME. */
-    | { readonly type: "secret"; readonly minBytes?: number; readonly maxLength?: number }
+    | {
+        readonly type: "secret";
+        readonly minBytes?: number;
+        readonly maxLength?: number;
+        readonly expected?: string;
+      }
     /** Secrets separated by commas, or one on each line of the file. */
     | { readonly type: "secrets"; readonly minBytes: number }
     | { readonly type: "boolean" }
@@ -107,6 +112,7 @@ export function expected(setting: Setting): string {
       return `an address that begins with ${setting.scheme}`;
     case "secret": {
       const { minBytes = 0, maxLength } = setting;
+      if (setting.expected !== undefined) return setting.expected;
       if (minBytes > 1) return `a secret of at least ${minBytes} bytes`;
       if (minBytes === 1) return "text that is not empty";
       return maxLength === undefined ? "a secret" : `a secret of at most ${maxLength} characters`;

@@ -77,7 +77,7 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
     for (const server of servers) server.kill("SIGTERM");
     expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
     await copyToSqlite(url, join(place.path, "windlass.db"));
-    expect(findBreaches(place.path, load.acknowledged)).toEqual([]);
+    expect(await findBreaches(place.path, load.acknowledged)).toEqual([]);
     process.stderr.write(
       `${ended.size} jobs, ${artifacts.size} plans, ${load.answered} calls answered, ${load.unanswered} repeated, ${load.refused} refused with 503\n`,
     );

@@ -13,7 +13,7 @@ import { findLostHolders, markOffline } from "../../store/workers/workers.ts";
 
 /**
  * Returns the round of the watch. Nothing is decided before the server has been ready for a period:
- * while it was away, no runner could report.
+ * while it, or its database, was away, no runner could report.
  */
 export function workerWatch(
   context: Context,
@@ -25,7 +25,12 @@ export function workerWatch(
     const step = await followClock(context, clock);
     readyAt += step;
     if (step !== 0) onClockSet(step / 1000);
-    await watchOnce(context, readyAt);
+    try {
+      await watchOnce(context, readyAt);
+    } catch (error) {
+      readyAt = context.now();
+      throw error;
+    }
   };
 }
 

@@ -75,11 +75,15 @@ export class PostgresQueries implements Queries {
 /** Beyond every time and count: a retention of "forever" asks for what is older than -Infinity. */
 const extremes = { most: "9223372036854775807", least: "-9223372036854775808" } as const;
 
-/** Values as the driver sends them; it writes numbers as text. */
+/**
+ * Values as the driver sends them; it writes numbers as text. No column holds fractions, but a part
+ * of a period, such as a retention of 0.7 days, may have one.
+ */
 function encode(value: unknown): unknown {
   if (typeof value === "string") return encodeText(value);
   if (value === Infinity) return extremes.most;
-  return value === -Infinity ? extremes.least : value;
+  if (value === -Infinity) return extremes.least;
+  return typeof value === "number" ? Math.round(value) : value;
 }
 
 /** Object ids of types (pg_type). */

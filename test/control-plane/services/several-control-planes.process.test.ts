@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readConfig } from "../../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../../control-plane/context.ts";
+import { workerWatch } from "../../../control-plane/services/workers/watch.ts";
+import { findWorker } from "../../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
 import {
@@ -16,7 +18,7 @@ import {
   type TestWorker,
 } from "../../helpers/plane.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../../helpers/postgres.ts";
-import { addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
+import { addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
 import { skipAt } from "../../helpers/tools.ts";
 
 const lack = lackOfPostgres();
@@ -190,6 +192,29 @@ describe("a further control plane", () => {
   it("with the same settings starts", async () => {
     await open({});
   });
+});
+
+it("no worker is offline because the database was away", async () => {
+  const other = await startPostgres();
+  await open({ WINDLASS_DATABASE_URL: await other.create() }, async (context) => {
+    let now = 1_000_000_000;
+    const { store, periods } = context;
+    const round = workerWatch({ ...context, now: () => now }, context.clock, () => undefined);
+    const owner = await addOwner(store);
+    const { id } = await addWorker(store, owner, { last_heartbeat_at: now });
+    const isOffline = async () => (await store.read.first(findWorker, { id }))?.offline_at !== null;
+    await round();
+    await other.kill();
+    now += 100 * periods.offline;
+    await expect(round()).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
+    await other.restart();
+    await round();
+    expect(await isOffline()).toBe(false);
+    now += periods.offline;
+    await round();
+    expect(await isOffline()).toBe(true);
+  });
+  await other.close();
 });
 
 it("wakeups arrive again after the database was restarted, and waiters are told to look", async () => {
