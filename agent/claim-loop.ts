@@ -81,7 +81,7 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
   }
 }
 
-/** Ids become names of folders, so they are checked even though the server is trusted. */
+/** Ids become names of directories, so they are checked even though the server is trusted. */
 function isUsable({ job }: ClaimedJob): boolean {
   const isIdOrNone = (id: unknown): boolean => id === null || id === undefined || isId(id);
   return (

@@ -11,7 +11,7 @@ import { workspaceAt } from "./job/workspace.ts";
 export interface Housekeeping {
   /** Runs before the first job. */
   begin(): void;
-  /** Removes these folders of jobs that the agent no longer holds. */
+  /** Removes these directories of jobs that the agent no longer holds. */
   sweep(workspaces: readonly string[]): Promise<void>;
   /** Runs when a job has ended, because what it used may now be removed. */
   trim(): void;

@@ -121,8 +121,8 @@ export class JobRuns {
   }
 
   /**
-   * Folders of jobs that the agent no longer holds. None while a journal is unreadable, because its
-   * job may use any of them.
+   * Directories of jobs that the agent no longer holds. None while a journal is unreadable, because
+   * its job may use any of them.
    */
   leftWorkspaces(): string[] {
     const folder = workspacesFolder(this.#options.settings.workDir);
@@ -183,7 +183,7 @@ export class JobRuns {
 
   /**
    * The PLAN may still be cleaned up when the DEPLOY of that plan is claimed; both use the same
-   * folder.
+   * directory.
    */
   async #workspaceFree({ job }: ClaimedJob): Promise<void> {
     const other = [...this.#running.values()].find(

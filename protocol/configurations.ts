@@ -22,7 +22,8 @@ export const inlineFileCount = 1000;
 export const archiveLimit = 52_428_800;
 
 /**
- * A path inside the configuration's folder, without empty parts, dot parts or control characters.
+ * A path inside the configuration's directory, without empty parts, dot parts or control
+ * characters.
  */
 const RelativePath = Type.String({
   maxLength: 1024,
@@ -96,7 +97,7 @@ const snapshotFields = {
   working_directory: Type.Optional(
     Type.String({
       maxLength: 1024,
-      description: "The folder of the source in which terraform runs.",
+      description: "The directory of the source in which terraform runs.",
     }),
   ),
   ...valueFields,
@@ -111,7 +112,7 @@ const snapshotFields = {
       maxItems: varFilesLimit,
       uniqueItems: true,
       description:
-        "Variable files in the source, such as `envs/prod.tfvars`, relative to the same folder as `working_directory`. Later files override earlier ones, and `variables` override all of them.",
+        "Variable files in the source, such as `envs/prod.tfvars`, relative to the same directory as `working_directory`. Later files override earlier ones, and `variables` override all of them.",
     }),
   ),
   backend_config: Type.Optional(

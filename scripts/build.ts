@@ -12,7 +12,7 @@ const out = resolve(values.out);
 const assets = ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"];
 
 if (existsSync(out) && !existsSync(join(out, "main.js")))
-  throw new Error(`${out} is not an earlier build: remove it, or choose another folder`);
+  throw new Error(`${out} is not an earlier build: remove it, or choose another directory`);
 rmSync(out, { recursive: true, force: true });
 // `npm run typecheck` checks types. Without that the build takes a tenth of the time.
 execFileSync("tsc", ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", out], {

@@ -123,9 +123,9 @@ describe("the rules find", () => {
     expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
   });
 
-  it("a file in no folder of the table", () => {
+  it("a file in no directory of the table", () => {
     expect(planted("elsewhere/a.ts", "export {};")).toEqual([
-      "elsewhere/a.ts is in no folder of the table of folders: add who may import whom",
+      "elsewhere/a.ts is in no directory of the table of directories: add who may import whom",
     ]);
   });
 

@@ -97,7 +97,7 @@ describe("documents", () => {
     },
   );
 
-  it("show the folders that exist", () => {
+  it("show the directories that exist", () => {
     const [, tree = ""] = (documents.get("docs/architecture.md") ?? "").split("```");
     const shown: string[] = [];
     const above: string[] = [];
@@ -115,7 +115,7 @@ describe("documents", () => {
     expect(expected.filter((folder) => !shown.includes(folder))).toEqual([]);
   });
 
-  it("define each word of the glossary once, with folders that exist", () => {
+  it("define each word of the glossary once, with directories that exist", () => {
     const rows = [...(documents.get("docs/glossary.md") ?? "").matchAll(/^\| (.+) \|$/gm)]
       .map(([, row = ""]) => row.split(" | "))
       .filter(([word]) => word !== "word" && word !== "---");

@@ -16,7 +16,14 @@ const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
   [/\bas (?:it is|they are)(?=[.,:;])/i, "unchanged"],
   [/\bat so many\b/i, "the unit: at most 50 a second"],
   [/\bgo(?:es)? on with\b/i, "continues with"],
+  [
+    /\b(?:an?|the|this|that|these|those|no|one|each|every|its|their|other|another|same|such|top|local|empty|separate|existing|temporary) folders?\b/i,
+    "a directory",
+  ],
 ];
+
+/** Words that only code may have, as names. */
+const names: typeof words = [[/\bfolders?\b/i, "a directory"]];
 
 /** Names the words itself. */
 const own = "test/words.test.ts";
@@ -27,14 +34,20 @@ const isText = (path: string): boolean => !/\.(svg|json|pem|gz|zip|png|woff2?)$/
 const proseOf = (path: string, text: string): string =>
   path.endsWith(".md") ? text.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`/gm, "") : text;
 
+const isProse = (path: string, line: string): boolean =>
+  path.endsWith(".md") || /^\s*(?:\/\/|\/?\*)/.test(line);
+
 const found = (path: string, text: string): string[] =>
   proseOf(path, text)
     .split("\n")
-    .flatMap((line) =>
-      words
-        .filter(([avoided]) => avoided.test(line))
-        .map(([avoided, instead]) => `${path}: "${avoided.exec(line)?.[0]}": ${instead}`),
-    );
+    .flatMap((line) => {
+      const inWords = words.map(([avoided, instead]) => [avoided.exec(line), instead] as const);
+      const prose = isProse(path, line) ? line.replaceAll(/`[^`]*`/g, "") : "";
+      const inNames = names.map(([avoided, instead]) => [avoided.exec(prose), instead] as const);
+      return [...inWords, ...inNames].flatMap(([match, instead]) =>
+        match ? [`${path}: "${match[0]}": ${instead}`] : [],
+      );
+    });
 
 describe("documents, comments and messages", () => {
   it("use plain words", () => {
@@ -48,6 +61,12 @@ describe("documents, comments and messages", () => {
   it("are reported when they do not", () => {
     expect(found("docs/a.md", "Whoever asks, `nobody` answers")).toEqual([
       'docs/a.md: "Whoever": name the subject: the client, the runner, the user',
+    ]);
+    expect(found("agent/a.ts", "// Makes folders, as `folder` says")).toEqual([
+      'agent/a.ts: "folders": a directory',
+    ]);
+    expect(found("agent/a.ts", 'const folder = "it has no folder"')).toEqual([
+      'agent/a.ts: "no folder": a directory',
     ]);
   });
 });

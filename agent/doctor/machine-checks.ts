@@ -44,7 +44,7 @@ export async function workDirectory({
       return finding(check, "failed", message, flockAdvice);
     const advice =
       code === "EACCES" && probe !== undefined
-        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another folder"
+        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another directory"
         : "run this as the agent's own user (windlass agent doctor --help shows how), or set WINDLASS_WORK_DIR";
     return finding(check, "failed", `${workDir}: ${message}`, advice);
   } finally {
@@ -67,7 +67,7 @@ export async function workDirectory({
 }
 
 const flockAdvice =
-  "install util-linux; if this is a network file system without locks (flock), set WINDLASS_WORK_DIR to another folder";
+  "install util-linux; if this is a network file system without locks (flock), set WINDLASS_WORK_DIR to another directory";
 
 const gibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
@@ -144,8 +144,8 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
 }
 
 /**
- * Returns the folder of the work directory, which itself stays unchanged. Without `users` that
- * folder may not be writable, so it is the work directory.
+ * Returns the parent of the work directory, which itself stays unchanged. Without `users` the
+ * parent may not be writable, so it is the work directory.
  */
 function trialFolder({ workDir, users }: AgentConfig): string {
   let folder = users ? dirname(workDir) : workDir;

@@ -27,7 +27,7 @@ Options:
                                     (default: 1)
   --no-start                        write the files, but do not start the
                                     service
-  --root DIR                        write all files below this folder: to build
+  --root DIR                        write all files below DIR: to build
                                     an image, or to look at them first
   -h, --help                        print this help
 

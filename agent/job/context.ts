@@ -30,7 +30,7 @@ export interface JobSettings {
   readonly allowHttp: boolean;
   readonly engineMirror: string | undefined;
   /**
-   * The only place from which providers come: a folder, or an https address; undefined: their
+   * The only place from which providers come: a directory, or an https address; undefined: their
    * registries.
    */
   readonly providerMirror: string | undefined;
@@ -63,7 +63,7 @@ export interface JobContext {
   readonly journal: Journal;
   readonly workspace: Workspace;
   readonly isolation: Isolation;
-  /** The folder `jobs/<id>`. */
+  /** The directory `jobs/<id>`. */
   readonly directory: string;
   /** Facts of all steps that are done. */
   readonly facts: Facts;

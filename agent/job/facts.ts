@@ -17,7 +17,7 @@ export type BackendKind = "managed" | "local" | "own";
 
 export interface Facts {
   source?: SourceRevision;
-  /** The folder of the source in which terraform runs, absolute. */
+  /** The directory of the source in which terraform runs, absolute. */
   folder?: string;
   /** The source or the plan has a lock file, which init must not change. */
   locked?: boolean;

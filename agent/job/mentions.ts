@@ -1,17 +1,17 @@
-/** Searches a folder's terraform files for a word, which saves most jobs a run of terraform. */
+/** Searches a directory's terraform files for a word, which saves most jobs a run of terraform. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
 import { mebibyte } from "../../common/units.ts";
 
 /**
- * Of all files of a folder. More is not searched, because everything else of the agent waits
+ * Of all files of a directory. More is not searched, because everything else of the agent waits
  * meanwhile.
  */
 const lookLimit = 8 * mebibyte;
 
 /**
- * Whether a terraform file of the folder may contain one of the words as an identifier. False is
+ * Whether a terraform file of the directory may contain one of the words as an identifier. False is
  * certain, because an identifier of HCL has only one spelling. A file that cannot be read, JSON
  * with escaped characters, and more than 8 MiB of files count as containing it.
  */

@@ -27,7 +27,7 @@ export interface CacheLimits {
   readonly days: number;
 }
 
-/** The folder of downloaded engines. */
+/** The directory of downloaded engines. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
 
 interface Kept {
@@ -127,7 +127,7 @@ function engines(workDir: string): Kept[] {
         used,
         remove() {
           rmSync(path);
-          // Not while another job installs it again: that job holds a lock in this folder.
+          // Not while another job installs it again: that job holds a lock in this directory.
           removeEmpty(folder, root);
         },
       };

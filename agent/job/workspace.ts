@@ -1,6 +1,6 @@
 /**
- * The folder of a job's terraform: everything that terraform may read and write, and nothing of the
- * agent's. The path is the same for a PLAN and the DEPLOY of that plan, because plans contain
+ * The directory of a job's terraform: everything that terraform may read and write, and nothing of
+ * the agent's. The path is the same for a PLAN and the DEPLOY of that plan, because plans contain
  * `path.cwd`.
  */
 import { mkdirSync, rmSync } from "node:fs";
@@ -28,23 +28,24 @@ export interface Workspace {
   /** Links to the shared engines and providers that the job was given. */
   readonly shared: string;
   /**
-   * All of the above that are folders, the root first. The job may write to those that it is given.
+   * All of the above that are directories, the root first. The job may write to those that it is
+   * given.
    */
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
 
-/** The folder of a job's journal, log and runs. */
+/** The directory of a job's journal, log and runs. */
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
 /**
- * The folders in which a job works: the same ones for a PLAN and the DEPLOY of that plan, because
- * plans contain paths.
+ * The directories in which a job works: the same ones for a PLAN and the DEPLOY of that plan,
+ * because plans contain paths.
  */
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 
-/** The folder of all workspaces. */
+/** The directory of all workspaces. */
 export const workspacesFolder = (workDir: string): string => join(workDir, "workspaces");
 
 /** Two jobs with the same one cannot run here at the same time. */
@@ -78,17 +79,18 @@ export function workspaceAt(root: string): Workspace {
 export const localState = (workDir: string, specId: string): string =>
   join(workDir, "state", specId, "terraform.tfstate");
 
-/** The folder of that state, for a job whose server has no managed state. */
+/** The directory of that state, for a job whose server has no managed state. */
 export const localStateFolder = (workDir: string, { job }: ClaimedJob): string | undefined =>
   job.attempt === undefined && job.spec_id ? dirname(localState(workDir, job.spec_id)) : undefined;
 
-/** The folder of states that could be saved nowhere else. */
+/** The directory of states that could be saved nowhere else. */
 export const rescuedState = (workDir: string, jobId: string): string =>
   join(workDir, "rescued-states", `${jobId}.tfstate`);
 
 /**
- * Makes it an empty folder, because a step that was interrupted starts over. Synchronous, like all
- * small file work of a job: the detour through the thread pool takes longer than the work itself.
+ * Makes it an empty directory, because a step that was interrupted starts over. Synchronous, like
+ * all small file work of a job: the detour through the thread pool takes longer than the work
+ * itself.
  */
 export function emptyFolder(path: string): void {
   rmSync(path, { recursive: true, force: true });

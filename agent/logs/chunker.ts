@@ -15,7 +15,7 @@ import { kibibyte } from "../../common/units.ts";
 export const chunkBytes = 32 * kibibyte;
 
 export interface ChunkerOptions {
-  /** The folder `jobs/<id>`. */
+  /** The directory `jobs/<id>`. */
   readonly directory: string;
   readonly sources: Sources;
   /** The chunks of an earlier process. */

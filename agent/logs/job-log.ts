@@ -11,7 +11,7 @@ export interface JobLogOptions extends Pick<
   ShipperOptions,
   "sink" | "batching" | "onJobStatus" | "onGiveUp"
 > {
-  /** The folder `jobs/<id>`; its `runs/<name>/{stdout,stderr}` are shipped. */
+  /** The directory `jobs/<id>`; its `runs/<name>/{stdout,stderr}` are shipped. */
   readonly directory: string;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];

@@ -41,7 +41,7 @@ export const fieldOptions = () => [
   ),
   new Option("--engine <name>", "the engine that its jobs run").choices(["terraform", "opentofu"]),
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
-  new Option("--working-directory <path>", "the folder of the source in which terraform runs"),
+  new Option("--working-directory <path>", "the directory of the source in which terraform runs"),
   repeated(
     "--source-var-file <path>",
     'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',

@@ -14,7 +14,7 @@ export interface PackedDirectory {
   readonly bytes: Buffer;
   readonly sha256: string;
   readonly files: readonly string[];
-  /** Paths that are left out; folders end with a slash. */
+  /** Paths that are left out; directories end with a slash. */
   readonly skipped: readonly string[];
 }
 

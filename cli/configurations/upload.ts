@@ -29,7 +29,7 @@ export async function uploadDirectory(
   run.done(
     `Packed ${files.length} ${files.length === 1 ? "file" : "files"} of ${directory} (${size})${known}.`,
   );
-  // The client's own folder is no file of the user's.
+  // The client's own directory is no file of the user's.
   const others = skipped.filter((path) => path !== ".windlass/");
   if (others.length > 0) run.done(`Left out: ${listed(others)}.`);
   return { type: "archive", sha256 };

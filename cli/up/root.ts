@@ -1,5 +1,5 @@
 /**
- * Which folder to upload for a directory: in a monorepo its modules are often outside of it, as in
+ * What to upload for a directory: in a monorepo its modules are often outside of it, as in
  * `source = "../../modules/network"`.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -7,14 +7,14 @@ import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { CliError } from "../terminal/output.ts";
 
-/** How many folders of modules are read. */
+/** How many directories of modules are read. */
 const foldersLimit = 1000;
 /** A larger file is not searched for modules. */
 const fileLimit = 1024 * 1024;
 
 /**
- * Returns the folder that contains the directory and every local module that it uses, directly or
- * by another module. Throws `CliError` if that would be the home directory or all of the disk.
+ * Returns the closest directory that contains this one and every local module that it uses, directly
+ * or by another module. Throws `CliError` if that would be the home directory or all of the disk.
  */
 export function findRoot(directory: string): string {
   const start = resolve(directory);
@@ -26,7 +26,7 @@ export function findRoot(directory: string): string {
   for (const folder of folders) while (!isInside(folder, root)) root = dirname(root);
   if (root !== start && isInside(homedir(), root))
     throw new CliError(
-      `${directory} uses modules for which all of ${root} would be uploaded. Move the modules closer to it, or pass the folder to upload and --working-directory.`,
+      `${directory} uses modules for which all of ${root} would be uploaded. Move the modules closer to it, or pass the directory to upload and --working-directory.`,
       2,
     );
   return root;
@@ -35,7 +35,7 @@ export function findRoot(directory: string): string {
 const isInside = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 
-/** The existing folders that the files of this one name as the source of a module. */
+/** The existing directories that the files of this one name as the source of a module. */
 function modulesIn(folder: string): string[] {
   return filesOf(folder)
     .flatMap((file) => (file.endsWith(".json") ? sourcesInJson(file) : sourcesIn(file)))
@@ -51,12 +51,12 @@ function filesOf(folder: string): string[] {
       .map((name) => join(folder, name))
       .filter((file) => statSync(file).size <= fileLimit);
   } catch {
-    // A folder that cannot be read is reported when it is packed.
+    // A directory that cannot be read is reported when it is packed.
     return [];
   }
 }
 
-/** Only a module has a local folder as its `source`, so no parser of the language is needed. */
+/** Only a module has a local directory as its `source`, so no parser of the language is needed. */
 function sourcesIn(file: string): string[] {
   const text = readFileSync(file, "utf8").replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
   return [...text.matchAll(/(?:^|[{\s])source\s*=\s*"([^"\n]*)"/gm)].map(
@@ -81,6 +81,6 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The path of the directory in the folder that is uploaded, as the runner needs it. */
+/** The path of the directory in the one that is uploaded, as the runner needs it. */
 export const pathIn = (root: string, directory: string): string =>
   relative(root, resolve(directory)).split(sep).join("/");

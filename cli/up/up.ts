@@ -104,7 +104,7 @@ function placeOf(
   const working_directory = pathIn(root, directory);
   const earlier = before?.working_directory ?? "";
   if (working_directory === "") {
-    // The configuration may name a folder of the directory.
+    // The configuration may name a directory in this one.
     const isThere = statSync(join(directory, earlier), { throwIfNoEntry: false })?.isDirectory();
     return { root: directory, ...(isThere ? {} : { working_directory }) };
   }

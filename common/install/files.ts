@@ -17,7 +17,7 @@ export function unitOf(template: string, command: string, systemd: number): stri
   // "Command lines").
   if (!/^\/[A-Za-z0-9_.+@/-]+$/.test(command)) {
     throw new Error(
-      `${command} cannot be written in a unit file: install Windlass in a folder whose path has only letters, digits, and . _ + @ -`,
+      `${command} cannot be written in a unit file: install Windlass in a directory whose path has only letters, digits, and . _ + @ -`,
     );
   }
   const unit = template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
@@ -46,5 +46,5 @@ export function environmentOf(
 const quoted = (value: string): string =>
   /^[A-Za-z0-9_.,:/@=-]*$/.test(value) ? value : `"${value.replaceAll(/["\\`$]/g, "\\$&")}"`;
 
-/** Folders that `ProtectHome=yes` hides from the service. */
+/** Directories that `ProtectHome=yes` hides from the service. */
 export const isHidden = (path: string): boolean => /^\/(home|root|run\/user)\//.test(path);

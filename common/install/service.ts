@@ -21,7 +21,7 @@ export interface Installation {
   readonly credentials?: InstallSettings;
   /** Whether the service has a user that is created here, by windlass-{role}.sysusers.conf. */
   readonly hasUser?: boolean;
-  /** Everything is written below this folder; `/` for this machine itself. */
+  /** Everything is written below this directory; `/` for this machine itself. */
   readonly root: string;
   /** Enables and starts the service. */
   readonly start: boolean;
@@ -95,7 +95,7 @@ export async function installService(installation: Installation): Promise<void> 
   say(`enabled and started. To watch it: systemctl status ${unit}; journalctl -fu ${unit}`);
 }
 
-/** `bin/windlass` of this installation: two folders up in a checkout, three in a package. */
+/** `bin/windlass` of this installation: two directories up in a checkout, three in a package. */
 const ownCommand = (): string =>
   ["../..", "../../.."]
     .map((up) => join(import.meta.dirname, up, "bin/windlass"))

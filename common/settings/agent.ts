@@ -52,7 +52,7 @@ export const agent = {
     type: "path",
     otherwise:
       "systemd's state directory, else .windlass/agent in the current directory if Windlass runs from a checkout, else /var/lib/windlass-agent",
-    help: "the folder of the identity, journals, workspaces and undelivered logs",
+    help: "the directory of the identity, journals, workspaces and undelivered logs",
   },
   WINDLASS_CONCURRENCY: {
     type: "integer",
@@ -144,7 +144,7 @@ export const agent = {
     help: "a file with certificate authorities of this network, in addition to the usual ones",
     details: "Terraform and git get this setting and the proxy settings too",
   },
-  SSL_CERT_DIR: { type: "path", help: "folders of such files, for terraform and git" },
+  SSL_CERT_DIR: { type: "path", help: "directories of such files, for terraform and git" },
   WINDLASS_HEARTBEAT_SECONDS: {
     ...period,
     max: 86_400,
@@ -267,11 +267,11 @@ export const sources = {
   WINDLASS_PROVIDER_MIRROR: {
     type: "text",
     pattern: /^(\/|https:\/\/)[^\s$%]+$/,
-    expected: "an absolute path of a folder, or an https address",
+    expected: "an absolute path of a directory, or an https address",
     otherwise: "none, so providers come from their registries",
-    help: "the only folder or https address from which providers are installed",
+    help: "the only directory or https address from which providers are installed",
     details:
-      "A folder that `terraform providers mirror` has filled, or an address that serves the network mirror protocol",
+      "A directory that `terraform providers mirror` has filled, or an address that serves the network mirror protocol",
   },
   WINDLASS_CACHE_GIB: {
     type: "size",

@@ -18,7 +18,7 @@ export const clientSettings = {
   WINDLASS_CONFIG_DIR: {
     type: "path",
     otherwise: "~/.config/windlass",
-    help: "the folder of profiles and tokens",
+    help: "the directory of profiles and tokens",
   },
   ...proxies,
   NODE_EXTRA_CA_CERTS: {

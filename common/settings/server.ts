@@ -38,7 +38,7 @@ export const controlPlane = {
     type: "path",
     otherwise:
       "systemd's state directory, else .windlass in the current directory if Windlass runs from a checkout, else /var/lib/windlass",
-    help: "the folder of the database, files and keys",
+    help: "the directory of the database, files and keys",
     details: "Only one server can use it at a time: it holds a lock on `server.lock` in it",
   },
   WINDLASS_DATABASE_URL: {
@@ -60,7 +60,7 @@ export const controlPlane = {
     type: "location",
     scheme: "file:",
     otherwise: "blobs in the data directory",
-    help: "the folder of plans, archives and states, such as file:/srv/windlass/blobs",
+    help: "the directory of plans, archives and states, such as file:/srv/windlass/blobs",
   },
   CLI_JWT_SECRET: { ...key, otherwise: keptKey, help: "signs sessions and tokens" },
   WINDLASS_SECRET_KEY: {

@@ -1,5 +1,5 @@
 /**
- * Restores a backup into the data directory. Everything is unpacked to a separate folder and
+ * Restores a backup into the data directory. Everything is unpacked to a separate directory and
  * checked first. Only then is the existing content moved aside (never deleted) and the new content
  * renamed into place. A crash in between leaves a mark, and no server starts while it is there.
  */
@@ -24,7 +24,7 @@ import { restoreMark } from "../data-directory/restore-mark.ts";
 
 export interface RestoredBackup {
   readonly manifest: Manifest;
-  /** The folder with the earlier content; undefined: there was none. */
+  /** The directory with the earlier content; undefined: there was none. */
   readonly aside: string | undefined;
 }
 

@@ -11,7 +11,7 @@ import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
 
 /**
- * The folder of incomplete blobs; emptied at start, because only a crash leaves something in it.
+ * The directory of incomplete blobs; emptied at start, because only a crash leaves something in it.
  */
 const unfinished = "unfinished";
 
@@ -68,7 +68,7 @@ export async function diskBlobs(
   };
 }
 
-/** Folders that exist: each is created, and its entry in the directory flushed, only once. */
+/** Directories that exist: each is created, and its entry in the directory flushed, only once. */
 class Folders {
   readonly #directory: string;
   readonly #made = new Map<string, Promise<void>>();
@@ -115,7 +115,8 @@ async function writeDurably(
 }
 
 /**
- * Flushes a folder, so that a file that was renamed into it is still there after a power failure.
+ * Flushes a directory, so that a file that was renamed into it is still there after a power
+ * failure.
  */
 async function flush(folder: string): Promise<void> {
   await using handle = await open(folder, "r");

@@ -21,7 +21,7 @@ Options:
   --port PORT              the port to listen on (default: 8080)
   --trusted-proxies A,B    the addresses of the reverse proxies in front of it
   --no-start               write the files, but do not start the service
-  --root DIR               write all files below this folder: to build an image,
+  --root DIR               write all files below DIR: to build an image,
                            or to look at them first
   -h, --help               print this help
 

@@ -83,7 +83,7 @@ function lockFiles({
     ...(postgres !== undefined || dirname(databaseFile) === dataDirectory
       ? []
       : [`${databaseFile}.lock`]),
-    // Control planes that share a database may share this folder too.
+    // Control planes that share a database may share this directory too.
     ...(postgres === undefined ? [join(artifactsDirectory, lockName)] : []),
   ];
 }

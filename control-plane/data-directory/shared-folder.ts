@@ -1,6 +1,6 @@
 /**
- * The folder of artifacts of control planes that share a database. All of them must use the same
- * one, so the folder has an id, which the database knows.
+ * The directory of artifacts of control planes that share a database. All of them must use the same
+ * one, so the directory has an id, which the database knows.
  */
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { ServerConfig } from "../config.ts";
@@ -8,10 +8,10 @@ import type { Store } from "../store/db.ts";
 import { artifactsFolder, findFact, setFact } from "../store/facts.ts";
 import { findSecret, keptSecret } from "./secrets.ts";
 
-/** The name of the file in the folder. */
+/** The name of the file in the directory. */
 export const folderIdName = "FOLDER-ID";
 
-/** Throws ConfigError if the folder is not the one of this database. */
+/** Throws ConfigError if the directory is not the one of this database. */
 export async function checkSharedFolder(
   { artifactsDirectory }: Pick<ServerConfig, "artifactsDirectory">,
   store: Store,
@@ -28,6 +28,6 @@ export async function checkSharedFolder(
   }
   if (known !== found)
     throw new ConfigError(
-      `${artifactsDirectory} is not the folder of plans, archives and states of this database: set WINDLASS_ARTIFACTS_URL to the folder that its other control planes use`,
+      `${artifactsDirectory} is not the directory of plans, archives and states of this database: set WINDLASS_ARTIFACTS_URL to the directory that its other control planes use`,
     );
 }

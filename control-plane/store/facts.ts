@@ -43,7 +43,7 @@ export const environmentsSealed = "environments_sealed";
 export const statesToRecount = "states_to_recount";
 /** A check value of the secret that signs tokens, where control planes share the store. */
 export const jwtSecretCheck = "jwt_secret_check";
-/** The id of the folder of artifacts, where control planes share the store. */
+/** The id of the directory of artifacts, where control planes share the store. */
 export const artifactsFolder = "artifacts_folder";
 /** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
 export const secretKeyChecks = "secret_key_checks";

@@ -90,7 +90,7 @@ describe("with a server that has only the published endpoints", () => {
     expect(server.log(deploy, "STDOUT")).toContain("3 added");
   });
 
-  test("a plan that reads files and scripts is applied by another agent in another folder", async () => {
+  test("a plan that reads files and scripts is applied by another agent in another directory", async () => {
     const snapshot = {
       working_directory: "live/eu",
       source: {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-/** Puts the files of a configuration into a folder. */
+/** Puts the files of a configuration into a directory. */
 type Files = (folder: string) => unknown;
 
 const fixture =
@@ -38,7 +38,7 @@ const files =
   (folder) =>
     writeFiles(folder, given);
 
-/** Terraform alone, with its state in the folder. */
+/** Terraform alone, with its state in the directory. */
 function terraformIn(folder: string) {
   const run = (...words: string[]) =>
     execa(realTerraform(), words, {

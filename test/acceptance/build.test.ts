@@ -38,7 +38,7 @@ test("a build installs the agent with its own command", () => {
   );
 });
 
-test("a folder that is not a build is not overwritten", () => {
+test("a directory that is not a build is not overwritten", () => {
   expect(() =>
     execFileSync(process.execPath, ["scripts/build.ts", "--out", join(place, "bin")], {
       cwd: root,

@@ -83,7 +83,7 @@ describe("submodules", () => {
   });
 
   test.each([
-    ["a local folder", "/etc", /must begin with https:/],
+    ["a local directory", "/etc", /must begin with https:/],
     ["a file address", "file:///etc", /must begin with https:/],
     ["a program", "ext::touch pwned", /must begin with https:/],
     ["plain http", "http://127.0.0.1/x", /must begin with https:/],

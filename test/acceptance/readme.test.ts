@@ -1,6 +1,6 @@
 /**
  * The command lines of the README and of the pages in docs/, in the order in which a reader types
- * them, in a folder like a fresh checkout and with no setting but a free port.
+ * them, in a directory like a fresh checkout and with no setting but a free port.
  */
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const readme = readFileSync(join(root, "README.md"), "utf8");
 const blocks = (chapter: string): string[] =>
   shellBlocks(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "");
 
-/** A folder like a checkout in which nothing has run yet. Jobs of other users may enter it. */
+/** A directory like a checkout in which nothing has run yet. Jobs of other users may enter it. */
 function freshCheckout(): string {
   const { path, [Symbol.dispose]: remove } = scratch();
   onTestFinished(remove);

@@ -71,7 +71,7 @@ test("a job whose files cannot be removed frees its slot, and the next start rem
     { at: "ended", report: { status: "FAILED" } },
     { at: "reported" },
   );
-  // A file in place of the folder makes the removal fail.
+  // A file in place of the directory makes the removal fail.
   writeFileSync(join(workDir, "workspaces"), "");
   const ended: string[] = [];
   const adopt = async () => {

@@ -71,7 +71,9 @@ describe.concurrent("an agent", () => {
     expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
   });
 
-  /** An apply whose agent is killed, and another job's folder, without heartbeats to the server. */
+  /**
+   * An apply whose agent is killed, and another job's directory, without heartbeats to the server.
+   */
   async function orphanedApply(owner: UserMachine, proxy: Awaited<ReturnType<typeof faultProxy>>) {
     const running = await runningApply(owner);
     owner.agent.kill("SIGKILL");

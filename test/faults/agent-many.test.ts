@@ -11,7 +11,7 @@ import { processesOf } from "../helpers/processes.ts";
 
 const { plane } = planeForFile();
 
-/** Prints its user and folders, and counts until the file `go` exists. */
+/** Prints its user and directories, and counts until the file `go` exists. */
 const configuration = `
   variable "name" {}
   variable "secret" { sensitive = true }

@@ -189,7 +189,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a path outside the folder",
+    "a path outside the directory",
     /does not belong/,
     async (folder, _, paths) => {
       await writeFile(join(folder, "..", "escaped"), "x");
@@ -205,7 +205,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a symbolic link instead of a folder",
+    "a symbolic link instead of a directory",
     /SymbolicLink/,
     async (folder, _, paths) => {
       await rename(join(folder, "blobs"), join(folder, "real"));
@@ -231,7 +231,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a folder",
+    "a directory",
     /Directory/,
     async (folder, _, paths) => {
       await mkdir(join(folder, "empty"));

@@ -210,7 +210,7 @@ describe.each(protective)("level %s", (level) => {
     await Promise.all([isolation.wipe(), other.isolation.wipe()]);
   });
 
-  test("lets the job write to its own folders, but not to the agent's files beside them", async () => {
+  test("lets the job write to its own directories, but not to the agent's files beside them", async () => {
     const { run, output, isolation, workspace } = job(level);
     const { root, home, temporary, artifact } = workspace;
     writeFileSync(join(root, "of-the-agent"), "kept", { mode: 0o644 });
@@ -293,7 +293,7 @@ test.each(settings.users === undefined ? [] : protective)(
   },
 );
 
-test("level uid removes only the job's own files from the machine's shared folders", async ({
+test("level uid removes only the job's own files from the machine's shared directories", async ({
   skip,
 }) => {
   skip(!working.includes("uid"), "level uid does not work here");
@@ -343,7 +343,7 @@ test.each(["uid", "bubblewrap"] as const)(
   },
 );
 
-test("level uid is refused when users cannot reach the work directory, with the folder's path", async () => {
+test("level uid is refused when users cannot reach the work directory, with the directory's path", async () => {
   const closed = join(place, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const users = [70_000, 70_001] as const;
@@ -367,7 +367,7 @@ test("probing the levels leaves nothing in the work directory", () => {
   ).toEqual([]);
 });
 
-test("a link from a job's folder to a file outside it is not read", async () => {
+test("a link from a job's directory to a file outside it is not read", async () => {
   const { copyJobFile, readJobFile } = await import("../../agent/job/job-files.ts");
   const root = join(place, "linked");
   mkdirSync(join(root, "inner"), { recursive: true });

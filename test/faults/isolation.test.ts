@@ -200,7 +200,7 @@ describe.each(working)("at level %s", (level) => {
     expect(job.status).toBe("CANCELLED");
     expect(server.log(job, "STDOUT")).toContain("Interrupt received");
     expect(server.log(job, "STDOUT")).not.toContain("Two interrupts received");
-    // The agent's own process that removes the folder may still run for a moment.
+    // The agent's own process that removes the directory may still run for a moment.
     await expect.poll(() => processesOf(join(work, "workspaces"))).toEqual([]);
     expect(await agent.exited).toBe(0);
     expect(readdirSync(join(work, "workspaces"))).toEqual([]);

@@ -9,7 +9,7 @@ export interface Certificate {
   readonly tls: { readonly key: Buffer; readonly cert: Buffer };
 }
 
-/** Creates a certificate for 127.0.0.1 and these names in the folder. */
+/** Creates a certificate for 127.0.0.1 and these names in the directory. */
 export function makeCertificate(folder: string, ...names: string[]): Certificate {
   const [file, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const alternatives = ["IP:127.0.0.1", ...names.map((name) => `DNS:${name}`)].join(",");

@@ -67,7 +67,9 @@ async function unpacked(): Promise<Chromium | null> {
   };
 }
 
-/** Unpacks into a temporary folder and renames it, so that other runs see all of it or nothing. */
+/**
+ * Unpacks into a temporary directory and renames it, so that other runs see all of it or nothing.
+ */
 async function unpack(archives: string, place: string): Promise<void> {
   mkdirSync(dirname(place), { recursive: true });
   const draft = mkdtempSync(`${place}-`);
@@ -82,7 +84,7 @@ async function unpack(archives: string, place: string): Promise<void> {
     ]);
     renameSync(draft, place);
   } catch (error) {
-    // Another run may have been faster: a folder with files is not replaced.
+    // Another run may have been faster: a directory with files is not replaced.
     if (!existsSync(place)) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -90,9 +92,9 @@ async function unpack(archives: string, place: string): Promise<void> {
 }
 
 /**
- * Names the fonts of the package and of the system. The package's own file names folders outside
- * the checkout: without them text has no size and no element is visible. Written at each start,
- * because a checkout may have been moved.
+ * Names the fonts of the package and of the system. The package's own file names directories
+ * outside the checkout: without them text has no size and no element is visible. Written at each
+ * start, because a checkout may have been moved.
  */
 function writeFontConfiguration(place: string): void {
   const draft = join(place, `windlass-fonts-${process.pid}.conf`);
@@ -111,7 +113,7 @@ function writeFontConfiguration(place: string): void {
   renameSync(draft, join(place, "windlass-fonts.conf"));
 }
 
-/** Starts a browser without a window. The files in its temporary folder are removed with it. */
+/** Starts a browser without a window. The files in its temporary directory are removed with it. */
 export async function startBrowserServer({
   executablePath,
   env,

@@ -28,7 +28,8 @@ exec "\${become[@]}" bwrap "\${args[@]}" -- "$entry" "$@"
 `;
 
 /**
- * Writes the script into a new folder and returns the folder, for the front of the agent's PATH.
+ * Writes the script into a new directory and returns the directory, for the front of the agent's
+ * PATH.
  */
 export function containerStandIn(folder: string): string {
   const bin = join(folder, "container-bin");

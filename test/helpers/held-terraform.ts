@@ -20,7 +20,7 @@ export interface HeldTerraform {
   hold(place: string): { readonly reached: Promise<void>; letGo(): void };
 }
 
-/** Creates the script in a folder. */
+/** Creates the script in a directory. */
 export function heldTerraform(folder: string): HeldTerraform {
   mkdirSync(folder);
   // Jobs of every user may write there.

@@ -1,6 +1,6 @@
 /**
- * Jobs of every kind that count their effects outside the folders that the agent removes, and their
- * expected results.
+ * Jobs of every kind that count their effects outside the directories that the agent removes, and
+ * their expected results.
  */
 import {
   copyFileSync,
@@ -20,7 +20,7 @@ import type { Kind } from "./kill-points.ts";
 import type { User } from "./user.ts";
 
 /**
- * A configuration that counts its effects in a folder that stays, and that can be held while it
+ * A configuration that counts its effects in a directory that stays, and that can be held while it
  * runs.
  */
 export const configuration = (marks: string): string => `
@@ -47,7 +47,7 @@ export const configuration = (marks: string): string => `
   }
   output "cluster_name" { value = "survivor" }`;
 
-/** Packs the configuration as an archive in this folder. */
+/** Packs the configuration as an archive in this directory. */
 export async function archiveOf(folder: string, text: string): Promise<Buffer> {
   mkdirSync(folder);
   writeFileSync(join(folder, "main.tf"), text);

@@ -29,7 +29,7 @@ export interface Stand {
   readonly agent: AgentProcess;
   /** A provisioner continues when this file is removed. */
   readonly gate: string;
-  /** The agent's folder `jobs/<id>`, once the job has an id. */
+  /** The agent's directory `jobs/<id>`, once the job has an id. */
   readonly directory: Promise<string>;
 }
 

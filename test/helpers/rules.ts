@@ -2,13 +2,13 @@
 import type { SourceFile } from "./source-files.ts";
 
 /**
- * Which folders may import which others, type-only imports included. A source file in no folder of
- * the table breaks the rules too.
+ * Which directories may import which others, type-only imports included. A source file in no
+ * directory of the table breaks the rules too.
  */
 interface FolderRule {
   /** The start of the paths that the rule covers. Of two matching rules the longer one counts. */
   readonly folder: string;
-  /** Starts of the paths that these files may import. Their own folder is always included. */
+  /** Starts of the paths that these files may import. Their own directory is always included. */
   readonly may: readonly string[];
   readonly why: string;
 }
@@ -311,7 +311,8 @@ function misplacedImports({ path, imports }: SourceFile): string[] {
   const [rule] = folderRules
     .filter(({ folder }) => path.startsWith(folder))
     .toSorted((a, b) => b.folder.length - a.folder.length);
-  if (!rule) return [`${path} is in no folder of the table of folders: add who may import whom`];
+  if (!rule)
+    return [`${path} is in no directory of the table of directories: add who may import whom`];
   const may = [rule.folder, ...rule.may];
   return imports
     .filter((target) => isOurs(target) && !may.some((start) => target.startsWith(start)))

@@ -7,7 +7,9 @@ import { join } from "node:path";
 export const realTerraform = (): string =>
   execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
 
-/** Writes a script to a new folder that jobs can read. Returns a PATH with that folder first. */
+/**
+ * Writes a script to a new directory that jobs can read. Returns a PATH with that directory first.
+ */
 export function pathWith(folder: string, name: string, script: string): string {
   mkdirSync(folder);
   chmodSync(folder, 0o755);
@@ -16,8 +18,8 @@ export function pathWith(folder: string, name: string, script: string): string {
 }
 
 /**
- * Settings of an agent with both engines: `tofu` is a script that runs terraform, in a new folder
- * `bin` of this directory.
+ * Settings of an agent with both engines: `tofu` is a script that runs terraform, in `bin` of this
+ * directory.
  */
 export const bothEngines = (directory: string): Record<string, string> => {
   const bin = join(directory, "bin");

@@ -1,4 +1,4 @@
-/** Workspaces of jobs, with their folders. */
+/** Workspaces of jobs, with their directories. */
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

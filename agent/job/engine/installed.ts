@@ -73,7 +73,7 @@ export async function askVersion(
 ): Promise<Version | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      // An empty folder as the working directory, and nothing of the agent's environment.
+      // An empty directory as the working directory, and nothing of the agent's environment.
       const env = {
         PATH: path,
         HOME: cwd,

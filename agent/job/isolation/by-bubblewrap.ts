@@ -1,7 +1,7 @@
 /**
- * Level `bubblewrap`: a sandbox of namespaces. The job sees the system's programs, its own folders
- * and its own processes, and nothing else of the machine. If the agent is root, the job is also a
- * user of its own. The network is the machine's, because providers need it, and so do the
+ * Level `bubblewrap`: a sandbox of namespaces. The job sees the system's programs, its own
+ * directories and its own processes, and nothing else of the machine. If the agent is root, the job
+ * is also a user of its own. The network is the machine's, because providers need it, and so do the
  * credentials that the agent serves on loopback.
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
@@ -64,8 +64,8 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
 ];
 
 /**
- * Folders of the PATH, certificates and the paths that the operator names, as far as the job's user
- * may enter them.
+ * Directories of the PATH, certificates and the paths that the operator names, as far as the job's
+ * user may enter them.
  */
 function readableFor({ user }: Place, { path, workDir, readable }: IsolationSettings): string[] {
   const wanted = [...path.split(delimiter).filter(isAbsolute), ...readable];
@@ -73,13 +73,13 @@ function readableFor({ user }: Place, { path, workDir, readable }: IsolationSett
     .filter((each) => existsSync(each))
     .map((each) => realpathSync(each))
     .filter((each) => !each.startsWith(`/usr${sep}`) && !each.startsWith(`/etc${sep}`))
-    // Never the work directory or a folder above it.
+    // Never the work directory or a directory above it.
     .filter((each) => !`${workDir}${sep}`.startsWith(each.endsWith(sep) ? each : `${each}${sep}`))
     .filter((each) => user === undefined || closedFolder(dirname(each)) === undefined);
   return [...new Set(found)];
 }
 
-/** `/bin` and the like: links into `/usr` on newer systems, folders on older ones. */
+/** `/bin` and the like: links into `/usr` on newer systems, directories on older ones. */
 function systemFolders(): string[] {
   return ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
     .filter(existsSync)

@@ -1,6 +1,6 @@
 /**
  * Level `container`: docker or podman runs the job in an image that the operator names, with the
- * machine's network and none of its files except the job's own folders and the engine. The
+ * machine's network and none of its files except the job's own directories and the engine. The
  * container client runs in place of terraform: it passes signals on and ends with terraform's exit
  * code. If it is killed, the container is removed by its label.
  */
@@ -59,7 +59,7 @@ function contain(
     args: [
       ["run", "--rm", "--name", `windlass-${place.id}-${basename(command.directory)}`],
       ["--label", label, "--network", "host", "--user", `${user}:${group}`],
-      // Podman without root maps users: this maps the job's user to the owner of its folders.
+      // Podman without root maps users: this maps the job's user to the owner of its directories.
       engine === "podman" && place.user === undefined ? ["--userns", "keep-id"] : [],
       ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
       ["--tmpfs", "/tmp"],

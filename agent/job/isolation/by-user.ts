@@ -1,7 +1,7 @@
 /**
- * Level `uid`: each job is a user without capabilities that owns only the job's folders. The agent
- * is root and keeps what it must trust: the workspace's root folder, the wrapper that writes the
- * exit code, the log files, the engines.
+ * Level `uid`: each job is a user without capabilities that owns only the job's directories. The
+ * agent is root and keeps what it must trust: the workspace's root directory, the wrapper that
+ * writes the exit code, the log files, the engines.
  */
 import {
   chmodSync,
@@ -51,8 +51,8 @@ export function byUser(
         },
       ),
     async wipe() {
-      // Closes the folder first, so that a remaining process cannot replace a folder by a link
-      // during the removal.
+      // Closes the directory first, so that a remaining process cannot replace a directory by a
+      // link during the removal.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
       closeTemporary(workspace);
       await removeTree(workspace.root);
@@ -81,7 +81,7 @@ const become = (user: number): string[] => [
   "--",
 ];
 
-/** Folders of the machine in which every user may leave files. */
+/** Directories of the machine in which every user may leave files. */
 const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /**
@@ -105,8 +105,8 @@ function changeOwner(path: string, user: number): void {
 
 /** Lets the users of jobs enter their own workspaces, and nothing else of the work directory. */
 export function openWorkDir(workDir: string): void {
-  // All users share /tmp and similar folders: the agent must not change their mode, and nothing in
-  // them is safe from others.
+  // All users share /tmp and similar directories: the agent must not change their mode, and nothing
+  // in them is safe from others.
   if (existsSync(workDir) && (statSync(workDir).mode & 0o022) !== 0)
     throw new Error(
       `${workDir} can be written by other users: set WINDLASS_WORK_DIR to a directory that only the agent uses`,
@@ -118,7 +118,7 @@ export function openWorkDir(workDir: string): void {
   }
 }
 
-/** Returns the first folder of the path that other users may not enter. */
+/** Returns the first directory of the path that other users may not enter. */
 export function closedFolder(path: string): string | undefined {
   const parent = dirname(path);
   const above = parent === path ? undefined : closedFolder(parent);

@@ -23,7 +23,7 @@ const agentGroup = "agent";
 const prefix = "job-";
 
 export type Delegation =
-  /** The folder in which groups of jobs are made. */
+  /** The directory in which groups of jobs are made. */
   | { readonly folder: string; readonly lack?: undefined }
   | { readonly folder?: undefined; readonly lack: string };
 
@@ -99,7 +99,7 @@ function leave(folder: string, own: string): void {
   }
 }
 
-/** Returns the folder of the groups if that agent process limits its jobs by groups. */
+/** Returns the directory of the groups if that agent process limits its jobs by groups. */
 export function dividedGroupOf(pid: number): string | undefined {
   const group = groupOf(pid);
   if (group === undefined || basename(group) !== agentGroup) return undefined;
@@ -172,7 +172,7 @@ export async function sweepGroups(folder: string, ids: readonly string[]): Promi
   }
 }
 
-/** Deepest folders first. */
+/** Deepest directories first. */
 const subgroupsOf = (path: string): string[] =>
   foldersIn(path).flatMap((name) => [...subgroupsOf(join(path, name)), join(path, name)]);
 

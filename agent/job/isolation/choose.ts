@@ -65,12 +65,12 @@ function needOf(level: Level, { users, workDir, container }: Probing): string | 
   }
   const closed = users && closedFolder(dirname(workDir));
   if (!closed) return undefined;
-  return `jobs run as other users, who cannot enter ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another folder`;
+  return `jobs run as other users, who cannot enter ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another directory`;
 }
 
 /**
- * Reads a file of the job, writes one, also in the folder for temporary files, and tries to read a
- * file of the agent.
+ * Reads a file of the job, writes one, also in the directory for temporary files, and tries to read
+ * a file of the agent.
  */
 const trial = `
 cat "$1/given" && echo made > "$1/made" && : > "$TMPDIR/plugin0123456789" && ! cat "$2" 2> /dev/null
@@ -109,7 +109,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
     if (end.kind !== "exited" || end.code !== 0 || said !== id) return reason(end, directory);
     await isolation.killAll();
     if (readFileSync(join(workspace.source, "made"), "utf8") !== "made\n") {
-      return "files that a job writes do not appear in its folder";
+      return "files that a job writes do not appear in its directory";
     }
     await isolation.wipe();
     return undefined;

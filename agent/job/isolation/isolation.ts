@@ -18,13 +18,13 @@ export const processWarning =
 export interface Isolation {
   readonly level: Level;
   /**
-   * The path under which the job sees its folder for temporary files, short enough for the Unix
+   * The path under which the job sees its directory for temporary files, short enough for the Unix
    * sockets of providers.
    */
   temporary(): string;
   /** Returns the command that runs this one in isolation. */
   wrap(command: RunCommand): RunCommand;
-  /** Gives the job files and folders that the agent has put into the workspace. */
+  /** Gives the job files and directories that the agent has put into the workspace. */
   give(...paths: string[]): void;
   /**
    * Kills every process of the job. Returns those that are still alive: a process in a hung system
@@ -76,14 +76,15 @@ export interface IsolationSettings {
    */
   readonly users: readonly [first: number, last: number] | undefined;
   /**
-   * Paths that jobs may read in addition to the system's own folders, if the level hides the rest.
+   * Paths that jobs may read in addition to the system's own directories, if the level hides the
+   * rest.
    */
   readonly readable: readonly string[];
   readonly container: ContainerSettings;
   /** Undefined: no limits. */
   readonly limits?: JobLimits | undefined;
   /**
-   * The folder of the jobs' control groups (cgroup v2); undefined: the limits apply to each
+   * The directory of the jobs' control groups (cgroup v2); undefined: the limits apply to each
    * process.
    */
   readonly groups?: string | undefined;
@@ -93,7 +94,7 @@ export interface IsolationSettings {
 export interface Place {
   readonly id: string;
   readonly workspace: Workspace;
-  /** The folder of a state that the agent keeps itself. */
+  /** The directory of a state that the agent keeps itself. */
   readonly state: string | undefined;
   /** The user that the job runs as, and its group with the same number. */
   readonly user: number | undefined;

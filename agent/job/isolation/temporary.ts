@@ -1,7 +1,7 @@
 /**
- * The folder that a job's `TMPDIR` names. A provider listens on a Unix socket in it,
+ * The directory that a job's `TMPDIR` names. A provider listens on a Unix socket in it,
  * `$TMPDIR/plugin` with up to ten digits, and the kernel accepts paths of at most 107 bytes. If the
- * path of the workspace's own folder is too long for that, a link with a short path leads to it.
+ * path of the workspace's own directory is too long for that, a link with a short path leads to it.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -38,7 +38,7 @@ export function openTemporary({ temporary, shared }: Workspace): string {
   return join(folder, linkName);
 }
 
-/** Removes the short path; the folder in the workspace is removed with the workspace. */
+/** Removes the short path; the directory in the workspace is removed with the workspace. */
 export function closeTemporary({ shared }: Workspace): void {
   const record = recordOf(shared);
   if (!lstatSync(record, { throwIfNoEntry: false })?.isSymbolicLink()) return;
@@ -53,7 +53,7 @@ export function checkTemporary(workDir: string): void {
   if (!fits(workspaceAt(join(workspacesFolder(workDir), randomUUID())).temporary)) shortPlace();
 }
 
-/** Where the sandbox shows a job its folder, at the levels that have a sandbox. */
+/** Where the sandbox shows a job its directory, at the levels that have a sandbox. */
 export const sandboxTemporary = "/tmp/job";
 
 const linkName = "t";

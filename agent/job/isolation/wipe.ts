@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { runProgram } from "../../machine/programs.ts";
 
 /**
- * Removes a folder whose processes have ended. A mount in it is unmounted first, because what is
+ * Removes a directory whose processes have ended. A mount in it is unmounted first, because what is
  * behind it does not belong to the job.
  */
 export async function removeTree(root: string): Promise<void> {
@@ -22,8 +22,8 @@ export async function removeTree(root: string): Promise<void> {
 }
 
 /**
- * A job can nest folders deeper than the longest path. The program enters folder by folder and
- * needs no path.
+ * A job can nest directories deeper than the longest path. The program enters directory by
+ * directory and needs no path.
  */
 async function removeDeep(root: string): Promise<void> {
   await runProgram("rm", ["-rf", "--", root]);
@@ -54,7 +54,7 @@ function mountsIn(root: string): string[] {
 }
 
 /**
- * A folder without write permission cannot be emptied, not even by its owner. The first attempt
+ * A directory without write permission cannot be emptied, not even by its owner. The first attempt
  * removes everything else.
  */
 function openFolders(path: string): void {

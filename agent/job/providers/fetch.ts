@@ -183,7 +183,7 @@ const mayCallModules = (root: string, folder: string): boolean =>
 function forgetModuleRun(context: JobContext, folder: string): void {
   const { workspace } = context;
   if (realpathSync(folder) !== folder)
-    throw new StepFailed("providers: the folder of the configuration was replaced by a link");
+    throw new StepFailed("providers: the directory of the configuration was replaced by a link");
   const data = join(folder, ".terraform");
   const isFolder = lstatSync(data, { throwIfNoEntry: false })?.isDirectory();
   for (const name of isFolder ? readdirSync(data) : [])

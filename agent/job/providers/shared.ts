@@ -1,7 +1,7 @@
 /**
  * Offers a job the provider packages that are kept, and keeps what it downloads. A job gets a
- * folder of links to the packages that it could also have downloaded. What terraform downloads in
- * the step `providers`, in which nothing of the configuration runs, is copied into the store.
+ * directory of links to the packages that it could also have downloaded. What terraform downloads
+ * in the step `providers`, in which nothing of the configuration runs, is copied into the store.
  */
 import {
   existsSync,
@@ -80,7 +80,7 @@ function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
   return { packages, isComplete, lock: withHashes(lock, added) };
 }
 
-/** Creates the folder of links. While the job runs, the agent removes none of these packages. */
+/** Creates the directory of links. While the job runs, the agent removes none of these packages. */
 export function linkOffered({ workspace }: JobContext, packages: readonly StoredPackage[]): void {
   const view = viewOf(workspace);
   rmSync(view, { recursive: true, force: true });
@@ -112,8 +112,8 @@ export function useOffered(
 }
 
 /**
- * Writes terraform's CLI configuration. `fetched`: packages in the folder of links, which are not
- * downloaded again.
+ * Writes terraform's CLI configuration. `fetched`: packages in the directory of links, which are
+ * not downloaded again.
  */
 export function writeCliConfig(
   { workspace, settings, isolation }: JobContext,
@@ -233,7 +233,7 @@ const isLink = (path: string): boolean =>
 const isZipHash = (hash: string): boolean => hash.startsWith("zh:");
 const quote = (text: string): string => JSON.stringify(text);
 
-/** The folder of links. */
+/** The directory of links. */
 const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "providers");
 
 /**

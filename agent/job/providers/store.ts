@@ -54,7 +54,7 @@ export interface PackageRecord {
   readonly bytes: number;
 }
 
-/** Returns the folder in which an agent with this work directory keeps packages. */
+/** Returns the directory in which an agent with this work directory keeps packages. */
 export const storeFolder = (workDir: string): string => join(workDir, "providers");
 /** A copy in progress, not yet visible to other jobs. */
 export const partialPrefix = ".partial-";
@@ -68,7 +68,7 @@ export const packagePath = (
 const recordPath = (path: string): string => `${path}.json`;
 
 /**
- * Returns the packages in a folder of this layout: in the store, or in a `.terraform/providers`.
+ * Returns the packages in a directory of this layout: in the store, or in a `.terraform/providers`.
  * Skips names that cannot be packages.
  */
 export function packagesIn(folder: string): FoundPackage[] {
@@ -205,8 +205,8 @@ function filesOf(folder: string): string[] {
 }
 
 /**
- * Creates the folders from `root` down to `path`, so that every user that a job may have can enter
- * and read them.
+ * Creates the directories from `root` down to `path`, so that every user that a job may have can
+ * enter and read them.
  */
 export function makeOpen(root: string, path: string): void {
   if (path !== root) makeOpen(root, dirname(path));

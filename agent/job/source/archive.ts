@@ -19,7 +19,7 @@ export interface ArchiveLimits {
 }
 const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * mebibyte };
 
-/** Unpacks a downloaded source archive into an empty folder. */
+/** Unpacks a downloaded source archive into an empty directory. */
 export async function unpackSource(
   file: string,
   sha256: string,
@@ -34,7 +34,7 @@ export async function unpackSource(
 }
 
 /**
- * Unpacks a `.tar.gz` of plain files and folders. Refuses links, devices, paths that lead
+ * Unpacks a `.tar.gz` of plain files and directories. Refuses links, devices, paths that lead
  * elsewhere, and more than the limits allow, before the first byte is written. Of modes, only the
  * executable bit is kept.
  */
@@ -68,7 +68,8 @@ export async function unpack(
 }
 
 /**
- * Names that are too long, and one name for a file and a folder. Any other error is this machine's.
+ * Names that are too long, and one name for a file and a directory. Any other error is this
+ * machine's.
  */
 const faultsOfArchives = /^(TAR_.*|ENAMETOOLONG|ENOTDIR|EISDIR|EEXIST|ENOTEMPTY)$/;
 
@@ -104,7 +105,7 @@ async function inspect(
     onReadEntry: (entry: Tar.ReadEntry) => {
       const path = entry.path.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
       if (!plainTypes.has(entry.type))
-        refuse(`"${entry.path}" is a ${entry.type}, not a regular file or folder`);
+        refuse(`"${entry.path}" is a ${entry.type}, not a regular file or directory`);
       else if (path !== "" && path !== "." && !isSafePath(path))
         refuse(`"${entry.path}" is not a valid relative path`);
       else if (path !== "" && !mayContain(path)) refuse(`"${entry.path}" is not expected in it`);
@@ -134,7 +135,7 @@ async function inspect(
   }
 }
 
-/** Counts folders that are made on the way too, because one long name can need thousands. */
+/** Counts directories that are made on the way too, because one long name can need thousands. */
 function fits(path: string, places: Set<string>, limit: number): boolean {
   for (let at = path; at !== "." && !places.has(at) && places.size <= limit; at = dirname(at)) {
     places.add(at);

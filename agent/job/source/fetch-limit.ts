@@ -10,7 +10,7 @@ import { kibibyte, mebibyte } from "../../../common/units.ts";
 export interface FetchLimit {
   /** Begins the message of the failure. */
   readonly what: "source" | "modules";
-  /** The folder that is measured, with everything below it. */
+  /** The directory that is measured, with everything below it. */
   readonly folder: string;
   /** Counts disk space, so a file that git keeps and checks out counts twice. */
   readonly bytes: number;
@@ -20,7 +20,7 @@ export interface FetchLimit {
 }
 
 /**
- * Runs `fetch` and measures the folder while it runs and once afterwards. Over the limit, aborts
+ * Runs `fetch` and measures the directory while it runs and once afterwards. Over the limit, aborts
  * the signal that it gave to `fetch`, waits for its end and throws `StepFailed`.
  */
 export async function fetchWithin<T>(
@@ -35,7 +35,7 @@ export async function fetchWithin<T>(
   };
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted && !tooLarge.signal.aborted) {
-      // Measuring a folder of many files takes long, so at most half of the time is spent on it.
+      // Measuring a directory of many files takes long, so at most half of the time is spent on it.
       const began = performance.now();
       await measure();
       const pause = Math.max(every, performance.now() - began);

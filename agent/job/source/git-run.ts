@@ -20,7 +20,7 @@ export interface GitPlace {
 /** Runs git and returns its output. Throws `StepFailed` with git's own message. */
 export type Git = (...args: string[]) => Promise<string>;
 
-/** Returns git in a folder, for a repository at this address. */
+/** Returns git in a directory, for a repository at this address. */
 export async function gitIn(
   folder: string,
   url: string,

@@ -6,7 +6,7 @@ import { gitIn, type GitPlace } from "./git-run.ts";
 
 export interface Submodule {
   readonly name: string;
-  /** An empty folder in the source. */
+  /** An empty directory in the source. */
   readonly folder: string;
   readonly url: string;
   readonly commit: string;
@@ -45,12 +45,12 @@ export async function submodulesOf(
 const splitAt = (text: string, index: number): [string, string] =>
   index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
 
-/** Git has made the folder at the checkout, or has refused the path. */
+/** Git has made the directory at the checkout, or has refused the path. */
 function emptyFolder(root: string, path: string): string {
   const folder = join(realpathSync(root), path);
   mkdirSync(folder, { recursive: true });
   if (realpathSync(folder) === folder && readdirSync(folder).length === 0) return folder;
-  throw new StepFailed(`source: the submodule at ${path} has no empty folder of its own`);
+  throw new StepFailed(`source: the submodule at ${path} has no empty directory of its own`);
 }
 
 /** `./` and `../` are relative to the repository's own address. */

@@ -15,7 +15,8 @@ export interface GitWish {
 }
 
 /**
- * Fetches exactly one commit into the source folder and returns it. `protocols` is there for tests.
+ * Fetches exactly one commit into the source directory and returns it. `protocols` is there for
+ * tests.
  */
 export async function fetchGit(
   wish: GitWish,

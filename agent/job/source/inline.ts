@@ -26,7 +26,7 @@ export function writeInline(
   return { type: "inline", digest: hash.digest("hex") };
 }
 
-/** Whether a relative path stays within its folder. */
+/** Whether a relative path stays within its directory. */
 export function isSafePath(path: string): boolean {
   return (
     path !== "" &&

@@ -63,7 +63,7 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
 }
 
 /**
- * Returns the folder for terraform, which must be within the source also after its links are
+ * Returns the directory for terraform, which must be within the source also after its links are
  * resolved.
  */
 function folderOf({ claim, workspace }: JobContext): string {
@@ -72,12 +72,12 @@ function folderOf({ claim, workspace }: JobContext): string {
   const root = realpathSync(workspace.source);
   const path = join(root, wanted);
   if (!existsSync(path) || !statSync(path).isDirectory()) {
-    throw new StepFailed(`source: it has no folder "${wanted}"`);
+    throw new StepFailed(`source: it has no directory "${wanted}"`);
   }
   const folder = realpathSync(path);
   const way = relative(root, folder);
   if (way === ".." || way.startsWith(`..${sep}`)) {
-    throw new StepFailed(`source: the folder "${wanted}" is outside of it`);
+    throw new StepFailed(`source: the directory "${wanted}" is outside of it`);
   }
   return folder;
 }

@@ -37,7 +37,7 @@ const fileOf = ({ workspace }: Pick<JobContext, "workspace">): string =>
 export const debugEnvironment = (context: Wanted): Record<string, string> =>
   isWanted(context) ? { TF_LOG: "DEBUG", TF_LOG_PATH: fileOf(context) } : {};
 
-/** Creates the folder before anything of the job runs. */
+/** Creates the directory before anything of the job runs. */
 export function prepareDebugLog(context: Wanted & Pick<JobContext, "journal" | "isolation">): void {
   if (!isWanted(context) || context.journal.find("run")) return;
   emptyFolder(context.workspace.debug);

@@ -9,7 +9,7 @@ export interface EnvironmentParts {
   /** From the configuration, so untrusted. */
   readonly own: Readonly<Record<string, unknown>>;
   readonly workspace: Workspace;
-  /** The job's folder for temporary files. */
+  /** The job's directory for temporary files. */
   readonly temporary: string;
   /** Address and credentials of the managed state. */
   readonly state: Readonly<Record<string, string>>;

@@ -45,7 +45,7 @@ export interface TerraformEnd {
 }
 
 /**
- * Runs `terraform <args>` in the job's folder. Called again after a crash, it finds the run and
+ * Runs `terraform <args>` in the job's directory. Called again after a crash, it finds the run and
  * waits for its end.
  */
 export async function runTerraform(

@@ -94,7 +94,7 @@ export const configurationForm = (
           name: "working_directory",
           label: "Working directory",
           placeholder: "envs/prod",
-          hint: "The folder of the source in which terraform runs. Empty: its top folder.",
+          hint: "The directory of the source in which terraform runs. Empty: its top directory.",
         })}
         ${choice(
           form,

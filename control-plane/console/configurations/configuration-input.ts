@@ -124,7 +124,7 @@ function filesOf(form: Form): Record<string, string> {
     if (!canBe(path))
       throw invalid(
         "body.source.files",
-        `"${path}" is not a valid path: write it relative to the top folder, such as modules/a.tf`,
+        `"${path}" is not a valid path: write it relative to the top directory, such as modules/a.tf`,
       );
     if (files.has(path)) throw invalid("body.source.files", `two files have the path ${path}`);
     files.set(path, text);

@@ -47,7 +47,7 @@ export const sourceFields = (form: Form): Html =>
         line(form, {
           name: "path",
           path: "source.path",
-          label: "Folder",
+          label: "Directory",
           hint: "Empty: the top of the repository.",
         }),
       )}

@@ -1,4 +1,4 @@
-/** `windlass agent install --root`, which writes below a folder of the test. */
+/** `windlass agent install --root`, which writes below a directory of the test. */
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";

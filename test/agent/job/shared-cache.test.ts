@@ -76,7 +76,7 @@ describe("above the size limit", () => {
       false,
       true,
     ]);
-    // Their folders and records are removed too.
+    // Their directories and records are removed too.
     expect(readdirSync(join(workDir, "engines", "terraform"))).toEqual(["1.11.0"]);
     expect(readdirSync(join(store(), "registry.example.com", "team"))).toEqual(["fresh"]);
   });

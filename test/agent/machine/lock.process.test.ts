@@ -39,7 +39,7 @@ test("concurrent callers hold the lock one at a time", async () => {
   expect(turns).toBe(5);
 });
 
-/** Locks the folder, starts a process that outlives it, and prints that process's pid. */
+/** Locks the directory, starts a process that outlives it, and prints that process's pid. */
 const holding = `
   const { lockDirectory } = await import(${JSON.stringify(join(root, "agent/machine/lock.ts"))});
   const { spawn } = await import("node:child_process");

@@ -53,7 +53,7 @@ it.each<[name: string, files: Record<string, string>, root: string, path: string
     "live/net",
     "",
   ],
-])("finds the folder for %s", (_, files, root, path) => {
+])("finds the directory for %s", (_, files, root, path) => {
   using place = scratch();
   writeFiles(place.path, files);
   const directory = join(place.path, "live/net");

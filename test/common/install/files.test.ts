@@ -45,7 +45,7 @@ test("environmentOf changes the given settings and keeps every other line", () =
   ]);
 });
 
-test("isHidden returns true for the folders that ProtectHome hides", () => {
+test("isHidden returns true for the directories that ProtectHome hides", () => {
   const hidden = ["root", "home", "run/user"].map((folder) => `/${folder}/me/bin/windlass`);
   expect([...hidden, "/opt/w", "/homes/w"].map(isHidden)).toEqual([true, true, true, false, false]);
 });

@@ -57,7 +57,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
       "Two files have the path a.tf",
     ],
     [
-      "a path outside the folder",
+      "a path outside the directory",
       { source: "inline", file_path: ["b.tf", "../a.tf"], file_text: ["", ""] },
       '"../a.tf" is not a valid path',
     ],

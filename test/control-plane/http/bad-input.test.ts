@@ -209,7 +209,7 @@ describe("a request field", () => {
       "invalid_request",
     ],
     [
-      "a path outside the folder",
+      "a path outside the directory",
       configurations,
       () => config({ source: { type: "inline", files: { "../x.tf": "" } } }),
       "invalid_request",

@@ -1,4 +1,7 @@
-/** Two control planes on one PostgreSQL: what happens at one is seen, and wakes what waits, at the other. */
+/**
+ * Two control planes on one PostgreSQL: what happens at one is seen, and wakes what waits, at the
+ * other.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -184,7 +187,11 @@ describe("a further control plane", () => {
     ],
     ["that signs with another secret", { CLI_JWT_SECRET: "x".repeat(40) }, /CLI_JWT_SECRET is not/],
     ["with another key", { WINDLASS_SECRET_KEY: "x".repeat(40) }, /WINDLASS_SECRET_KEY/],
-    ["with another folder of artifacts", { WINDLASS_ARTIFACTS_URL: "" }, /WINDLASS_ARTIFACTS_URL/],
+    [
+      "with another directory of artifacts",
+      { WINDLASS_ARTIFACTS_URL: "" },
+      /WINDLASS_ARTIFACTS_URL/,
+    ],
   ])("%s does not start", async (_, change, message) => {
     await expect(open(change)).rejects.toThrow(message);
   });

@@ -1,4 +1,4 @@
-/** The folder for a job's temporary files, whose path is short enough for Unix sockets. */
+/** The directory for a job's temporary files, whose path is short enough for Unix sockets. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -31,7 +31,7 @@ test.each([1, 39, 120])(
   },
 );
 
-test("closeTemporary removes the folder once and no file outside it", () => {
+test("closeTemporary removes the directory once and no file outside it", () => {
   const workspace = newWorkspace(join(place, "w".repeat(120)));
   openTemporary(workspace);
   const outside = join(place, "outside");

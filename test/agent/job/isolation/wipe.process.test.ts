@@ -16,7 +16,7 @@ import { removeTree } from "../../../../agent/job/isolation/wipe.ts";
 /** Root may remove every file, so the test runs as another user. */
 const otherUser = 65_534;
 
-test("removeTree removes read-only files and folders, but no target of a link", async () => {
+test("removeTree removes read-only files and directories, but no target of a link", async () => {
   const outside = mkdtempSync(join(tmpdir(), "outside-"));
   writeFileSync(join(outside, "kept"), "");
   const folder = mkdtempSync(join(tmpdir(), "wipe-"));
@@ -42,7 +42,7 @@ test("removeTree removes read-only files and folders, but no target of a link", 
   }
 });
 
-test("removeTree removes folders whose path is longer than the system's limit", async () => {
+test("removeTree removes directories whose path is longer than the system's limit", async () => {
   const root = mkdtempSync(join(tmpdir(), "deep-"));
   const deep = (name: string): string => join(root, ...Array.from({ length: 15 }, () => name));
   const [upper, lower] = ["u".repeat(200), "l".repeat(200)];

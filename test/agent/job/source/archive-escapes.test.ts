@@ -1,6 +1,7 @@
 /**
- * The published ways for an archive to write outside its folder, with real bytes: either the whole
- * archive is refused before anything is written, or it is unpacked as plain files in the folder.
+ * The published ways for an archive to write outside its directory, with real bytes: either the
+ * whole archive is refused before anything is written, or it is unpacked as plain files in the
+ * directory.
  */
 import {
   existsSync,
@@ -82,7 +83,7 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
   ["a parent path (zip slip, CVE-2007-4559)", "refused", [entry("../pwned")]],
   ["a parent path up to the root", "refused", [entry(`${up}${out}/pwned`.slice(0, 99))]],
   ["a parent path of dots and slashes", "refused", [entry("./.././../pwned")]],
-  ["a parent path after a folder (CVE-2016-6321)", "refused", [entry("a/../../pwned")]],
+  ["a parent path after a directory (CVE-2016-6321)", "refused", [entry("a/../../pwned")]],
   ["a path that ends with the parent", "refused", [entry("a/..", { type: "5" })]],
   ["a parent path in the prefix of the header", "refused", [entry("pwned", { prefix: "../.." })]],
   ["a parent path split between prefix and name", "refused", [entry("/pwned", { prefix: "a/.." })]],
@@ -167,12 +168,12 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
     [symlink("link", `${victim}/file`), entry("link")],
   ],
   [
-    "a link that replaces a folder (CVE-2021-32803)",
+    "a link that replaces a directory (CVE-2021-32803)",
     "refused",
     [folder("a"), symlink("a", victim), entry("a/file")],
   ],
   [
-    "a link, a folder that replaces it, and a file in it",
+    "a link, a directory that replaces it, and a file in it",
     "refused",
     [symlink("a", victim), folder("a"), entry("a/file")],
   ],
@@ -214,11 +215,11 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
   ["a block device", "refused", [entry("disk", { type: "4" })]],
   ["a pipe", "refused", [entry("pipe", { type: "6" })]],
   ["a contiguous file", "within", [entry("a", { type: "7", content: "x" })]],
-  ["a pre-POSIX file with a folder's name", "within", [entry("a/", { type: "\0", magic: "" })]],
+  ["a pre-POSIX file with a directory's name", "within", [entry("a/", { type: "\0", magic: "" })]],
   ["an old sparse file", "refused", [entry("a", { type: "S" })]],
   ["a volume label", "refused", [entry("../volume", { type: "V" })]],
   ["a multi-volume entry", "refused", [entry("a", { type: "M" })]],
-  ["a folder listing", "refused", [entry("a", { type: "D" })]],
+  ["a directory listing", "refused", [entry("a", { type: "D" })]],
   [
     "an old GNU long name",
     "refused",
@@ -237,8 +238,8 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
     "within",
     [entry("a", { content: "first" }), entry("a", { content: "second" })],
   ],
-  ["a file and a folder of the same name", "either", [entry("a"), entry("a/b")]],
-  ["a folder and a file of the same name", "either", [folder("a"), entry("a/b"), entry("a")]],
+  ["a file and a directory of the same name", "either", [entry("a"), entry("a/b")]],
+  ["a directory and a file of the same name", "either", [folder("a"), entry("a/b"), entry("a")]],
   ["names that differ only in case", "within", [entry("A.tf"), entry("a.tf")]],
   [
     "names that differ only in Unicode form",
@@ -253,7 +254,7 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
   ],
   // Amounts.
   [
-    "a path of 1500 folders (CVE-2024-28863)",
+    "a path of 1500 directories (CVE-2024-28863)",
     "refused",
     [pax({ path: `${"d/".repeat(1500)}x` }), entry("a")],
   ],
@@ -291,7 +292,7 @@ test.each(shapes)("an archive with %s: %s", async (name, expected, blocks) => {
   if (expected === "within") expect(result).toBe("within");
   if (expected === "refused") expect(result).toMatch(/^StepFailed: source: the archive is refused/);
   if (result !== "within") expect(result).toMatch(/^StepFailed: source: the archive /);
-  // Only plain files and only in the folder, with nothing changed elsewhere.
+  // Only plain files and only in the directory, with nothing changed elsewhere.
   const names = readdirSync(place, { recursive: true, encoding: "utf8" }).toSorted();
   const beside = names.filter((name) => !/^a(\/b(\/folder(\/|$)|$)|$)/.test(name));
   expect([name, beside]).toEqual([name, []]);

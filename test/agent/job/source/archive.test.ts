@@ -67,7 +67,7 @@ describe("unpack refuses a file and writes nothing if it has", () => {
   });
 });
 
-test("unpack writes files and folders, and keeps only the executable bit of their modes", async () => {
+test("unpack writes files and directories, and keeps only the executable bit of their modes", async () => {
   const { file, folder } = place(
     archive(
       { path: "./", type: "Directory" },
@@ -106,7 +106,7 @@ test("unpackSource checks the digest before it reads the archive", async () => {
   expect(await unpackSource(file, sha256, folder)).toEqual({ type: "archive", digest: sha256 });
 });
 
-test("unpack does not follow a link that exists in the folder", async () => {
+test("unpack does not follow a link that exists in the directory", async () => {
   const { file, folder, outside } = place(archive({ path: "link/pwned", content: "x" }));
   symlinkSync(outside, join(folder, "link"));
   await unpack(file, folder, limits, "source").catch(() => undefined);
