@@ -23,6 +23,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   let start = Date.parse(job.started_at ?? job.created_at);
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
+  let isHeld = job.claimed_at !== null && job.released_at === null;
   /** The running step. */
   let step: string | undefined;
   /** The last system line outside of steps, such as a download. */
@@ -31,12 +32,13 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
     const before = progress;
     progress = next;
     if ((before ?? job).status === "QUEUED" && next.status === "PROCESSING") start = Date.now();
-    const word = progressText(next);
-    if (word !== undefined && word !== progressText(before))
+    isHeld ||= next.status === "PROCESSING";
+    const word = progressText(next, isHeld);
+    if (word !== undefined && word !== progressText(before, isHeld))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
   live.set(() => {
-    const state = progressText(progress) ?? "queued";
+    const state = progressText(progress, isHeld) ?? "queued";
     const what = trouble ?? (state === running ? (step ?? note ?? running) : state);
     return `${nameOf(job)} · ${duration(Date.now() - start)} · ${what}`;
   });
@@ -85,10 +87,11 @@ const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bol
 
 const running = "running";
 
-function progressText(progress: JobProgress | undefined): string | undefined {
+function progressText(progress: JobProgress | undefined, isHeld: boolean): string | undefined {
   if (progress?.waiting_reason) return waitingWords[progress.waiting_reason];
   if (progress?.status === "PROCESSING") return running;
-  return progress?.status === "CANCELLED" ? "cancelled; the runner stops terraform" : undefined;
+  if (progress?.status !== "CANCELLED") return undefined;
+  return isHeld ? "cancelled; the runner stops terraform" : "cancelled";
 }
 
 const detachedHint = ({ id }: Job): string =>

@@ -125,6 +125,8 @@ describe.concurrent("windlass jobs", () => {
     const again = await ada.run("jobs", "cancel", id, "--wait");
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^status +CANCELLED$/m);
+    // No runner has the job, so none is said to stop it.
+    expect(`${cancelled.stderr as string}${again.stderr as string}`).not.toContain("runner");
   });
 
   test("shows terraform's colours and a progress line in a terminal, and asks on Ctrl-C", async () => {
