@@ -12,7 +12,7 @@
  * @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }}
  * Progress
  */
-/** @typedef {"live" | "away" | "ended" | "signed_out" | "gone"} State */
+/** @typedef {"live" | "away" | "ended" | "signed_out" | "gone" | "unreadable"} State */
 
 const shortestPause = 250;
 const longestPause = 5000;
@@ -61,13 +61,14 @@ export function readLog(job, reader) {
 
   async function comeBack() {
     reader.state("away");
-    const status = await fetch(`/api/cli/jobs/${job}`).then(
+    const status = await fetch(`/api/cli/jobs/${job}/logs?after=${last}&limit=1`).then(
       (answer) => answer.status,
       () => 0,
     );
     if (isOver) return;
     if (status === 401) return reader.state("signed_out");
     if (status === 404) return reader.state("gone");
+    if (status === 409) return reader.state("unreadable");
     timer = setTimeout(open, pause);
     pause = Math.min(longestPause, pause * 2);
   }

@@ -24,6 +24,7 @@ const words = {
   ended: "This is the whole log.",
   signed_out: "You are signed out. Reload the page to sign in again.",
   gone: "This job no longer exists.",
+  unreadable: "The rest of this log cannot be read: it is damaged on the server.",
 };
 
 class WindlassLog extends HTMLElement {

@@ -5,6 +5,7 @@ import { validate } from "uuid";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
 import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
@@ -14,7 +15,7 @@ import { findErrors } from "../../services/logs/errors.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { getWorker } from "../../services/workers/workers.ts";
-import { jobPage, titleOf } from "./job-page.ts";
+import { jobPage, titleOf, type JobStory } from "./job-page.ts";
 import type { LogStart } from "../logs/log-view.ts";
 import { Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -33,30 +34,19 @@ const refresh = 2;
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const job = await getJob(context, caller, idOf(request.params));
-    const [worker, { plan_summary: plan, ...use }, log, steps, resources, errors, cancel] =
-      await Promise.all([
-        findWorker(context, caller, job),
-        // The page of a DEPLOY is drawn often, and has a link to the plan.
-        getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
-        beginningOf(context, job),
-        findSteps(context, job.id),
-        findResources(context, job),
-        job.status === "FAILED" && job.log_pruned_at === null ? findErrors(context, job.id) : [],
-        findJobCancel(context, caller, job.id),
-      ]);
+    const [worker, { plan_summary: plan, ...use }, cancel, told] = await Promise.all([
+      findWorker(context, caller, job),
+      // The page of a DEPLOY is drawn often, and has a link to the plan.
+      getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
+      findJobCancel(context, caller, job.id),
+      readTold(context, job).catch((error: unknown) => {
+        if (!(error instanceof UnreadableError)) throw error;
+        request.log.warn({ err: error, job_id: job.id }, error.message);
+        return nothingTold(error.message);
+      }),
+    ]);
     const now = new Date(context.now()).toISOString();
-    const body = jobPage({
-      job,
-      worker,
-      plan,
-      use,
-      log,
-      errors,
-      cancel,
-      steps,
-      resources,
-      now,
-    });
+    const body = jobPage({ job, worker, plan, use, cancel, ...told, now });
     const page = { title: titleOf(job), body, email: caller.email, at: "/jobs" };
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     sendPage(reply, isOver ? page : { ...page, refresh });
@@ -92,6 +82,27 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     return createJob(context, caller, asked);
   });
 }
+
+type Told = Pick<JobStory, "log" | "steps" | "resources" | "errors">;
+
+/** What the log of a job tells. */
+async function readTold(context: Context, job: Job): Promise<Told> {
+  const [log, steps, resources, errors] = await Promise.all([
+    beginningOf(context, job),
+    findSteps(context, job.id),
+    findResources(context, job),
+    job.status === "FAILED" && job.log_pruned_at === null ? findErrors(context, job.id) : [],
+  ]);
+  return { log, steps, resources, errors };
+}
+
+/** Of a log that cannot be read, which hides nothing else of the page. */
+const nothingTold = (unreadable: string): Told => ({
+  log: { text: "", isCut: false, unreadable },
+  steps: [],
+  resources: { list: [], until: 0 },
+  errors: [],
+});
 
 function idOf(params: unknown): string {
   const { id } = params as { id: string };

@@ -1,16 +1,19 @@
 /** The log of a job: a script draws it live; without one its beginning is plain text. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
+import { sentence } from "../page/fields.ts";
 import { clock } from "../page/words.ts";
 
 /** What the page has of the log for browsers without a script. */
 export interface LogStart {
   readonly text: string;
   readonly isCut: boolean;
+  /** Why the log cannot be read. */
+  readonly unreadable?: string;
 }
 
 /** The log with its tools. */
-export const logView = (job: Job, { text, isCut }: LogStart): Html => {
+export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html => {
   const raw = html`<a href="/jobs/${job.id}/log" download>Raw log</a>`;
   if (job.log_pruned_at !== null)
     return html`<h2>Log</h2>
@@ -18,6 +21,9 @@ export const logView = (job: Job, { text, isCut }: LogStart): Html => {
         This log was removed on ${clock(job.log_pruned_at)}, because it was older than this server
         keeps logs.
       </p>`;
+  if (unreadable !== undefined)
+    return html`<h2>Log</h2>
+      <p class="error">This log cannot be read: ${sentence(unreadable)}</p>`;
   return html`<section class="log" aria-labelledby="log-title">
       <h2 id="log-title">Log</h2>
       ${

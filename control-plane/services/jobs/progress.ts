@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { LogStep } from "../../../protocol/jobs.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
-import { stepLimit } from "../logs/archive-format.ts";
+import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
 import { time } from "./views.ts";
 
@@ -24,7 +24,7 @@ const lineLength = 200;
  * only the published interface.
  */
 export async function findSteps(context: Context, job: string): Promise<JobStep[]> {
-  const stored = await context.store.read.all(findStepEvents, { job, limit: stepLimit });
+  const stored = await context.store.read.all(findStepEvents, { job, limit: markLimits.steps });
   const rows = await withArchived(context, job, "steps", stored);
   return stepsOf(rows.map((row) => ({ ...row, step: JSON.parse(row.step) as LogStep })));
 }

@@ -2,7 +2,7 @@
 import type { LogResource } from "../../../protocol/jobs.ts";
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
-import { resourceLimit } from "../logs/archive-format.ts";
+import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
 
 /** One change of a resource; a replacement is two. */
@@ -31,7 +31,7 @@ export async function countChangedResources(
   { store }: Pick<Context, "store">,
   job: string,
 ): Promise<number> {
-  return (await store.read.first(countChanged, { job, limit: resourceLimit }))?.count ?? 0;
+  return (await store.read.first(countChanged, { job, limit: markLimits.resources }))?.count ?? 0;
 }
 
 /** Returns the changes; none of a runner that knows only the published interface. */
@@ -40,7 +40,7 @@ export async function findResources(
   { id, ended_at }: { readonly id: string; readonly ended_at: string | null },
 ): Promise<Changes> {
   const { store, now } = context;
-  const stored = await store.read.all(findResourceEvents, { job: id, limit: resourceLimit });
+  const stored = await store.read.all(findResourceEvents, { job: id, limit: markLimits.resources });
   const rows = await withArchived(context, id, "resources", stored);
   const events = rows.map((row) => ({ ...row, resource: JSON.parse(row.resource) as LogResource }));
   return changesOf(events, ended_at === null ? now() : null);

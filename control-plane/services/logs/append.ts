@@ -7,6 +7,7 @@ import {
 } from "../../../protocol/executions.ts";
 import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
 import type { Queries } from "../../store/db.ts";
 import { lockJobBriefly } from "../../store/jobs/jobs.ts";
 import { findHighestSeq, findLastId } from "../../store/logs/archives.ts";
@@ -61,7 +62,8 @@ export async function appendLogs(
       const { archivedSeq, ...appended } = await append();
       if (archivedSeq === undefined) return appended;
       // Outside the transaction, which may not wait for the blob.
-      return { ...appended, id: (await findArchivedId(context, id, archivedSeq)) ?? appended.id };
+      const archivedId = await findArchivedId(context, id, archivedSeq).catch(whenUnreadable);
+      return { ...appended, id: archivedId ?? appended.id };
     } catch (error) {
       const isGap = error instanceof RefusalError && error.code === "log_gap";
       const left = deadline - performance.now();
@@ -69,6 +71,14 @@ export async function appendLogs(
       await jobRings(context, id, left);
     }
   }
+}
+
+/**
+ * A repeated chunk is stored, also if its archive is damaged: a runner that is refused would not
+ * send the chunks that follow.
+ */
+function whenUnreadable(error: unknown): undefined {
+  if (!(error instanceof UnreadableError)) throw error;
 }
 
 type Chunk = Omit<SequencedChunk, "seq"> & { readonly seq: number | null };

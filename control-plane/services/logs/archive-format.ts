@@ -32,8 +32,7 @@ export interface Marks {
 }
 
 /** How many starts and ends of steps, and of resources, a page shows and an archive has. */
-export const stepLimit = 400;
-export const resourceLimit = 4000;
+export const markLimits = { steps: 400, resources: 4000 } as const;
 
 /** What one frame has. */
 export const frameLimit: PageLimit = { chunks: 1000, bytes: 256 * kibibyte };
@@ -80,9 +79,9 @@ export async function* packArchive(
   if (earlier) yield* earlier.content;
   for await (const page of pages) {
     for (const { id, seq, step, resource, created_at } of page) {
-      if (step !== null && marks.steps.length < stepLimit)
+      if (step !== null && marks.steps.length < markLimits.steps)
         marks.steps.push({ id, step, created_at });
-      if (resource !== null && marks.resources.length < resourceLimit)
+      if (resource !== null && marks.resources.length < markLimits.resources)
         marks.resources.push({ id, resource, created_at });
       [last_id, last_seq, last_at] = [id, seq ?? last_seq, created_at];
     }

@@ -3,6 +3,8 @@ import type { LogArchiveRow } from "../../store/logs/archives.ts";
 import { findLogArchive } from "../../store/logs/archives.ts";
 import type { Context } from "../context.ts";
 import {
+  frameLimit,
+  markLimits,
   readFrame,
   readFrames,
   readMarks,
@@ -30,6 +32,16 @@ export async function readArchived(
   const count = countFitting(sizes, limit);
   const isLast = count === rest.length && index === frames.length - 1;
   return { chunks: rest.slice(0, count), isLast };
+}
+
+/**
+ * Throws UnreadableError if what the archive of a log has after an id cannot be read, so that a
+ * stream is refused instead of begun and broken again and again.
+ */
+export async function checkArchived(context: Readable, job: string, after: number): Promise<void> {
+  const archive = await context.store.read.first(findLogArchive, { job });
+  if (archive !== undefined && after < archive.last_id)
+    await readArchived(context, archive, after, frameLimit);
 }
 
 /** Yields the chunks of an archive, newest first. */
@@ -70,5 +82,6 @@ export async function withArchived<K extends keyof Marks>(
   const archive = await store.read.first(findLogArchive, { job });
   if (archive === undefined) return stored;
   const marks = await readMarks(blobs, archive);
-  return [...marks[kind], ...stored.filter(({ id }) => id > archive.last_id)] as Marks[K];
+  const later = stored.filter(({ id }) => id > archive.last_id);
+  return [...marks[kind], ...later].slice(0, markLimits[kind]) as Marks[K];
 }

@@ -50,7 +50,8 @@ export interface Archived {
 
 /**
  * One round: archives every log whose job was released, and whose last chunk arrived, at least
- * `delay` milliseconds ago. Ends early, between two turns, when `stop` is aborted.
+ * `delay` milliseconds ago. A log that cannot be archived keeps no other one waiting: the first
+ * such error is thrown at the end. Ends early, between two turns, when `stop` is aborted.
  */
 export async function archiveLogs(
   context: Context,
@@ -59,6 +60,7 @@ export async function archiveLogs(
 ): Promise<Archived> {
   const turns = new Turns(stop);
   const archived = { logs: 0, unreadable: 0 };
+  const errors: unknown[] = [];
   let after = "";
   while (await turns.next()) {
     const { job, last } = await findDue(context, after, context.now() - delay);
@@ -68,10 +70,11 @@ export async function archiveLogs(
     try {
       if (await archiveLog(context, turns, job)) archived.logs += 1;
     } catch (error) {
-      if (!(error instanceof UnreadableError)) throw error;
-      archived.unreadable += 1;
+      if (error instanceof UnreadableError) archived.unreadable += 1;
+      else errors.push(error);
     }
   }
+  if (errors.length > 0) throw errors[0];
   return archived;
 }
 

@@ -13,6 +13,7 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import { findLastId } from "../../store/logs/archives.ts";
 import type { Context } from "../context.ts";
 import { viewProgress } from "../jobs/views.ts";
+import { checkArchived } from "./archives.ts";
 import { JobFeed, type StreamReader } from "./feed.ts";
 
 export interface LogStreams {
@@ -59,6 +60,9 @@ export function logStreams(context: Context): LogStreams {
       const progress = JSON.stringify(await viewProgress(store.read, job));
       // Ids only grow, so no reader can have seen a later one.
       const last = await findLastId(store.read, id);
+      // The rest of a pruned log is not shown.
+      const from = job.log_pruned_at === null ? Math.min(after, last) : last;
+      await checkArchived(context, id, from);
       if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
       const count = open.get(user_id) ?? 0;
       if (count >= streamsPerPerson)
@@ -70,8 +74,6 @@ export function logStreams(context: Context): LogStreams {
         );
       const feed = feeds.get(id) ?? new JobFeed(context, id, () => feeds.delete(id));
       feeds.set(id, feed);
-      // The rest of a pruned log is not shown.
-      const from = job.log_pruned_at === null ? Math.min(after, last) : last;
       const reader = begin();
       open.set(user_id, count + 1);
       const leave = () => {
