@@ -71,7 +71,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     context,
     blobs: async () =>
       (await filesOf(config.artifactsDirectory)).filter(
-        (file) => ![lockName, folderIdName].includes(basename(file)),
+        (file) => ![lockName, `${lockName}-journal`, folderIdName].includes(basename(file)),
       ).length,
     holds: async (text) => {
       const files = await filesOf(directory);
