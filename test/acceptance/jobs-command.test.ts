@@ -103,6 +103,19 @@ describe.concurrent("windlass jobs", () => {
     expect((await ada.run("jobs", "logs", again.id, "-f")).exitCode).toBe(1);
   });
 
+  test("retry of a deployment of a plan makes a new plan, and says so", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const files = { "main.tf": 'output "a" {\n  value = 1\n}\n' };
+    await ada.user.configure({ name: "small", source: { type: "inline", files } });
+    const { id } = await ada.json<Job>("jobs", "plan", "small", "--wait");
+    const deploy = await ada.json<Job>("jobs", "deploy", "--plan", id, "--label", "none");
+    await ada.json("jobs", "cancel", deploy.id);
+    const again = await ada.run("jobs", "retry", deploy.id);
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stdout).toMatch(/^type +PLAN$/m);
+    expect(again.stderr).toMatch(/^A plan is applied only once, so this is a new plan\./);
+  });
+
   test("prints why a job waits; Ctrl-C detaches with 130 and prints how to follow it", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });

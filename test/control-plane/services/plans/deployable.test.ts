@@ -5,7 +5,7 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addState } from "../../../helpers/rows.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
-const { createJob, getPlanSummary } = endpoints;
+const { cancelJob, createJob, getPlanSummary } = endpoints;
 const { plane, it: base } = planeForFile();
 
 const it = base
@@ -56,6 +56,8 @@ describe("a plan that can be deployed", () => {
     expect(used).toContain(`href="/jobs/${deployment.id}"`);
     expect(await page(deployment)).toContain(`href="/jobs/${plan.id}"`);
     expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_already_used");
+    await user.person.get(cancelJob, { params: { id: deployment.id } });
+    expect(await page(deployment)).toMatch(/<button id="retry"[^>]*>Plan again</);
   });
 });
 
