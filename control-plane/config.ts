@@ -12,6 +12,7 @@ import { settingsReader } from "../common/settings/read.ts";
 import { serverSettings } from "../common/settings/server.ts";
 import { expected } from "../common/settings/setting.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
+import { parseS3Address, type S3Place } from "./blobs/s3-place.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import type { Retention } from "./domain/retention.ts";
 import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
@@ -31,7 +32,10 @@ export interface ServerConfig extends LogSettings {
   readonly databaseFile: string;
   /** The PostgreSQL database; undefined: SQLite. */
   readonly postgres: { readonly url: string; readonly connections: number } | undefined;
+  /** The directory of blobs; not used with `s3`. */
   readonly artifactsDirectory: string;
+  /** The bucket of blobs; undefined: the directory. */
+  readonly s3: S3Place | undefined;
   /** From the settings; undefined: generated at the first start and kept in the data directory. */
   readonly jwtSecret: string | undefined;
   readonly secretKey: string | undefined;
@@ -69,6 +73,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   const signInAllow = signInAllowOf(read("WINDLASS_SIGN_IN_ALLOW"));
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
   const database = databaseOf(read("WINDLASS_DATABASE_URL"));
+  const artifacts = artifactsOf(read);
   return {
     host: read("WINDLASS_HOST"),
     port: read("WINDLASS_PORT"),
@@ -80,7 +85,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       database.url === undefined
         ? undefined
         : { url: database.url, connections: read("WINDLASS_DATABASE_CONNECTIONS") },
-    artifactsDirectory: read("WINDLASS_ARTIFACTS_URL") ?? join(dataDirectory, "blobs"),
+    artifactsDirectory: artifacts.directory ?? join(dataDirectory, "blobs"),
+    s3: artifacts.s3,
     jwtSecret: read("CLI_JWT_SECRET"),
     secretKey: read("WINDLASS_SECRET_KEY"),
     olderSecretKeys: read("WINDLASS_SECRET_KEY_OLD"),
@@ -141,6 +147,24 @@ function databaseOf(text: string | undefined): { file?: string; url?: string } {
   else if (mode !== null && !["disable", "no-verify", "verify-full"].includes(mode))
     throw wrongDatabase("must have an sslmode of disable, no-verify, require or verify-full");
   return { url: url.href };
+}
+
+/** A directory, or a bucket with what its objects are encrypted with. */
+function artifactsOf(read: ReadServerSetting): { directory?: string; s3?: S3Place } {
+  const text = read("WINDLASS_ARTIFACTS_URL");
+  const encryption = read("WINDLASS_S3_ENCRYPTION");
+  const kmsKey = read("WINDLASS_S3_KMS_KEY");
+  if (text === undefined) return {};
+  if (text.startsWith("file:"))
+    return { directory: resolve(text.slice("file:".length).replace(/^\/\/(?=\/)/, "")) };
+  const address = parseS3Address(text);
+  if (address === undefined)
+    throw new ConfigError(
+      `WINDLASS_ARTIFACTS_URL must be ${expected(serverSettings.WINDLASS_ARTIFACTS_URL)}`,
+    );
+  if (kmsKey !== undefined && encryption?.startsWith("aws:kms") !== true)
+    throw new ConfigError("WINDLASS_S3_KMS_KEY needs WINDLASS_S3_ENCRYPTION=aws:kms");
+  return { s3: { ...address, isPathStyle: read("WINDLASS_S3_PATH_STYLE"), encryption, kmsKey } };
 }
 
 /** A provider is on when both its id and its secret are set; one without the other is a mistake. */

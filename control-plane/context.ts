@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
-import { diskBlobs } from "./blobs/disk.ts";
+import { openBlobs } from "./blobs/open.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
 import { steadyClock, type Clock } from "./services/operations/clock.ts";
 import type { ServerConfig } from "./config.ts";
@@ -135,7 +135,7 @@ async function openServices(
   return {
     store,
     wakeups,
-    blobs: sealedBlobs(await diskBlobs(config.artifactsDirectory, store), box("blobs")),
+    blobs: sealedBlobs(await openBlobs(config, store), box("blobs")),
     box,
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,

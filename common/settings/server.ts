@@ -57,10 +57,27 @@ export const controlPlane = {
     details: "All of them together must stay below the `max_connections` of the database server",
   },
   WINDLASS_ARTIFACTS_URL: {
-    type: "location",
-    scheme: "file:",
+    type: "text",
+    pattern: /^(file:.+|s3:\/\/[^@?#]+)$/,
+    expected: "an address such as file:/srv/windlass/blobs or s3://bucket/prefix",
     otherwise: "blobs in the data directory",
-    help: "the directory of plans, archives and states, such as file:/srv/windlass/blobs",
+    help: "the directory or S3 bucket of plans, archives, states and logs of finished jobs",
+    details: "See [Files in S3](#files-in-s3)",
+  },
+  WINDLASS_S3_PATH_STYLE: {
+    type: "boolean",
+    help: "address a bucket as host/bucket, not bucket.host; most stores other than AWS need it",
+  },
+  WINDLASS_S3_ENCRYPTION: {
+    type: "enum",
+    values: ["AES256", "aws:kms", "aws:kms:dsse"],
+    otherwise: "the bucket's own setting",
+    help: "how S3 encrypts objects, besides the encryption with WINDLASS_SECRET_KEY",
+  },
+  WINDLASS_S3_KMS_KEY: {
+    type: "text",
+    otherwise: "the key of the bucket or the account",
+    help: "the id, alias or ARN of the KMS key for aws:kms",
   },
   CLI_JWT_SECRET: { ...key, otherwise: keptKey, help: "signs sessions and tokens" },
   WINDLASS_SECRET_KEY: {

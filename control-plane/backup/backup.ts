@@ -12,6 +12,7 @@ import { link, mkdir, open, rm, stat, symlink, writeFile } from "node:fs/promise
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { version } from "../../common/version.ts";
+import { s3Address } from "../blobs/s3-place.ts";
 import type { ServerConfig } from "../config.ts";
 import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/storage/snapshot.ts";
 import { digestOf, flushDirectory, progress } from "./files.ts";
@@ -20,7 +21,10 @@ import { blobPath, databaseName, manifestName, secretNames, type Manifest } from
 export interface MadeBackup {
   readonly file: string;
   readonly size_bytes: number;
+  /** How many blobs the database names. */
   readonly blobs: number;
+  /** The bucket that has them; undefined: the file has them. */
+  readonly bucket: string | undefined;
   readonly created_at: string;
   readonly secrets: readonly string[];
 }
@@ -44,13 +48,14 @@ export async function makeBackup(
     pin = snapshotDatabase(config.databaseFile, join(stage, databaseName));
     const { schema_version, blobs } = inspect(join(stage, databaseName));
     const secrets = withSecrets ? keptSecrets(config) : [];
+    const bucket = config.s3 && s3Address(config.s3);
     // Paths in the archive are those of a data directory, wherever the files are on this server.
-    await symlink(config.artifactsDirectory, join(stage, "blobs"));
+    if (bucket === undefined) await symlink(config.artifactsDirectory, join(stage, "blobs"));
     await symlink(join(config.dataDirectory, "secrets"), join(stage, "secrets"));
     const paths = [
       databaseName,
       ...secrets.map((name) => `secrets/${name}`),
-      ...blobs.map(blobPath),
+      ...(bucket === undefined ? blobs.map(blobPath) : []),
     ];
     const members = await digests(stage, paths, pin);
     const manifest: Manifest = {
@@ -58,6 +63,7 @@ export async function makeBackup(
       version: version(),
       schema_version,
       created_at,
+      ...(bucket === undefined ? {} : { blobs: bucket }),
       members,
     };
     await writeFile(join(stage, manifestName), JSON.stringify(manifest));
@@ -66,7 +72,7 @@ export async function makeBackup(
     // A link, because a rename would replace a file that was created in the meantime.
     await link(packedFile(stage), file);
     await flushDirectory(dirname(file));
-    return { file, size_bytes, blobs: blobs.length, created_at, secrets };
+    return { file, size_bytes, blobs: blobs.length, bucket, created_at, secrets };
   } finally {
     pin?.release();
     await rm(stage, { recursive: true, force: true });

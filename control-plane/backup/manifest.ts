@@ -20,6 +20,8 @@ export const Manifest = Type.Object({
   schema_version: Type.Integer({ minimum: 1 }),
   /** The backup contains everything that was committed before this moment. */
   created_at: Type.String(),
+  /** The bucket that has the blobs, such as `s3://bucket/prefix`; absent: the archive has them. */
+  blobs: Type.Optional(Type.String()),
   /** Every other file of the archive. */
   members: Type.Array(Member),
 });

@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { ServerConfig } from "../config.ts";
 import { diskBlobs } from "../blobs/disk.ts";
+import { s3Address } from "../blobs/s3-place.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
 import { opensStore } from "../data-directory/secret-keys.ts";
@@ -50,6 +51,7 @@ export async function restoreBackup(
   try {
     await mkdir(stage, { recursive: true, mode: 0o700 });
     const manifest = await unpackBackup(file, stage);
+    checkPlace(config, manifest);
     const hasSecrets = existsSync(join(stage, "secrets"));
     await checkKey(config, stage, hasSecrets);
     markRestored(join(stage, databaseName), manifest.created_at);
@@ -65,15 +67,26 @@ export async function restoreBackup(
 }
 
 /** One directory can be changed as a whole; several places cannot. */
-function checkLayout({ dataDirectory, databaseFile, artifactsDirectory }: ServerConfig): void {
+function checkLayout({ dataDirectory, databaseFile, artifactsDirectory, s3 }: ServerConfig): void {
   if (databaseFile !== join(dataDirectory, databaseName))
     throw new ConfigError(
       "WINDLASS_DATABASE_URL is set, but a restore writes the database to the data directory: unset it, restore, then move the database",
     );
-  if (artifactsDirectory !== join(dataDirectory, "blobs"))
+  if (s3 === undefined && artifactsDirectory !== join(dataDirectory, "blobs"))
     throw new ConfigError(
       "WINDLASS_ARTIFACTS_URL is set, but a restore writes the blobs to the data directory: unset it, restore, then move the blobs",
     );
+}
+
+/** The blobs of a backup are in it, or stayed in a bucket; the server must look for them there. */
+function checkPlace({ s3 }: ServerConfig, { blobs }: Manifest): void {
+  const bucket = s3 && s3Address(s3);
+  if (blobs === bucket) return;
+  throw new ConfigError(
+    blobs === undefined
+      ? `WINDLASS_ARTIFACTS_URL is ${bucket}, but the backup contains the files: unset it, restore, copy the content of the directory "blobs" to the bucket, then set it again`
+      : `the files of the backup are in ${blobs}: set WINDLASS_ARTIFACTS_URL to it`,
+  );
 }
 
 /**
@@ -121,7 +134,7 @@ async function opensBackup(keys: SecretKeys, stage: string): Promise<boolean> {
   const [blob] = snapshot.blobs();
   snapshot.close();
   if (checks !== undefined) return opensStore(keys, checks);
-  if (blob === undefined) return true;
+  if (blob === undefined || !existsSync(join(stage, "blobs"))) return true;
   const blobs = sealedBlobs(await diskBlobs(join(stage, "blobs")), secretBox(keys, "blobs"));
   try {
     for await (const _ of await blobs.read(blob));

@@ -164,7 +164,7 @@ function checkDatabase(into: string, unpacked: ReadonlySet<string>, manifest: Ma
     if (defect !== undefined) throw new BadBackupError(`its database is damaged: ${defect}`);
     if (snapshot.schema !== manifest.schema_version)
       throw new BadBackupError("its database does not match its manifest");
-    for (const blob of snapshot.blobs())
+    for (const blob of manifest.blobs === undefined ? snapshot.blobs() : [])
       if (!unpacked.has(blobPath(blob)))
         throw new BadBackupError(`its database names ${blobPath(blob)}, which is missing`);
   } finally {

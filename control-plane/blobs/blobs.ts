@@ -1,4 +1,4 @@
-/** Large content outside the database: plan artifacts, archives, sealed states. */
+/** Large content outside the database: plan artifacts, archives, states, archived logs. */
 import type { Readable } from "node:stream";
 
 export interface WrittenBlob {
@@ -29,4 +29,6 @@ export interface Blobs {
   writtenAt(blob: string): Promise<number>;
   /** Deletes it. A missing blob is no error. */
   delete(blob: string): Promise<void>;
+  /** Removes what writes have left that a crash interrupted and that began before this moment. */
+  sweep(before: number): Promise<void>;
 }

@@ -4,11 +4,12 @@
  * Content is written to a temporary file, flushed, then renamed: a blob is either complete or
  * absent, also after a power failure.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { RefusalError } from "../domain/refusal.ts";
+import { dirname, join } from "node:path";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
+import { isName, newName, placeOf } from "./names.ts";
+import { measured } from "./pieces.ts";
 
 /**
  * The directory of incomplete blobs; emptied at start, because only a crash leaves something in it.
@@ -25,15 +26,22 @@ export async function diskBlobs(
 ): Promise<Blobs> {
   const temporary = join(directory, unfinished);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
-  // Other servers write there.
-  for (const name of isShared ? [] : await readdir(temporary)) await rm(join(temporary, name));
+  const sweep = async (before: number) => {
+    for (const name of await readdir(temporary)) {
+      const file = join(temporary, name);
+      if ((await changedAt(file)) < before) await rm(file, { force: true });
+    }
+  };
+  // Other servers write there if it is shared.
+  if (!isShared) await sweep(Infinity);
   const folders = new Folders(directory);
 
   return {
     write: async (content, limit) => {
-      const name = randomBytes(16).toString("hex");
+      const name = newName();
       const file = join(temporary, name);
-      const { folder, path } = placeOf(directory, name);
+      const path = pathOf(directory, name);
+      const folder = dirname(path);
       try {
         const { size_bytes, sha256 } = await writeDurably(file, content, limit);
         await folders.make(folder);
@@ -46,25 +54,19 @@ export async function diskBlobs(
       }
     },
     read: async (blob, range) => {
-      const file = await open(placeOf(directory, blob).path, "r");
+      const file = await open(pathOf(directory, blob), "r");
       return file.createReadStream(range);
     },
     list: async function* () {
       for (const folder of await readdir(directory)) {
         if (!/^[0-9a-f]{2}$/.test(folder)) continue;
         const names = await readdir(join(directory, folder));
-        yield names.map((name) => folder + name).filter((name) => pattern.test(name));
+        yield names.map((name) => folder + name).filter(isName);
       }
     },
-    writtenAt: async (blob) => {
-      try {
-        return (await stat(placeOf(directory, blob).path)).mtimeMs;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return Infinity;
-        throw error;
-      }
-    },
-    delete: (blob) => rm(placeOf(directory, blob).path, { force: true }),
+    writtenAt: (blob) => changedAt(pathOf(directory, blob)),
+    delete: (blob) => rm(pathOf(directory, blob), { force: true }),
+    sweep,
   };
 }
 
@@ -87,12 +89,19 @@ class Folders {
   }
 }
 
-const pattern = /^[0-9a-f]{32}$/;
+function pathOf(directory: string, blob: string): string {
+  const { folder, file } = placeOf(blob);
+  return join(directory, folder, file);
+}
 
-function placeOf(directory: string, blob: string): { folder: string; path: string } {
-  if (!pattern.test(blob)) throw new TypeError(`"${blob}" is not the name of a blob`);
-  const folder = join(directory, blob.slice(0, 2));
-  return { folder, path: join(folder, blob.slice(2)) };
+/** Returns when a file was written; Infinity if there is none. */
+async function changedAt(path: string): Promise<number> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Infinity;
+    throw error;
+  }
 }
 
 async function writeDurably(
@@ -100,18 +109,11 @@ async function writeDurably(
   content: AsyncIterable<Uint8Array>,
   limit: number,
 ): Promise<Omit<WrittenBlob, "blob">> {
-  const hash = createHash("sha256");
-  let size = 0;
+  const seen = { hash: createHash("sha256"), size: 0 };
   await using file = await open(path, "wx", 0o600);
-  for await (const chunk of content) {
-    size += chunk.byteLength;
-    if (size > limit)
-      throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
-    hash.update(chunk);
-    await file.writeFile(chunk);
-  }
+  for await (const chunk of measured(content, limit, seen)) await file.writeFile(chunk);
   await file.sync();
-  return { size_bytes: size, sha256: hash.digest("hex") };
+  return { size_bytes: seen.size, sha256: seen.hash.digest("hex") };
 }
 
 /**

@@ -10,8 +10,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { UnreadableError, type SecretBox } from "../domain/secret-box.ts";
-import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs } from "./blobs.ts";
+import { inPieces, measured } from "./pieces.ts";
 
 const nameBytes = 16;
 const pieceBytes = 65_536;
@@ -48,21 +48,8 @@ export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
     list: () => inner.list(),
     writtenAt: (blob) => inner.writtenAt(blob),
     delete: (blob) => inner.delete(blob),
+    sweep: (before) => inner.sweep(before),
   };
-}
-
-async function* measured(
-  content: AsyncIterable<Uint8Array>,
-  limit: number,
-  seen: { hash: ReturnType<typeof createHash>; size: number },
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of content) {
-    seen.size += chunk.byteLength;
-    if (seen.size > limit)
-      throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
-    seen.hash.update(chunk);
-    yield chunk;
-  }
 }
 
 async function* seal(box: SecretBox, content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -135,21 +122,4 @@ async function readName(inner: Blobs, blob: string): Promise<Buffer> {
     throw unreadable("its file is missing (ENOENT)", cause);
   }
   return Buffer.concat(parts);
-}
-
-/** The same bytes in pieces of `size`, the last one shorter. */
-async function* inPieces(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of content) {
-    waiting.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes < size) continue;
-    const joined = Buffer.concat(waiting);
-    let at = 0;
-    for (; at + size <= joined.length; at += size) yield joined.subarray(at, at + size);
-    waiting = [joined.subarray(at)];
-    bytes = joined.length - at;
-  }
-  if (bytes > 0) yield Buffer.concat(waiting);
 }

@@ -44,8 +44,12 @@ export async function backup(args: string[]): Promise<void> {
     );
   const made = await makeBackup(config, asked.file, !asked.isOn);
   process.stdout.write(
-    `${made.file}: ${bytes(made.size_bytes)}, with the database and ${made.blobs} files as they were at ${made.created_at}\n`,
+    `${made.file}: ${bytes(made.size_bytes)}, with the database${made.bucket === undefined ? ` and ${made.blobs} files` : ""} as ${made.bucket === undefined ? "they were" : "it was"} at ${made.created_at}\n`,
   );
+  if (made.bucket !== undefined)
+    process.stderr.write(
+      `The ${made.blobs} files that the database names stay in ${made.bucket} and are not part of the backup. Keep what the server deletes there at least as long as this file (docs/backup.md, "Files in S3").\n`,
+    );
   if (made.secrets.length > 0)
     process.stderr.write(
       `The file contains the server's secrets (${made.secrets.join(", ")}), which decrypt everything in it. Protect it like a password.\n`,

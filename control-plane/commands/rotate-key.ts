@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { progress } from "../backup/files.ts";
 import { refuseHalfRestored } from "../data-directory/restore-mark.ts";
 import type { Blobs } from "../blobs/blobs.ts";
-import { diskBlobs } from "../blobs/disk.ts";
+import { openBlobs } from "../blobs/open.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig, type ServerConfig } from "../config.ts";
@@ -71,7 +71,7 @@ export async function rotateKey(args: string[]): Promise<void> {
         throw new ConfigError(
           "the new key is also in WINDLASS_SECRET_KEY_OLD: set WINDLASS_SECRET_KEY to another key, or leave it unset and move the file secrets/WINDLASS_SECRET_KEY out of the data directory",
         );
-      const inner = await diskBlobs(config.artifactsDirectory);
+      const inner = await openBlobs(config);
       const { values: sealed, files, unreadable } = await resealAll(store, inner, keys);
       await store.write((tx) => keepOnlyCurrent(tx, keys));
       process.stdout.write(

@@ -12,7 +12,7 @@ export const lockName = "server.lock";
 
 type Places = Pick<
   ServerConfig,
-  "dataDirectory" | "databaseFile" | "artifactsDirectory" | "postgres"
+  "dataDirectory" | "databaseFile" | "artifactsDirectory" | "s3" | "postgres"
 >;
 
 /**
@@ -76,6 +76,7 @@ function lockFiles({
   dataDirectory,
   databaseFile,
   artifactsDirectory,
+  s3,
   postgres,
 }: Places): string[] {
   return [
@@ -84,6 +85,6 @@ function lockFiles({
       ? []
       : [`${databaseFile}.lock`]),
     // Control planes that share a database may share this directory too.
-    ...(postgres === undefined ? [join(artifactsDirectory, lockName)] : []),
+    ...(postgres === undefined && s3 === undefined ? [join(artifactsDirectory, lockName)] : []),
   ];
 }

@@ -7,7 +7,8 @@ import type { Job } from "../../protocol/jobs.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
+import { lackOfMoto } from "../helpers/moto.ts";
+import { startStrictS3 } from "../helpers/strict-s3.ts";
 import { skipAt } from "../helpers/tools.ts";
 import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
 import type { User } from "../helpers/user.ts";
@@ -246,7 +247,7 @@ describe.concurrent("a job", () => {
   });
 
   describe("with a cloud identity and a state in S3", () => {
-    skipAt(hasMoto ? undefined : "moto_server is not on the PATH or does not run");
+    skipAt(lackOfMoto);
 
     test("saves its state after an apply that outlasts its first credentials", async () => {
       await using here = await openFixture();

@@ -118,7 +118,7 @@ const folderRules: readonly FolderRule[] = [
   },
   {
     folder: "control-plane/data-directory/",
-    may: [...below, ...plane("config.ts", "domain/", "store/")],
+    may: [...below, ...plane("config.ts", "blobs/", "domain/", "store/")],
     why: "the data directory is opened before there are services",
   },
   {

@@ -2,16 +2,12 @@
  * `moto_server` as S3 behind a gate that accepts only unexpired credentials of the strict STS, as
  * AWS does and moto does not.
  */
-import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { freePort } from "./free-port.ts";
+import { startMoto } from "./moto.ts";
 import type { StrictSts } from "./strict-sts.ts";
-
-export const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
 
 export interface StrictS3 extends AsyncDisposable {
   readonly url: string;
@@ -28,12 +24,8 @@ export interface StrictS3 extends AsyncDisposable {
 
 /** Starts both and creates the bucket. */
 export async function startStrictS3(sts: StrictSts, bucket: string): Promise<StrictS3> {
-  const port = await freePort();
-  const moto = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
-  const behind = `http://127.0.0.1:${port}`;
-  while (!(await isUp(behind))) await sleep(50);
-  const made = await request(`${behind}/${bucket}`, { method: "PUT" });
-  await made.body.dump();
+  const moto = await startMoto(bucket);
+  const { port, url: behind } = moto;
 
   const used: number[] = [];
   const refused: string[] = [];
@@ -81,17 +73,7 @@ export async function startStrictS3(sts: StrictSts, bucket: string): Promise<Str
     [Symbol.asyncDispose]: async () => {
       gate.closeAllConnections();
       gate.close();
-      moto.kill("SIGKILL");
-      await Promise.all([once(gate, "close"), once(moto, "exit")]);
+      await Promise.all([once(gate, "close"), moto[Symbol.asyncDispose]()]);
     },
   };
-}
-
-async function isUp(url: string): Promise<boolean> {
-  try {
-    await (await request(url)).body.dump();
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -23,6 +23,7 @@ import { deleteLogArchives } from "../../store/logs/archives.ts";
 import { deleteDebugLogs } from "../../store/logs/debug-logs.ts";
 import { deletePlanAttributes } from "../../store/plans/summaries.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
+import { day } from "../../../common/units.ts";
 import type { Context } from "../context.ts";
 import { Turns } from "./turns.ts";
 import { deleteUnnamedBlobs, noteStrangers } from "./orphaned-blobs.ts";
@@ -53,6 +54,7 @@ export async function retainOnce(context: Context, stop?: AbortSignal): Promise<
   const turns = new Turns(stop);
   removed.blobs = await deleteUnnamedBlobs(context, turns);
   await noteStrangers(context, turns);
+  await context.blobs.sweep(now - day);
   removed.artifacts = await removeArtifacts(context, turns, now - retention.artifacts);
   removed.logs = await removeLogs(context, turns, now - retention.logs);
   removed.state_versions = await removeStates(context, turns, now - retention.states);

@@ -1,0 +1,61 @@
+/** An HTTP proxy in front of an object store that fails as a real one does. */
+import { once } from "node:events";
+import { createServer, request, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/**
+ * `error`: responds 500 without asking the store. `cut`: ends the connection within the body of the
+ * response. `lose`: the store carries out the request, and the response is lost. `hang`: never
+ * responds.
+ */
+export type S3Fault = "error" | "cut" | "lose" | "hang";
+
+export interface S3FaultProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Decides what happens to a request; undefined: nothing. */
+  fault: (call: { readonly method: string; readonly url: string }) => S3Fault | undefined;
+  /** The methods and addresses of all requests. */
+  readonly seen: string[];
+}
+
+/** Starts a proxy in front of `target`, such as `http://127.0.0.1:8080`. */
+export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
+  const server = createServer((incoming, outgoing) => {
+    const { method = "", url = "", headers } = incoming;
+    proxy.seen.push(`${method} ${url}`);
+    const fault = proxy.fault({ method, url });
+    if (fault === "hang") return;
+    if (fault === "error") {
+      incoming.resume();
+      const xml = "<Error><Code>InternalError</Code><Message>planted</Message></Error>";
+      outgoing.writeHead(500, { "content-type": "application/xml" }).end(xml);
+      return;
+    }
+    const forwarded = request(target + url, { method, headers }, (answer: IncomingMessage) => {
+      if (fault === "lose") {
+        answer.resume().once("end", () => incoming.socket.destroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      if (fault !== "cut") return void answer.pipe(outgoing);
+      answer.once("data", (bytes: Buffer) =>
+        outgoing.write(bytes.subarray(0, bytes.length >> 1), () => incoming.socket.destroy()),
+      );
+    });
+    forwarded.once("error", () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const proxy: S3FaultProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fault: () => undefined,
+    seen: [],
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return proxy;
+}
