@@ -37,9 +37,12 @@ import { findPage, type PageLimit } from "./pages.ts";
 /** How many logs one turn looks at: a few milliseconds of reads. */
 const looksPerTurn = 100;
 /** What one transaction deletes: a few milliseconds of the writer. */
-const deletedPerTurn: PageLimit = { chunks: 100, bytes: 2 * mebibyte };
+const deletedPerTurn: PageLimit = { chunks: 500, bytes: 2 * mebibyte };
 /** A reader may have read the row of an archive that a new one replaces. */
 const replacedMilliseconds = hour;
+
+/** Ends an archive that is being written: nothing of it is kept. */
+const stopped = new Error("the round was stopped");
 
 /** What a round did. */
 export interface Archived {
@@ -51,7 +54,8 @@ export interface Archived {
 /**
  * One round: archives every log whose job was released, and whose last chunk arrived, at least
  * `delay` milliseconds ago. A log that cannot be archived keeps no other one waiting: the first
- * such error is thrown at the end. Ends early, between two turns, when `stop` is aborted.
+ * such error is thrown at the end. Ends early, between two turns or two frames of an archive, when
+ * `stop` is aborted.
  */
 export async function archiveLogs(
   context: Context,
@@ -70,6 +74,7 @@ export async function archiveLogs(
     try {
       if (await archiveLog(context, turns, job)) archived.logs += 1;
     } catch (error) {
+      if (error === stopped) break;
       if (error instanceof UnreadableError) archived.unreadable += 1;
       else errors.push(error);
     }
@@ -125,7 +130,7 @@ async function archiveLog(context: Context, turns: Turns, job: string): Promise<
     last_seq: null,
     last_at: 0,
   };
-  const content = packArchive(pagesOf(context, job, after), earlier, summary);
+  const content = packArchive(pagesOf(context, turns, job, after), earlier, summary);
   const { answer: isMore, stored } = await storeContent(context, content, Infinity, (written) =>
     store.write(async (tx) => {
       const current = await tx.first(findLogArchive, { job });
@@ -151,18 +156,21 @@ async function openEarlier(
   return { row, frames, marks, content: readAllFrames(blobs, row) };
 }
 
-/** Yields the chunks of a log after an id, a frame at a time. */
+/** Yields the chunks of a log after an id: a frame, and one turn between two of them. */
 async function* pagesOf(
   { store }: Context,
+  turns: Turns,
   job: string,
   after: number,
 ): AsyncGenerator<readonly ArchivedChunk[]> {
   let from = after;
   for (;;) {
-    const { last } = await findPage(store.read, job, from, frameLimit);
+    const { last, isLast } = await findPage(store.read, job, from, frameLimit);
     if (last === undefined) return;
     yield await store.read.all(readChunks, { job, after: from, last });
+    if (isLast) return;
     from = last;
+    if (!(await turns.next())) throw stopped;
   }
 }
 
