@@ -31,6 +31,7 @@ export async function startWindlass(
       WINDLASS_PORT: "0",
       WINDLASS_LOG_FORMAT: "json",
       WINDLASS_STREAMS_PER_PERSON: "1000",
+      WINDLASS_QUOTA_QUEUED_JOBS: "1000000",
     },
     stdio: ["ignore", "ignore", "pipe"],
   });

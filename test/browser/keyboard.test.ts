@@ -26,6 +26,9 @@ describe("in a browser", () => {
     };
     const focused = () => page.evaluate<string>("document.activeElement.getAttribute('href')");
     await page.getByRole("button", { name: "Keys" }).waitFor();
+    await press("g", "v");
+    await page.waitForURL(`${plane.url}/variable-sets`);
+    await page.getByRole("button", { name: "Keys" }).waitFor();
     await press("g", "j");
     await page.waitForURL(`${plane.url}/jobs`);
     await page.getByRole("button", { name: "Keys" }).waitFor();

@@ -18,8 +18,8 @@ export const variableSetsPage = (
 ): Html =>
   html`<h1>Variable sets</h1>
     <p class="soft">
-      A variable set gives the same variables and environment to several configurations: to those
-      that it is attached to, and to all of the zones that it is attached to.
+      A variable set gives the same variables and environment to several configurations. Attach it
+      to single configurations, or to a zone for all configurations of the zone.
     </p>
     ${
       sets.length === 0

@@ -1,6 +1,6 @@
 /** Summaries of real plans, as `terraform show -json` writes them. */
 import { execFileSync } from "node:child_process";
-import { createWriteStream, writeFileSync } from "node:fs";
+import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { Check } from "typebox/value";
@@ -32,6 +32,10 @@ output "secret" {
   value     = var.secret
   sensitive = true
 }
+module "inner" {
+  source = "./inner"
+  input  = terraform_data.updated.id
+}
 output "plain" { value = "one" }
 output "pools" { value = { fixed = 1, size = 2, known = "one planted-known-1" } }
 `;
@@ -43,6 +47,7 @@ const after = `${before
   .replace('resource "terraform_data" "forgotten" {}', "")
   .replace('"one"', '"two"')
   .replace('size = 2, known = "one', 'size = 3, known = "two')}
+resource "terraform_data" "follows" { input = [module.inner.id, terraform_data.replaced.id] }
 output "id" { value = terraform_data.replaced.id }
 moved {
   from = terraform_data.old
@@ -60,6 +65,12 @@ check "later" {
 }
 `;
 
+/** The module, before and after. */
+const inner = [
+  'variable "input" {}\noutput "id" { value = 1 }\n',
+  'variable "input" {}\nresource "terraform_data" "own" { input = var.input }\noutput "id" { value = terraform_data.own.id }\n',
+] as const;
+
 const unmasked = secrecyOf([]);
 const env = { PATH: process.env["PATH"] ?? "", CHECKPOINT_DISABLE: "1", HOME: root };
 const terraform = (...args: string[]) => execFileSync("terraform", args, { cwd: root, env });
@@ -69,10 +80,14 @@ const sensitive = true;
 
 test("a summary has action, reason and changes of each resource, and nothing that is sensitive", async () => {
   const main = join(root, "main.tf");
+  const module = join(root, "inner", "main.tf");
+  mkdirSync(join(root, "inner"));
   writeFileSync(main, before);
+  writeFileSync(module, inner[0]);
   terraform("init", "-input=false");
   terraform("apply", "-input=false", "-auto-approve");
   writeFileSync(main, after);
+  writeFileSync(module, inner[1]);
   terraform("plan", "-input=false", "-out=plan");
   const shown = join(root, "plan.json");
   writeFileSync(shown, terraform("show", "-json", "plan"));
@@ -80,7 +95,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
   const { errored, summary } = await readPlan(shown, secrecyOf(["planted-known-1"]));
   expect(errored).toBe(false);
   expect(summary).toEqual({
-    counts: { create: 1, update: 1, replace: 1, delete: 1, forget: 1, move: 1, import: 0 },
+    counts: { create: 3, update: 1, replace: 1, delete: 1, forget: 1, move: 1, import: 0 },
     changes: [
       {
         address: 'terraform_data.each["b"]',
@@ -112,6 +127,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
           { path: "output", unknown },
         ],
       },
+      expect.objectContaining({ address: "terraform_data.follows", action: "create" }),
       expect.objectContaining({ address: "terraform_data.forgotten", action: "forget" }),
       {
         address: "terraform_data.new",
@@ -126,6 +142,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
           { path: "output", sensitive, unknown },
         ],
       },
+      expect.objectContaining({ address: "module.inner.terraform_data.own", action: "create" }),
     ],
     changes_omitted: 0,
     drift: [],
@@ -156,7 +173,13 @@ test("a summary has action, reason and changes of each resource, and nothing tha
     ],
     outputs_omitted: 0,
     checks: [{ address: "check.later", status: "unknown" }],
-    graph: [],
+    graph: [
+      {
+        address: "terraform_data.follows",
+        needs: ["module.inner.terraform_data.own", "terraform_data.replaced"],
+      },
+      { address: "module.inner.terraform_data.own", needs: ["terraform_data.updated"] },
+    ],
     applyable: true,
     complete: true,
   });

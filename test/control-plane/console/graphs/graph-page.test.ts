@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import { graphView } from "../../../../control-plane/console/graphs/graph-page.ts";
+import { viewOf } from "../../../../control-plane/domain/graph-view.ts";
+import { addState, ResourceGraph } from "../../../../control-plane/domain/resource-graph.ts";
 import { drawnStateLimit } from "../../../../control-plane/services/graphs/graphs.ts";
 import { submit, words } from "../../../helpers/forms.ts";
 import { stateResource, writeState } from "../../../helpers/places.ts";
@@ -94,6 +97,15 @@ describe("the graph of a configuration's state", () => {
   });
 });
 
+test("a graph whose layout was given up is a list", () => {
+  const graph = new ResourceGraph();
+  addState(graph, { resources: [stateResource("module.m.a.b", ["a.c"]), stateResource("a.c")] });
+  const view = viewOf(graph, { isOpen: true, flipped: new Set() });
+  const { text } = graphView({ view, drawing: undefined }, "Resources", "/graph");
+  expect(text).not.toContain("<svg");
+  expect(words({ text })).toMatch(/too complex to draw.* a\.c module\.m\.a\.b needs a\.c/);
+});
+
 describe("the graph of a plan", () => {
   test("colours what changes, with the dependencies of the state, and is linked from the job", async () => {
     await submit(plane, `/configurations/${id}/state/unlock`, {}, fixture.headers);
@@ -111,6 +123,12 @@ describe("the graph of a plan", () => {
         { address: "aws_instance.web[1]", action: "delete" },
         { address: "module.database.aws_db_instance.replica", action: "create" },
       ],
+      graph: [
+        {
+          address: "module.database.aws_db_instance.replica",
+          needs: ["module.database.aws_db_instance.main", "aws_vpc.gone"],
+        },
+      ],
       changes_omitted: 3,
     };
     await fixture.end(job, "SUCCESS", { plan_summary });
@@ -121,7 +139,11 @@ describe("the graph of a plan", () => {
     const shown = words(answer);
     expect(shown).toContain("10 resources in 3 modules");
     expect(shown).toContain("aws_instance.web (2 instances, 2 to destroy) needs");
-    expect(shown).toContain("module.database.aws_db_instance.replica (1 to create)");
+    expect(shown).toContain(
+      "module.database.aws_db_instance.replica (1 to create) needs module.database.aws_db_instance.main ",
+    );
+    expect(shown).not.toContain("aws_vpc.gone");
+    expect(shown).toContain("What the changed resources need comes from the configuration");
     expect(shown).toContain("3 more changes than it lists");
     const { text } = await read(`${path}?modules=closed`);
     expect(text).toMatch(/class="node module create"/);
