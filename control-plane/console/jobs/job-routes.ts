@@ -5,7 +5,7 @@ import { validate } from "uuid";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { UnreadableError } from "../../domain/secret-box.ts";
+import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
@@ -39,11 +39,9 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       // The page of a DEPLOY is drawn often, and has a link to the plan.
       getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
       findJobCancel(context, caller, job.id),
-      readTold(context, job).catch((error: unknown) => {
-        if (!(error instanceof UnreadableError)) throw error;
-        request.log.warn({ err: error, job_id: job.id }, error.message);
-        return nothingTold(error.message);
-      }),
+      readTold(context, job).catch((error: unknown) =>
+        nothingTold(refusalOf(error, request).message),
+      ),
     ]);
     const now = new Date(context.now()).toISOString();
     const body = jobPage({ job, worker, plan, use, cancel, ...told, now });
@@ -96,7 +94,7 @@ async function readTold(context: Context, job: Job): Promise<Told> {
   return { log, steps, resources, errors };
 }
 
-/** Of a log that cannot be read, which hides nothing else of the page. */
+/** Of a log that cannot be read, also only for now, which hides nothing else of the page. */
 const nothingTold = (unreadable: string): Told => ({
   log: { text: "", isCut: false, unreadable },
   steps: [],

@@ -196,6 +196,26 @@ describe("the log of a finished job", () => {
     expect(unnamed?.delete_at).toBeGreaterThan(Date.now() + 1_800_000);
   });
 
+  it("shows the same steps before and after a later chunk is archived, up to their limit", async ({
+    user,
+  }) => {
+    const mark = (seq: number): Chunk => ({
+      ...output(seq, ""),
+      stream_type: "SYSTEM",
+      step: { name: `step ${seq}`, event: "started", at: at(1) },
+    });
+    const marks = (from: number) => Array.from({ length: 200 }, (_, index) => mark(from + index));
+    const job = await endedJob(user, [marks(1), marks(201), [mark(401)]]);
+    const before = await findSteps(plane.context, job.id);
+    expect(before).toHaveLength(400);
+    await archiveNow();
+    const body = { chunks: [mark(402)] };
+    await user.runner.ask(endpoints.appendLogs, { params: { id: job.id }, body });
+    expect(await findSteps(plane.context, job.id)).toEqual(before);
+    await archiveNow();
+    expect(await findSteps(plane.context, job.id)).toEqual(before);
+  });
+
   it("neither loses nor repeats a chunk if a crash left some that are archived", async ({
     user,
   }) => {

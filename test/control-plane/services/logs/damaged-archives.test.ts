@@ -7,7 +7,15 @@ import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { archiveLogs } from "../../../../control-plane/services/logs/archiving.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, readRow, readRows } from "../../../helpers/plane.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readRow,
+  readRows,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
@@ -17,18 +25,20 @@ const chunk = (seq: number, log_chunk: string) =>
   ({ seq, stream_type: "STDOUT", log_chunk }) as const;
 
 /** A user with a browser, a runner, and jobs that have failed with two chunks in their logs. */
-const it = base.extend("user", async () => {
-  const { owner, headers } = await openSampleUser(plane);
-  const worker = await addTestWorker(plane, owner);
-  const runner = callsOf(plane, worker.headers);
-  const get = (path: string, as = headers) => ask(plane, "GET", path, { headers: as });
+const it = base.extend("user", () => addUser(plane));
+
+async function addUser(of: Plane) {
+  const { owner, headers } = await openSampleUser(of);
+  const worker = await addTestWorker(of, owner);
+  const runner = callsOf(of, worker.headers);
+  const get = (path: string, as = headers) => ask(of, "GET", path, { headers: as });
   return {
     worker,
     get,
     post: ({ id }: JobRow, ...chunks: ReturnType<typeof chunk>[]) =>
       runner.get(endpoints.appendLogs, { params: { id }, body: { chunks } }),
     endedJob: async (): Promise<JobRow> => {
-      const job = await addHeldJob(plane, owner, worker);
+      const job = await addHeldJob(of, owner, worker);
       const params = { id: job.id };
       const chunks = [chunk(1, "one"), chunk(2, "two")];
       await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
@@ -36,15 +46,15 @@ const it = base.extend("user", async () => {
       return job;
     },
   };
-});
+}
 
-const archiveNow = () => archiveLogs(plane.context, 0);
+const archiveNow = (of = plane) => archiveLogs(of.context, 0);
 
 /** Archives all logs. Returns the file with the archive of this one. */
-async function archived({ id }: JobRow): Promise<string> {
-  await archiveNow();
-  const { blob } = await readRow(plane, "log_archives", { job_id: id });
-  const { artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: plane.directory });
+async function archived({ id }: JobRow, of = plane): Promise<string> {
+  await archiveNow(of);
+  const { blob } = await readRow(of, "log_archives", { job_id: id });
+  const { artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: of.directory });
   return join(artifactsDirectory, blob.slice(0, 2), blob.slice(2));
 }
 
@@ -78,6 +88,19 @@ it("a damaged file hides nothing else of the page of its job", async ({ user }) 
   expect(page.text).toContain("This log cannot be read: The stored content cannot be read");
   expect(page.text).not.toContain("<windlass-log");
   expect(page.text).toContain("Run it again");
+});
+
+it("a disk that fails hides nothing else of the page either, and the log says why", async () => {
+  const own = await startPlane();
+  const user = await addUser(own);
+  const job = await user.endedJob();
+  const file = await archived(job, own);
+  await rm(file);
+  await mkdir(file);
+  const page = await user.get(`/jobs/${job.id}`);
+  expect(page.status).toBe(200);
+  expect(page.text).toContain("This log cannot be read: The server failed");
+  await expect(own.close()).rejects.toThrow("EISDIR");
 });
 
 it("repeated and later chunks are accepted although the file is damaged", async ({ user }) => {
