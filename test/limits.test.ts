@@ -71,7 +71,7 @@ test.each([
     "a state that is drawn as a graph; nodes, arrows of the graph",
     `${mib(drawnStateLimit)}; ${nodeLimit}, ${number(edgeLimit)}`,
   ],
-  ["graphs that the server draws for one user at the same time", `${drawingsPerUser}`],
+  ["graphs of one user that the server draws, or that wait to be drawn", `${drawingsPerUser}`],
   [
     "a log post: its body, its chunks, the text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,

@@ -17,7 +17,7 @@ export const clientSettings = {
   },
   WINDLASS_CONFIG_DIR: {
     type: "path",
-    otherwise: "~/.config/windlass",
+    otherwise: "$XDG_CONFIG_HOME/windlass, else ~/.config/windlass",
     help: "the directory of profiles and tokens",
   },
   ...proxies,

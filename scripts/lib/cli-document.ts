@@ -15,8 +15,8 @@ nearest one.
 
 ## Names and ids
 
-Everything is named by its name, its id or the beginning of its id: at least 4 characters, with or without the hyphens. If several ids begin so, the command lists them
-and does nothing. On a terminal, lists print the first 13 characters of an id, which are the time at which it was made, in milliseconds; ids that were made in the same
+A command accepts the name of an object, its id, or the beginning of its id: at least 4 characters, with or without the hyphens. (Only \`audit list --target\` needs the whole id.) If
+several ids have this beginning, the command lists them and does nothing. On a terminal, lists print the first 13 characters of an id, which are the time at which it was made, in milliseconds; ids that were made in the same
 millisecond are printed whole. A pipe always gets whole ids.
 
 In place of a job, \`NAME/-\` is the latest job of the configuration NAME, and \`-\` that of the configuration that \`windlass up\` created from the current directory.

@@ -23,8 +23,12 @@ const reasons: readonly [RegExp, string][] = [
   [/^npm (test|run [\w:-]+)( -- .*)?$/, "for work on the code: CI"],
   [/^npx vitest run /, "for work on the code: CI"],
   [/^sudo\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/, "needs systemd"],
-  [/^docker\b/, "needs a container engine"],
-  [/^(nginx|caddy|curl)\b/, "needs another program"],
+  [/^(\w+=\S+ )?docker\b|^kubectl\b/, "needs a container engine"],
+  [
+    /^(cd deploy|mkdir|chmod|printf|openssl|\w+=\$\(openssl|export WINDLASS_HOSTNAME)\b/,
+    "docs/deploy.md: writes secrets for containers",
+  ],
+  [/^(nginx|caddy|curl|createuser|createdb|pg_dump)\b/, "needs another program"],
 ];
 
 /** Command lines that the test below runs. A line that it runs and no page shows fails it. */
@@ -160,6 +164,7 @@ it("the command lines of the README and the pages work in their order", async ()
   const [planned] = await json<Job[]>("jobs list --limit 1");
   const names = { JOB: planned?.id ?? "" };
   await run("windlass jobs debug-log JOB --output debug.log", { names });
+  await run("windlass tokens create --uses 2");
   expect(readFileSync(join(checkout, "debug.log"), "utf8")).toContain("[DEBUG]");
   for (const line of ["windlass server --help", "windlass agent --help", "windlass --help"])
     expect(await run(line)).toContain("Usage: windlass");
