@@ -57,7 +57,7 @@ async function configure(
     );
   const origins = await readOrigins(directory);
   if (before) await confirmOrigin(before, origins, options);
-  const zone = before ? undefined : await zoneFor(run, options.zone);
+  const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) {
     const { zones } = await run.api.call("listZones");
     if (find("zone", "zones", zones, options.zone).id !== before.zone_id)
@@ -73,9 +73,10 @@ async function configure(
   const origin = made === undefined || made === before?.origin ? {} : { origin: made };
   const fields = { ...place, ...given, ...origin };
   if (!before) {
-    const body = { name, zone_id: zone?.id ?? "", source, ...fields };
+    const { id: zone_id, name: zoneName } = zone ?? (await createZone(run, options.zone));
+    const body = { name, zone_id, source, ...fields };
     const configuration = await run.api.call("createConfiguration", { body });
-    run.done(`Configuration "${name}" created in zone "${zone?.name}".`);
+    run.done(`Configuration "${name}" created in zone "${zoneName}".`);
     return { configuration, source };
   }
   if (Object.keys(fields).length === 0) return { configuration: before, source };
@@ -132,16 +133,18 @@ async function confirmOrigin(
   await confirm("Use this configuration for this directory from now on?", {});
 }
 
-/** Returns the zone of this name, created if needed; without a name, the only zone. */
-async function zoneFor(run: Run, name: string | undefined): Promise<Zone> {
+/** Returns the zone of this name, or without a name the only zone; undefined if there is none. */
+async function findZone(run: Run, name: string | undefined): Promise<Zone | undefined> {
   const { zones } = await run.api.call("listZones");
   if (name === undefined && zones.length > 1)
     throw new CliError(
       `You have several zones. Pass --zone ${zones.map((zone) => zone.name).join(" or ")}`,
       2,
     );
-  const found = name === undefined ? zones[0] : zones.find((zone) => zone.name === name);
-  if (found) return found;
+  return name === undefined ? zones[0] : zones.find((zone) => zone.name === name);
+}
+
+async function createZone(run: Run, name: string | undefined): Promise<Zone> {
   const made = await run.api.call("createZone", { body: { name: name ?? "default" } });
   run.done(`Zone "${made.name}" created.`);
   return made;

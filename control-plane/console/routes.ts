@@ -91,7 +91,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const found =
         deviceCode === undefined ? undefined : await findDeviceLogin(context, caller, deviceCode);
       const body = found
-        ? codePage(found, nowOf(context))
+        ? codePage(found)
         : deviceCode
           ? approvePage(deviceCode, email)
           : deadDevicePage("The address has no valid device code");
@@ -108,7 +108,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
           throw new RefusalError("invalid_request", "The form has no valid device code");
         const login = await generateDeviceLogin(context, caller, deviceCode);
         const code = { ...login, state: "waiting" } as const;
-        sendPage(reply, { ...page, refresh, body: codePage(code, nowOf(context)) });
+        sendPage(reply, { ...page, refresh, body: codePage(code) });
       } catch (error) {
         if (!(error instanceof RefusalError)) throw error;
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
@@ -121,8 +121,6 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     });
   });
 }
-
-const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 const statusOf = ({ code }: RefusalError): number => problemCodes[code][0];
 

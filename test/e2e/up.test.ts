@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Configuration } from "../../protocol/configurations.ts";
+import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
@@ -47,6 +47,16 @@ describe.concurrent("windlass up", () => {
     expect(own.length).toBeGreaterThan(20);
     const written = new Set(shapes(readFileSync(join(root, "docs/up.md"), "utf8")));
     expect(shapes(own.join("\n")).filter((line) => !written.has(line))).toEqual([]);
+  });
+
+  test("creates nothing if the directory is not there", async () => {
+    await using ada = await userMachine(plane, {});
+    const typo = await ada.run("up", join(ada.path, "netwrok"), "--zone", "new");
+    expect(typo).toMatchObject({ exitCode: 1 });
+    expect(typo.stderr).toContain("there is no such file or directory");
+    expect(typo.stderr).not.toContain("created");
+    const zones = await ada.json<Zone[]>("zones", "list");
+    expect(zones.map(({ name }) => name)).toEqual(["zone"]);
   });
 
   test("deploys nothing in a pipe without --yes, nor after the answer no", async () => {

@@ -1,7 +1,7 @@
 /** The pages of sign-in and device approval, and their error pages. */
 import type { ApprovedDevice } from "../../services/people/device-login.ts";
 import { html, type Html } from "../page/html.ts";
-import { between, clock } from "../page/words.ts";
+import { clock } from "../page/words.ts";
 
 /** What to do without a session. */
 export const loginPage = (
@@ -100,10 +100,12 @@ export const approvePage = (deviceCode: string, email: string): Html =>
   </div>`;
 
 /** The six characters to type at the client, how long they work, and whether they were used. */
-export const codePage = (
-  { device_code, verification_code, expires_at, state }: ApprovedDevice,
-  now: string,
-): Html =>
+export const codePage = ({
+  device_code,
+  verification_code,
+  expires_at,
+  state,
+}: ApprovedDevice): Html =>
   html`<div
     id="device"
     class="door"
@@ -125,8 +127,7 @@ export const codePage = (
             </p>`
           : html`<p class="code">${verification_code}</p>
               <p class="soft">
-                The code is valid for ${between(now, expires_at)}, until ${clock(expires_at)}, and
-                for at most five wrong guesses.
+                The code expires ${clock(expires_at)}, or after five wrong guesses.
               </p>`
     }
   </div>`;
