@@ -17,6 +17,8 @@ export const auditActions = [
   "login_link.create",
   "login.create",
   "login.revoke",
+  "access_token.create",
+  "access_token.revoke",
   "account.connect",
   "device_code.approve",
   "device_code.burn",
@@ -65,6 +67,8 @@ export const AuditActorKind = OneOf([
   "session",
   /** A user's command line; the id is the login's. */
   "cli_login",
+  /** An access token; the name has its own name and its creator. */
+  "access_token",
   "worker",
   /** The id is the start of the token's hash: the target of its `registration_token.create`. */
   "registration_token",
@@ -106,6 +110,7 @@ export const auditEndpoints = {
     path: "/api/cli/audit",
     summary: "List audit entries of the user's resources, newest first",
     caller: "client",
+    permission: "read",
     query: Type.Object({
       action: Type.Optional(about(AuditAction, "Only this action.")),
       target_id: Type.Optional(

@@ -60,6 +60,7 @@ export const authEndpoints = {
     description:
       "The code is shown to the user, who types it into the client. A repeated request of the same user for the same device code returns the same verification code until it expires.",
     caller: "session",
+    permission: "account",
     body: GenerateDeviceLogin,
     status: 201,
     answer: DeviceLogin,

@@ -71,6 +71,10 @@ export const endpointPaths: {
   registerCloudWorker: { method: "POST", path: "/api/runners/register" },
   listLogins: { method: "GET", path: "/api/cli/logins" },
   revokeLogin: { method: "DELETE", path: "/api/cli/logins/{id}" },
+  createAccessToken: { method: "POST", path: "/api/cli/access-tokens" },
+  listAccessTokens: { method: "GET", path: "/api/cli/access-tokens" },
+  getCurrentAccessToken: { method: "GET", path: "/api/cli/access-tokens/current" },
+  revokeAccessToken: { method: "DELETE", path: "/api/cli/access-tokens/{id}" },
   listStateVersions: { method: "GET", path: "/api/cli/configurations/{name}/state/versions" },
   downloadStateVersion: {
     method: "GET",

@@ -4,6 +4,7 @@
  */
 import type { Static, TObject, TSchema } from "typebox";
 import type { ProblemCode } from "./problem.ts";
+import type { Permission } from "./roles.ts";
 
 /**
  * Who may call. `registrant`: a registration token, a client or a worker. `job`: basic
@@ -21,6 +22,8 @@ export interface Endpoint {
   /** More than the summary, for the OpenAPI document; Markdown. */
   readonly description?: string;
   readonly caller: Caller;
+  /** What a person or an access token needs; every endpoint that they may call has one. */
+  readonly permission?: Permission;
   readonly params?: TObject;
   readonly query?: TObject;
   readonly headers?: TObject;

@@ -1,4 +1,5 @@
 /** Every endpoint by the name that server, client and tests use. */
+import { accessTokenEndpoints } from "./access-tokens.ts";
 import { auditEndpoints } from "./audit.ts";
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";
@@ -28,6 +29,7 @@ export const endpoints = {
   ...repositoryEndpoints,
   ...releaseEndpoints,
   ...loginEndpoints,
+  ...accessTokenEndpoints,
   ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
   ...variableSetEndpoints,

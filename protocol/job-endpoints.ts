@@ -23,6 +23,7 @@ export const jobEndpoints = {
     description:
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies.",
     caller: "client",
+    permission: "plan",
     body: CreateJob,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,
@@ -44,6 +45,7 @@ export const jobEndpoints = {
     description:
       "With several filters, a page may have fewer jobs than `limit`, or none, because each page searches a bounded part of the history. The list continues while `next_cursor` is not null.",
     caller: "client",
+    permission: "read",
     query: Type.Object({
       status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
       zone_id: Type.Optional(about(Uuid, "Only jobs of this zone's configurations.")),
@@ -64,6 +66,7 @@ export const jobEndpoints = {
     path: "/api/cli/jobs/{id}",
     summary: "Read a job",
     caller: "client",
+    permission: "read",
     params: jobParams,
     status: 200,
     answer: Job,
@@ -75,6 +78,7 @@ export const jobEndpoints = {
     description:
       "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
     caller: "client",
+    permission: "read",
     params: jobParams,
     query: LogQuery,
     status: 200,
@@ -87,6 +91,7 @@ export const jobEndpoints = {
     description:
       "What terraform wrote with TF_LOG=DEBUG, if the job was created with `debug`. 404 before the job has ended, and after retention has removed the log.",
     caller: "client",
+    permission: "deploy",
     params: jobParams,
     bytes: "response",
     status: 200,
@@ -103,6 +108,7 @@ export const jobEndpoints = {
     description:
       "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID` or `after` resumes without gaps or duplicates.",
     caller: "client",
+    permission: "read",
     params: jobParams,
     query: Type.Object({
       after: Type.Optional(LogId),
@@ -125,6 +131,7 @@ export const jobEndpoints = {
     description:
       "The job becomes CANCELLED at once. Its runner is notified within seconds, stops terraform and reports.",
     caller: "client",
+    permission: "plan",
     params: jobParams,
     status: 200,
     answer: Job,
@@ -137,6 +144,7 @@ export const jobEndpoints = {
     description:
       "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
     caller: "client",
+    permission: "plan",
     params: jobParams,
     status: 201,
     answer: Job,

@@ -126,6 +126,7 @@ export const planSummaryEndpoints = {
     path: "/api/cli/jobs/{id}/plan",
     summary: "Read the summary of a PLAN job's plan, or of the plan that a DEPLOY job applies",
     caller: "client",
+    permission: "read",
     params: jobParams,
     status: 200,
     answer: Type.Object({

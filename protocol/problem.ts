@@ -18,6 +18,7 @@ export const problemCodes = {
   unauthenticated: [401, "A valid credential is needed"],
   invalid_worker_token: [401, "The worker id or token is wrong"],
   invalid_refresh_token: [401, "The refresh token is not valid"],
+  permission_denied: [403, "The role does not permit this"],
   foreign_origin: [403, "This request came from another site"],
   not_found: [404, "There is no such resource"],
   request_timeout: [408, "The request took too long to arrive"],

@@ -26,6 +26,7 @@ export const repositoryEndpoints = {
     summary: "List your repositories at github, gitlab or bitbucket",
     description: "Uses the token from the user's sign-in at this provider.",
     caller: "client",
+    permission: "account",
     params: Type.Object({
       git_provider: Type.String({
         maxLength: 40,

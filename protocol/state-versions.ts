@@ -41,6 +41,7 @@ export const stateVersionEndpoints = {
     path: `${path}/versions`,
     summary: "List the versions of a configuration's managed state, newest first",
     caller: "client",
+    permission: "read",
     params,
     query: Type.Object({ ...Paging }),
     status: 200,
@@ -51,6 +52,7 @@ export const stateVersionEndpoints = {
     path: `${path}/versions/{serial}`,
     summary: "Download one version of the state; it may contain secrets",
     caller: "client",
+    permission: "deploy",
     params: versionParams,
     bytes: "response",
     status: 200,
@@ -63,6 +65,7 @@ export const stateVersionEndpoints = {
     description:
       "Terraform's JSON, at most 64 MiB. Refused while the state is locked, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
     caller: "client",
+    permission: "deploy",
     params,
     query: Type.Object({
       force: Type.Optional(
@@ -83,6 +86,7 @@ export const stateVersionEndpoints = {
     summary: "Store the content of an older version as the newest one",
     description: "The old content becomes a new version with the next serial.",
     caller: "client",
+    permission: "deploy",
     params: versionParams,
     status: 201,
     answer: StateVersion,
@@ -93,6 +97,7 @@ export const stateVersionEndpoints = {
     path: `${path}/lock`,
     summary: "Unlock a state that a lost job left locked; waiting jobs continue",
     caller: "client",
+    permission: "deploy",
     params,
     status: 204,
     refusals: ["configuration_busy"],

@@ -7,8 +7,10 @@ import { formLimit } from "../control-plane/console/configurations/configuration
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
+import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
+import { accessTokenDaysLimit } from "../protocol/access-tokens.ts";
 import {
   archiveLimit,
   inlineFileCount,
@@ -58,6 +60,10 @@ test.each([
   [
     "members and entries of the JSON of any body; of the report of a job's end",
     `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues)}`,
+  ],
+  [
+    "access tokens of one space; how long one is valid",
+    `${accessTokensLimit}, with those that expired in the last 30 days; ${accessTokenDaysLimit} days`,
   ],
   ["outputs that are kept of a job", number(outputsLimit)],
   ["an uploaded archive of terraform files", mib(archiveLimit)],

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
+import { checkAccessToken, isAccessToken } from "../services/people/access-tokens.ts";
 import { findSignedIn } from "../services/people/credentials.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../services/refusal-limit.ts";
 import { isReleaseSecret } from "../services/releases/releases.ts";
@@ -40,7 +41,7 @@ function sessionGuard(context: Context): Guards["session"] {
 }
 
 /**
- * `Authorization: Bearer <access token>`. Without that header, a browser's session, because the
+ * `Authorization: Bearer <token>`: the access token of a login or of a pipeline. Without that header, a browser's session, because the
  * console calls the same routes.
  */
 function clientGuard(context: Context): Guards["client"] {
@@ -51,6 +52,8 @@ function clientGuard(context: Context): Guards["client"] {
       if (caller) return caller;
     }
     const token = bearerOf(request);
+    if (token !== undefined && isAccessToken(token))
+      return checkAccessToken(context, token, request);
     const caller =
       token === undefined ? undefined : await findSignedIn(context, "cli", token, request);
     if (caller) return caller;

@@ -14,6 +14,7 @@ import type {
   Query,
 } from "../../protocol/endpoint.ts";
 import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../services/callers.ts";
+import { checkPermission } from "../domain/roles.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 import { idsInLowerCase, type Normalize } from "./ids.ts";
 
@@ -68,6 +69,9 @@ export interface RouteOptions {
   readonly repair?: (body: unknown) => unknown;
 }
 
+/** Kinds of callers that may be a person or an access token. */
+const forUsers: ReadonlySet<Caller> = new Set(["session", "client", "registrant"]);
+
 /** Adds one endpoint to the application, behind the guard of the caller that it declares. */
 export function route<E extends Endpoint>(
   app: FastifyInstance,
@@ -84,6 +88,9 @@ export function route<E extends Endpoint>(
     Normalize,
   ];
   const guard = guards[endpoint.caller];
+  const { permission } = endpoint;
+  if (permission === undefined && forUsers.has(endpoint.caller))
+    throw new TypeError(`${endpoint.path} declares no permission`);
   app.route({
     method: endpoint.method,
     url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
@@ -108,7 +115,10 @@ export function route<E extends Endpoint>(
     onRequest: async (request, reply) => {
       // Before the guard, because a job's token is for one configuration.
       request.params = inParams(request.params);
-      request.caller = await guard(request, reply);
+      const caller = await guard(request, reply);
+      const user = userOf(caller);
+      if (user && permission !== undefined) checkPermission(user, permission);
+      request.caller = caller;
     },
     handler: (request, reply) => {
       handler({
@@ -127,6 +137,13 @@ export function route<E extends Endpoint>(
       );
     },
   });
+}
+
+/** The person or access token that calls; undefined for other kinds of callers. */
+function userOf(caller: Callers[Caller]): UserCaller | undefined {
+  if (typeof caller !== "object" || caller === null) return undefined;
+  if ("login_id" in caller) return caller as UserCaller;
+  return "user" in caller ? (caller as { user: UserCaller }).user : undefined;
 }
 
 /**

@@ -36,6 +36,7 @@ export function refusalsOf(endpoint: Endpoint): readonly ProblemCode[] {
       ...(query && "cursor" in query.properties ? (["invalid_cursor"] as const) : []),
       ...(bytes === "request" ? (["bad_request", "digest_mismatch"] as const) : []),
       ...ofCaller[caller],
+      ...(endpoint.permission === undefined ? [] : (["permission_denied"] as const)),
       ...(!isRead && browsers.has(caller) ? (["foreign_origin"] as const) : []),
       // A resource may be missing or belong to another user. The credential of a job names its
       // state.

@@ -8,9 +8,8 @@ export const securitySchemes = {
   accessToken: {
     type: "http",
     scheme: "bearer",
-    bearerFormat: "JWT",
     description:
-      "The access token of a device login (`POST /api/auth/cli/exchange`), valid for an hour. `POST /api/auth/cli/refresh` returns a new one.",
+      "The access token of a device login (`POST /api/auth/cli/exchange`), valid for an hour; `POST /api/auth/cli/refresh` returns a new one. Or an access token for a pipeline (`POST /api/cli/access-tokens`), whose role limits what it may do.",
   },
   session: {
     type: "apiKey",

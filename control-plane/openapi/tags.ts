@@ -1,4 +1,5 @@
 /** The tags of the document: groups of endpoints with an introduction for each. */
+import { accessTokenEndpoints } from "../../protocol/access-tokens.ts";
 import { auditEndpoints } from "../../protocol/audit.ts";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { cloudIdentityEndpoints } from "../../protocol/cloud-identities.ts";
@@ -30,6 +31,12 @@ export const tags: readonly Tag[] = [
     description:
       "Users sign in with a browser. A client generates a device code, the user approves it in the browser, and the client exchanges it for tokens.",
     endpoints: { ...signInEndpoints, ...authEndpoints, ...loginEndpoints },
+  },
+  {
+    name: "Access tokens",
+    description:
+      "Credentials of pipelines, which are sent like the access token of a login. A token has a role: a viewer reads; a planner also queues plans; a deployer also deploys, and changes zones, configurations and states; an admin also manages workers and cloud identities, and deletes.",
+    endpoints: accessTokenEndpoints,
   },
   {
     name: "Configurations",

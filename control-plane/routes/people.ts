@@ -1,8 +1,14 @@
-/** People: device login, the tokens of the client, a person's logins and repositories. */
+/** People: device login, logins and access tokens, and a person's repositories. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { networkOf, refusalLimits } from "../services/refusal-limit.ts";
 import type { Context } from "../services/context.ts";
+import {
+  createAccessToken,
+  getCurrentAccessToken,
+  listAccessTokens,
+  revokeAccessToken,
+} from "../services/people/access-tokens.ts";
 import { exchangeDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { refreshTokens, endOwnLogin, listLogins } from "../services/people/logins.ts";
 import { isCodeHost } from "../domain/providers.ts";
@@ -36,10 +42,26 @@ export function peopleRoutes(app: FastifyInstance, context: Context, guards: Gua
     refreshTokens(context, body.refresh_token, request),
   );
 
+  route(app, endpoints.createAccessToken, guards, async ({ caller, body }) =>
+    createAccessToken(context, caller, body),
+  );
+  route(app, endpoints.listAccessTokens, guards, async ({ caller, query, reply }) =>
+    sendList(reply, "access_tokens", query, (before, limit) =>
+      listAccessTokens(context, caller, before, limit),
+    ),
+  );
+  route(app, endpoints.getCurrentAccessToken, guards, async ({ caller }) =>
+    getCurrentAccessToken(context, caller),
+  );
+
   route(app, endpoints.listLogins, guards, async ({ caller, query, reply }) =>
     sendList(reply, "logins", query, (before, limit) => listLogins(context, caller, before, limit)),
   );
   bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.revokeAccessToken, guards, async ({ caller, params }) => {
+      await revokeAccessToken(context, caller, params.id);
+      return undefined;
+    });
     route(bodiless, endpoints.revokeLogin, guards, async ({ caller, params }) => {
       await endOwnLogin(context, caller, params.id);
       return undefined;

@@ -1,4 +1,5 @@
 /** The kinds of callers that the guards find. */
+import type { Role } from "../../protocol/roles.ts";
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
 /**
@@ -21,11 +22,24 @@ export interface SignedIn {
   readonly login_id: string;
 }
 
-/** A signed-in person: a browser session or a CLI login. */
+/**
+ * A person, by a browser session or a CLI login, or an access token, which acts for the person who
+ * created it.
+ */
 export interface UserCaller extends SignedIn {
-  readonly login_kind: "session" | "cli";
+  /** `token`: an access token, whose id is then the `login_id`. */
+  readonly login_kind: "session" | "cli" | "token";
+  readonly token_name?: string;
+  /** The space in which the caller acts: what it creates belongs to it. A personal space has the id of its user. */
+  readonly space_id: string;
+  /** What the caller may do in that space (domain/roles.ts). */
+  readonly role: Role;
   readonly origin: Origin;
 }
+
+/** What jobs and the audit log call the caller. */
+export const nameOf = ({ email, token_name }: Pick<UserCaller, "email" | "token_name">): string =>
+  token_name === undefined ? email : `${token_name} (token of ${email})`;
 
 /**
  * A worker that sent its id and token. Without an owner it is cloud-hosted and runs jobs of all

@@ -11,6 +11,7 @@ const by =
   (index: string) =>
     sql<Row<T>>`${sql.table(table)}`.as<T>(sql`${sql.table(table)} indexed by ${sql.ref(index)}`);
 
+export const accessTokensBy = by("access_tokens");
 export const auditEntriesBy = by("audit_entries");
 export const cloudIdentitiesBy = by("cloud_identities");
 export const jobsBy = by("jobs");

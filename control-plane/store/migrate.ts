@@ -27,6 +27,7 @@ import * as history from "./migrations/0024-history.ts";
 import * as variableSets from "./migrations/0025-variable-sets.ts";
 import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 import * as logArchives from "./migrations/0027-log-archives.ts";
+import * as accessTokens from "./migrations/0028-access-tokens.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -61,6 +62,7 @@ export const migrations: readonly Migration[] = [
   variableSets,
   registrationTokens,
   logArchives,
+  accessTokens,
 ];
 
 export interface SchemaTransaction {

@@ -8,6 +8,7 @@ import type { ColumnType, Generated } from "kysely";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
+import type { Role } from "../../protocol/roles.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { ProviderName } from "../domain/providers.ts";
 import type { WorkerRow } from "../domain/worker.ts";
@@ -291,6 +292,25 @@ export interface LoginLinksTable {
   used_at: Millis | null;
 }
 
+/** A credential of a pipeline. Revoking it removes the row. */
+export interface AccessTokensTable {
+  id: string;
+  /** The space in which it acts. */
+  owner_id: string;
+  /** The user who created it. */
+  created_by: string;
+  name: string;
+  role: Role;
+  /** The beginning of the token. */
+  prefix: string;
+  token_hash: string;
+  created_at: Millis;
+  expires_at: Millis;
+  /** Whole minutes. */
+  last_used_at: Millis | null;
+  last_used_from: string | null;
+}
+
 /**
  * A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid`
  * of the tokens.
@@ -391,6 +411,7 @@ export interface Tables {
   components: ComponentsTable;
   workers: WorkerRow;
   registration_tokens: RegistrationTokensTable;
+  access_tokens: AccessTokensTable;
   jobs: JobRow;
   queue_heads: QueueHeadsTable;
   owner_usage: OwnerUsageTable;

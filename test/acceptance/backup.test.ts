@@ -335,6 +335,9 @@ describe("a restore", () => {
     });
     const { access_token, refresh_token } = await signIn(plane);
     const user = callsOf(plane, bearer(access_token));
+    const pipeline = await user.get(endpoints.createAccessToken, {
+      body: { name: "ci", role: "viewer" },
+    });
     const { registration_token } = await user.get(endpoints.createRegistrationToken, {
       body: {},
     });
@@ -399,6 +402,9 @@ describe("a restore", () => {
     expect(await callsOf(again, bearer(access_token)).refusal(endpoints.listZones, {})).toMatch(
       /^401/,
     );
+    expect(
+      await callsOf(again, bearer(pipeline.access_token)).refusal(endpoints.listZones, {}),
+    ).toBe("401 unauthenticated");
     const registering = { body: { name: "again" } };
     const headers = { "x-registration-token": registration_token };
     expect(await callsOf(again, headers).refusal(endpoints.registerWorker, registering)).toMatch(

@@ -4,10 +4,19 @@ import { beforeAll, expect, it } from "vitest";
 import { signToken } from "../../control-plane/services/people/jwt.ts";
 import { endLogin } from "../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { hashToken } from "../../control-plane/domain/tokens.ts";
+import { roles, type Role } from "../../protocol/roles.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { dump } from "../helpers/store-dump.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../helpers/plane.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readRow,
+  setRows,
+  stateHeaders,
+} from "../helpers/plane.ts";
 import { addJob, addSpec } from "../helpers/rows.ts";
 import { type ServedRoute } from "../helpers/routes.ts";
 import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/sign-in.ts";
@@ -75,6 +84,8 @@ const rules: Record<string, Rule> = {
   "POST /workers/:id/remove": "page",
   "GET /settings": "page",
   "POST /settings/logins/:id/revoke": "page",
+  "POST /settings/access-tokens": "page",
+  "POST /settings/access-tokens/:id/revoke": "page",
   "GET /audit": "page",
   "GET /search": "page",
   "POST /logout": "page",
@@ -147,6 +158,10 @@ const rules: Record<string, Rule> = {
   "POST /api/cli/configurations/:name/state/versions/:serial/rollback": "person",
   "DELETE /api/cli/configurations/:name/state/lock": "person",
   "GET /api/cli/logins": "person",
+  "POST /api/cli/access-tokens": "person",
+  "GET /api/cli/access-tokens": "person",
+  "GET /api/cli/access-tokens/current": "person",
+  "DELETE /api/cli/access-tokens/:id": "person",
   "DELETE /api/cli/logins/:id": "person",
   "GET /api/cli/audit": "person",
   "GET /api/cli/jobs/:id/plan": "person",
@@ -193,6 +208,7 @@ const bodies: Record<string, (id: string) => unknown> = {
   "PATCH /api/cli/cloud-identities/:id": () => ({ name: "taken over" }),
   "POST /api/cli/variable-sets": (id) => ({ name: "new", zone_ids: [id] }),
   "PATCH /api/cli/variable-sets/:id": () => ({ name: "taken over" }),
+  "POST /api/cli/access-tokens": () => ({ name: "new", role: "viewer" }),
   "POST /api/cli/workers": () => ({ name: "new" }),
   "PATCH /api/cli/workers/:id": () => ({ name: "taken over", deploy_configuration: null }),
   "POST /api/cli/registration-tokens": () => ({}),
@@ -214,6 +230,8 @@ interface OtherCaller {
   readonly own?: readonly Rule[];
   /** A worker that may claim A's jobs: of the same owner, or cloud-hosted. */
   readonly serves?: boolean;
+  /** Tried with some of the ids only. */
+  readonly isBrief?: boolean;
 }
 
 /** Routes that end the credential they are called with, after which nothing would be proved. */
@@ -300,6 +318,15 @@ beforeAll(async () => {
     body: Buffer.of(0x1f, 0x8b, ...randomBytes(20)),
   });
   const sha256 = String(archive.json()["sha256"]);
+  const accessTokenOf = (headers: Record<string, string>, name: string, role: Role) =>
+    callsOf(plane, headers).get(endpoints.createAccessToken, { body: { name, role } });
+  const tokenA = await accessTokenOf(owner, "kept", "admin");
+  const [revoked, expiredToken] = [
+    await accessTokenOf(owner, "revoked", "admin"),
+    await accessTokenOf(owner, "expired", "admin"),
+  ];
+  await callsOf(plane, owner).ask(endpoints.revokeAccessToken, { params: { id: revoked.id } });
+  await setRows(plane, "access_tokens", { expires_at: 1 }, { id: expiredToken.id });
   ids = [
     zone.id,
     identity.id,
@@ -313,6 +340,7 @@ beforeAll(async () => {
     sidOf(a.access_token),
     sha256,
     words[0]!,
+    tokenA.id,
     set.id,
   ];
 
@@ -354,6 +382,8 @@ beforeAll(async () => {
       email: gone.email,
       login_id,
       login_kind: "session",
+      space_id: userA,
+      role: "admin",
       origin: testOrigin,
     });
   const past = { jwtSecret: plane.context.jwtSecret, now: () => Date.now() - 91 * 24 * 3600_000 };
@@ -364,12 +394,26 @@ beforeAll(async () => {
     params: { id: rotated["x-worker-id"] ?? "" },
     body: { overlap_seconds: 0 },
   });
+  const tokensOfB: OtherCaller[] = [];
+  for (const role of roles)
+    tokensOfB.push({
+      name: `an access token of another user, as ${role}`,
+      headers: bearer((await accessTokenOf(bearer(b.access_token), role, role)).access_token),
+      own: ["person", "registrant"],
+      // An admin may do what the other roles may.
+      isBrief: role !== "admin",
+    });
   const cookie = browserA.headers.cookie;
   const [cookieName, session = ""] = cookie.split("=");
   const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString("base64url")}.${a.access_token.split(".")[1]}.`;
   const origin = plane.url;
   otherCallers = [
     { name: "no credential", headers: {} },
+    ...tokensOfB,
+    { name: "a revoked access token", headers: bearer(revoked.access_token) },
+    { name: "an expired access token", headers: bearer(expiredToken.access_token) },
+    { name: "a mutated access token", headers: bearer(`${tokenA.access_token.slice(0, -3)}AAA`) },
+    { name: "the hash of an access token", headers: bearer(hashToken(tokenA.access_token)) },
     { name: "another user", headers: bearer(b.access_token), own: ["person", "registrant"] },
     {
       name: "another user's browser",
@@ -508,9 +552,9 @@ let turn = 0;
  * A working credential is tried with every id. An invalid one is refused before the id is read, so
  * each route gets two ids in turn.
  */
-function idsFor({ own }: OtherCaller, takesId: boolean): string[] {
+function idsFor({ own, isBrief }: OtherCaller, takesId: boolean): string[] {
   if (!takesId) return ids.slice(0, 1);
-  if (own || proving) return ids;
+  if ((own && !isBrief) || proving) return ids;
   turn += 2;
   return [0, 1].map((offset) => ids[(turn + offset) % ids.length] ?? "");
 }

@@ -1,4 +1,9 @@
 /** Examples of signing in, of releases and of repositories. */
+import {
+  AccessToken,
+  CreateAccessToken,
+  CreatedAccessToken,
+} from "../../../protocol/access-tokens.ts";
 import { AuditEntry } from "../../../protocol/audit.ts";
 import {
   DeviceLogin,
@@ -16,6 +21,7 @@ import {
   SemanticVersion,
 } from "../../../protocol/releases.ts";
 import { Repository } from "../../../protocol/repositories.ts";
+import { Role } from "../../../protocol/roles.ts";
 import { at, example, ids } from "./example.ts";
 
 const code = { device_code: ids.deviceCode, verification_code: "K7QW3M" };
@@ -24,6 +30,17 @@ const pair = {
   refresh_token: "eyJhbGciOiJIUzI1NiJ9.eyJ0eXBlIjoicmVmcmVzaCJ9.example",
   token_type: "Bearer" as const,
   expires_in: 3600,
+};
+const accessToken = {
+  id: ids.login,
+  name: "github-actions",
+  prefix: "wlt_Zm9y",
+  role: "deployer" as const,
+  created_by: "ada@example.com",
+  created_at: at(0),
+  expires_at: at(90 * 24 * 3600),
+  last_used_at: at(3600),
+  last_used_from: "203.0.113.7",
 };
 const release = { version: "1.4.0", release_notes: "Plans are summed up before they are applied." };
 
@@ -40,6 +57,15 @@ export const peopleExamples = [
     current: true,
     created_at: at(0),
     expires_at: at(90 * 24 * 3600),
+  }),
+  example(Role, accessToken.role),
+  example(CreateAccessToken, { name: accessToken.name, role: "deployer", expires_in_days: 90 }),
+  example(AccessToken, accessToken),
+  example(CreatedAccessToken, {
+    ...accessToken,
+    access_token: "wlt_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+    last_used_at: null,
+    last_used_from: null,
   }),
   example(AuditEntry, {
     id: ids.login,

@@ -9,7 +9,13 @@
  */
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
-import type { Origin, PipelineCaller, UserCaller, WorkerCaller } from "../callers.ts";
+import {
+  nameOf,
+  type Origin,
+  type PipelineCaller,
+  type UserCaller,
+  type WorkerCaller,
+} from "../callers.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import {
   findAuditPosition,
@@ -41,17 +47,16 @@ export const system: Actor = { kind: "system", id: null, name: null, origin: nul
 /** An operator on the server's shell. */
 export const operator: Actor = { kind: "operator", id: null, name: null, origin: null };
 
-/** A signed-in person. */
-export const person = ({
-  login_kind,
-  login_id,
-  email,
-  origin,
-}: Omit<UserCaller, "user_id">): Actor => ({
-  kind: login_kind === "cli" ? "cli_login" : "session",
-  id: login_id,
-  name: email,
-  origin,
+const actorKinds = { session: "session", cli: "cli_login", token: "access_token" } as const;
+
+/** A signed-in person, or an access token. */
+export const person = (
+  caller: Pick<UserCaller, "login_kind" | "login_id" | "email" | "token_name" | "origin">,
+): Actor => ({
+  kind: actorKinds[caller.login_kind],
+  id: caller.login_id,
+  name: nameOf(caller),
+  origin: caller.origin,
 });
 
 /** A worker with its own token. */
@@ -112,18 +117,18 @@ export function record(
   });
 }
 
-/** Adds an entry about a change that a user made to an object of their own. */
+/** Adds an entry about a change that a user made to an object of the space. */
 export const recordOwn = (
   tx: Queries,
   user: UserCaller,
   entry: Omit<Recorded, "by" | "owner">,
   now: number,
-): Promise<void> => record(tx, { by: person(user), owner: user.user_id, ...entry }, now);
+): Promise<void> => record(tx, { by: person(user), owner: user.space_id, ...entry }, now);
 
 /** Returns a page of GET /api/cli/audit. */
 export async function listAuditEntries(
   { store }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   query: { action?: AuditAction; target_id?: string; since?: string; until?: string },
   before: string | undefined,
   limit: number,

@@ -34,7 +34,7 @@ export async function uploadArchive(
   return storeContent(context, gzipOnly(content), archiveLimit, async (written) => {
     const { sha256, size_bytes } = written;
     const now = context.now();
-    const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
+    const row = { owner_id: user.space_id, ...written, created_at: now, named_at: now };
     const { owner_id: owner } = row;
     const before = await context.store.read.first(findArchive, { owner, sha256 });
     const replaced = before && !(await isReadable(context, before.blob)) ? before.blob : undefined;

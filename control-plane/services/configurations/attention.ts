@@ -19,7 +19,7 @@ export interface LockedConfiguration extends Pick<Configuration, "id" | "name"> 
 /** Returns the configurations that failed last. */
 export async function listFailedConfigurations(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<FailedConfiguration[]> {
   const rows = await listFailedSpecs(read, owner, limit);
@@ -29,7 +29,7 @@ export async function listFailedConfigurations(
 /** Returns configurations whose state is left locked. */
 export async function listLockedConfigurations(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<LockedConfiguration[]> {
   const rows = await read.all(findLeftLocks, { owner, limit });

@@ -50,7 +50,7 @@ export async function createConfiguration(
   user: UserCaller,
   input: CreateConfiguration,
 ): Promise<Configuration> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const id = uuid();
   const at = context.now();
   const definition = seal(definitionOf(input), context.box("variables"), id);
@@ -90,7 +90,7 @@ export async function createConfiguration(
 /** GET /api/cli/configurations/{name}: by name, or by id. */
 export async function getConfiguration(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   name: string,
 ): Promise<Configuration> {
   return viewFound(read, await findNamed(read, owner, name));
@@ -112,7 +112,7 @@ export async function findNamed(queries: Queries, owner: string, name: string): 
 /** GET /api/cli/configurations/by-project-name/{project_name}. */
 export async function getConfigurationByProjectName(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   name: string,
 ): Promise<Configuration> {
   return viewFound(read, await read.first(findSpecByProjectName, { name, owner }));
@@ -121,7 +121,7 @@ export async function getConfigurationByProjectName(
 /** The ids of a page of GET /api/cli/configurations. */
 export const listConfigurationIds = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<string[]> => listSpecIds(read, owner, before, limit);
@@ -129,7 +129,7 @@ export const listConfigurationIds = (
 /** Returns the JSON of a configuration; undefined if it no longer exists. */
 export async function* writeConfiguration(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): JsonText {
   const spec = await read.first(findSpec, { id, owner });
@@ -139,14 +139,14 @@ export async function* writeConfiguration(
 /** The names of an owner's configurations, in their order; at most `limit`. */
 export const listConfigurationNames = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<SpecName[]> => listSpecNames(read, owner, { limit });
 
 /** The name of one; undefined where it is not the owner's, or not any more. */
 export async function findConfigurationName(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<string | undefined> {
   const [found] = await listSpecNames(read, owner, { id, limit: 1 });
@@ -164,7 +164,7 @@ export async function updateConfiguration(
   name: string,
   asked: UpdateConfiguration | ((now: Configuration) => UpdateConfiguration),
 ): Promise<Configuration> {
-  const owner = user.user_id;
+  const owner = user.space_id;
   const box = context.box("variables");
   const id = await context.store.write(async (tx) => {
     const before = await findNamed(tx, owner, name);
@@ -209,7 +209,7 @@ export async function deleteConfiguration(
   user: UserCaller,
   name: string,
 ): Promise<void> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
     if (await tx.first(findUnreleased, { spec: spec.id }))

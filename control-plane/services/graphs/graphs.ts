@@ -25,12 +25,12 @@ export interface StateGraph {
 /** Returns the graph of a configuration's newest state, with the actions of a plan. */
 export async function drawState(
   { store: { read }, blobs }: Context,
-  { user_id }: UserCaller,
+  { space_id }: UserCaller,
   name: string,
   choice: GraphChoice,
   plan?: PlannedGraph,
 ): Promise<StateGraph> {
-  const { id: spec } = await findNamed(read, user_id, name);
+  const { id: spec } = await findNamed(read, space_id, name);
   const state = await read.first(findState, { spec });
   if (!state && !plan) return { serial: null, graph: "no state" };
   const serial = state?.serial ?? null;
@@ -40,5 +40,5 @@ export async function drawState(
     plan,
     choice,
   });
-  return { serial, graph: await drawApart(user_id, sources) };
+  return { serial, graph: await drawApart(space_id, sources) };
 }

@@ -35,7 +35,7 @@ export async function createCloudIdentity(
   { name, provider, role_arn }: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
   const at = now();
-  const { user_id: owner_id } = user;
+  const { space_id: owner_id } = user;
   const row: CloudIdentityRow = {
     id: uuid(),
     owner_id,
@@ -68,11 +68,11 @@ export async function listUsers(
 /** A page of GET /api/cli/cloud-identities. */
 export async function listCloudIdentities(
   { store }: Context,
-  { user_id }: UserCaller,
+  { space_id }: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<CloudIdentity[]> {
-  return (await listRows(store.read, user_id, before, limit)).map(view);
+  return (await listRows(store.read, space_id, before, limit)).map(view);
 }
 
 /** GET /api/cli/cloud-identities/{id}. */
@@ -101,7 +101,7 @@ export async function updateCloudIdentity(
       ...(role_arn === undefined ? {} : { role_arn }),
     };
     const after = { ...before, ...change, updated_at: now() };
-    if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
+    if (after.name !== before.name) await checkName(tx, user.space_id, after.name);
     await saveCloudIdentity(tx, after);
     const fields = Object.keys(change);
     const target = { id: after.id, name: after.name, details: { fields } };
@@ -123,7 +123,7 @@ export async function deleteCloudIdentity(
   await store.write(async (tx) => {
     const row = await find(tx, user, id);
     const { id: identity, name } = row;
-    if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
+    if (await tx.first(findUseOfIdentity, { identity, owner: user.space_id }))
       throw new RefusalError(
         "cloud_identity_in_use",
         `a configuration or a job uses the cloud identity "${name}"`,
@@ -160,7 +160,7 @@ export async function trustPolicy(
   };
 }
 
-async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
+async function find(queries: Queries, { space_id: owner }: UserCaller, id: string) {
   const row = await queries.first(findCloudIdentity, { id, owner });
   if (!row) throw notFound("cloud identity");
   return row;

@@ -1,9 +1,10 @@
 /** Jobs for users: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
 import type { CreateJob, Job, JobStatus, JobType } from "../../../protocol/jobs.ts";
-import type { UserCaller } from "../callers.ts";
+import { nameOf, type UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission, permissionForJob } from "../../domain/roles.ts";
 import {
   countOpenJobs as countOpenRows,
   findJobIds as findRowIds,
@@ -17,6 +18,7 @@ import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { changeJob, hintOf, ringEvent, writeJobs } from "./changes.ts";
+import { checkJobPermission } from "./own-source.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { findCancel, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
@@ -29,7 +31,8 @@ export async function createJob(
   input: CreateJob,
   retryOf?: string,
 ): Promise<Job> {
-  const { user_id: owner } = user;
+  checkPermission(user, permissionForJob(input.job_type, input.source !== undefined));
+  const { space_id: owner } = user;
   const by = person(user);
   const id = uuid();
   const created = writeJobs(context, async (tx, rings) => {
@@ -54,7 +57,7 @@ export async function createJob(
     const action = retryOf === undefined ? "job.create" : "job.retry";
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
-    ringEvent(rings, "queued", job, user.email);
+    ringEvent(rings, "queued", job, nameOf(user));
   });
   await countRefusal(context, created);
   return readJobView(context, id);
@@ -63,7 +66,7 @@ export async function createJob(
 /** Returns why a DEPLOY of the plan would be refused; null if it would be accepted. */
 export async function findPlanRefusal(
   context: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   { id, spec_id: configuration_id }: JobRow,
 ): Promise<RefusalError | null> {
   if (configuration_id === null) return notFound("configuration any more");
@@ -78,8 +81,8 @@ export async function findPlanRefusal(
 }
 
 /** GET /api/cli/jobs/{id}. */
-export async function getJob(context: Context, { user_id }: UserCaller, id: string): Promise<Job> {
-  if (!(await context.store.read.first(findOwnJob, { id, owner: user_id }))) throw notFound("job");
+export async function getJob(context: Context, { space_id }: UserCaller, id: string): Promise<Job> {
+  if (!(await context.store.read.first(findOwnJob, { id, owner: space_id }))) throw notFound("job");
   return readJobView(context, id);
 }
 
@@ -96,7 +99,7 @@ interface JobsQuery {
 /** Returns who cancelled a job of the user; null if no user did. */
 export async function findJobCancel(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<Cancel | null> {
   const job = await read.first(findOwnJob, { id, owner });
@@ -106,17 +109,18 @@ export async function findJobCancel(
 /** The ids of a page of GET /api/jobs. */
 export async function findJobIds(
   { store: { read } }: Context,
-  { user_id: owner, email }: UserCaller,
+  user: UserCaller,
   { status, zone_id, configuration, job_type, mine, id_prefix }: JobsQuery,
   page: Pick<JobFilter, "before" | "limit">,
 ): Promise<{ items: string[]; next: string | undefined }> {
+  const { space_id: owner } = user;
   const { jobs, next } = await findRowIds(read, {
     owner,
     status,
     zone: zone_id,
     configuration: configuration && (await findNamed(read, owner, configuration)).id,
     type: job_type,
-    createdBy: mine ? email : undefined,
+    createdBy: mine ? nameOf(user) : undefined,
     prefix: id_prefix?.toLowerCase(),
     ...page,
   });
@@ -126,7 +130,7 @@ export async function findJobIds(
 /** Returns how many jobs of the user wait, or run; counts no further than `limit`. */
 export const countOpenJobs = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   status: "QUEUED" | "PROCESSING",
   limit: number,
 ): Promise<number> => countOpenRows(read, { owner, status, limit });
@@ -134,7 +138,7 @@ export const countOpenJobs = (
 /** Returns a page of an owner's jobs, without their details. */
 export async function listJobSummaries(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   filter: Omit<JobFilter, "owner">,
 ): Promise<JobSummary[]> {
   return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
@@ -143,7 +147,7 @@ export async function listJobSummaries(
 /** Returns a page of an owner's jobs that any filters select. */
 export async function findJobPage(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   filter: Omit<JobFilter, "owner">,
 ): Promise<JobPage<JobSummary>> {
   const page = await findRowPage(read, { owner, ...filter });
@@ -152,12 +156,13 @@ export async function findJobPage(
 
 /** POST /api/cli/jobs/{id}/cancel. */
 export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   await writeJobs(context, async (tx, rings) => {
     const now = context.now();
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
-    await changeJob(tx, rings, job, cancel(job, now), now, { by: user.email });
+    await checkJobPermission(tx, user, job);
+    await changeJob(tx, rings, job, cancel(job, now), now, { by: nameOf(user) });
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);
@@ -168,14 +173,14 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
 function newJob(
   { now }: Context,
   id: string,
-  { user_id: owner, email }: UserCaller,
+  user: UserCaller,
   input: CreateJob,
   { spec, hash, features, options, timeoutSeconds }: Resolved,
 ): JobRow {
   return {
     ...newlyQueued,
     id,
-    owner_id: owner,
+    owner_id: user.space_id,
     job_type: input.job_type,
     spec_id: spec?.id ?? null,
     zone_id: spec?.zone_id ?? null,
@@ -187,7 +192,7 @@ function newJob(
     features: JSON.stringify(features),
     config_hash: hash,
     timeout_seconds: timeoutSeconds,
-    created_by: email,
+    created_by: nameOf(user),
     created_at: now(),
   };
 }

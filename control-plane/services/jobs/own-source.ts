@@ -6,11 +6,13 @@ import type { Source } from "../../../protocol/configurations.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission, permissionForJob } from "../../domain/roles.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import { setSpecSource } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
 import { isKept } from "../configurations/archives.ts";
 
 /** Returns the source of a job that has another one than its configuration. */
@@ -18,6 +20,16 @@ export async function findOwnSource(tx: Queries, id: string): Promise<Source | u
   const stored = await tx.first(findSnapshot, { id });
   const { own_source, source } = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
   return own_source ? source : undefined;
+}
+
+/** Throws 403 unless the caller may cancel or retry a job. */
+export async function checkJobPermission(
+  tx: Queries,
+  user: UserCaller,
+  { id, job_type }: JobRow,
+): Promise<void> {
+  const hasOwnSource = job_type === "PLAN" && (await findOwnSource(tx, id)) !== undefined;
+  checkPermission(user, permissionForJob(job_type, hasOwnSource));
 }
 
 /**

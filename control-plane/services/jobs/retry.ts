@@ -7,7 +7,7 @@ import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
-import { findOwnSource } from "./own-source.ts";
+import { checkJobPermission, findOwnSource } from "./own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
 
 /**
@@ -16,8 +16,9 @@ import { findPlanOptions } from "./plan-options.ts";
  * plan is planned again.
  */
 export async function retryJob(context: Context, user: UserCaller, id: string): Promise<Job> {
-  const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });
+  const job = await context.store.read.first(findOwnJob, { id, owner: user.space_id });
   if (!job) throw notFound("job");
+  await checkJobPermission(context.store.read, user, job);
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
     throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
   const job_type = isDeployOfPlan(job) ? "PLAN" : job.job_type;

@@ -77,7 +77,7 @@ export async function findDebugLogContent(
   id: string,
 ): Promise<Content> {
   const row = await context.store.write(async (tx) => {
-    const job = await tx.first(findOwnJob, { id, owner: user.user_id });
+    const job = await tx.first(findOwnJob, { id, owner: user.space_id });
     if (!job) throw notFound("job");
     const found = await tx.first(findDebugLog, { job: id });
     if (!found) throw notFound("debug log");

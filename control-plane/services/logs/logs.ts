@@ -93,7 +93,7 @@ export async function findPrunedAt({ store }: Context, id: string): Promise<stri
 /** A person reads the logs of their own jobs. */
 export async function checkOwnJob(
   { store }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<void> {
   if (!(await store.read.first(findOwnJob, { id, owner }))) throw notFound("job");

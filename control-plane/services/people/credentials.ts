@@ -2,6 +2,7 @@
 import { findLogin } from "../../store/people/logins.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { isLiveAccessToken } from "./access-tokens.ts";
 import { signToken, verifyToken } from "./jwt.ts";
 
 const tokenTypes = { session: "session", cli: "access" } as const;
@@ -12,7 +13,7 @@ const tokenTypes = { session: "session", cli: "access" } as const;
  */
 export async function findSignedIn(
   context: Pick<Context, "store" | "jwtSecret" | "now">,
-  kind: UserCaller["login_kind"],
+  kind: keyof typeof tokenTypes,
   token: string,
   origin: Origin,
 ): Promise<UserCaller | undefined> {
@@ -21,7 +22,18 @@ export async function findSignedIn(
   const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
   if (login?.kind !== kind) return undefined;
   const { user_id, email, id: login_id } = login;
-  return { user_id, email, login_id, login_kind: kind, origin };
+  // A person acts in their personal space, of which they are the admin.
+  const inOwnSpace = { space_id: user_id, role: "admin" } as const;
+  return { user_id, email, login_id, login_kind: kind, ...inOwnSpace, origin };
+}
+
+/** Whether the login or access token of a caller still works. */
+export async function isLive(
+  context: Pick<Context, "store" | "now">,
+  { login_kind, login_id: id }: UserCaller,
+): Promise<boolean> {
+  if (login_kind === "token") return isLiveAccessToken(context, id);
+  return (await context.store.read.first(findLogin, { id, now: context.now() })) !== undefined;
 }
 
 /** Signs the token of a browser's session. */

@@ -17,7 +17,7 @@ import {
   type CliLoginRow,
 } from "../../store/people/logins.ts";
 import { clientProviderToken } from "./accounts.ts";
-import { fingerprint, person, record, recordOwn } from "../audit/audit.ts";
+import { fingerprint, person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
@@ -56,7 +56,9 @@ export async function generateDeviceLogin(
     };
     await insertCliLogin(tx, made);
     const id = idOf(device_code);
-    await recordOwn(tx, user, { action: "device_code.approve", id }, made.created_at);
+    const by = person(user);
+    const owner = profile_id;
+    await record(tx, { by, owner, action: "device_code.approve", id }, made.created_at);
     return made;
   });
   return {

@@ -21,7 +21,7 @@ import {
   useLink,
   type LoginRow,
 } from "../../store/people/logins.ts";
-import { fingerprint, operator, person, record, recordOwn } from "../audit/audit.ts";
+import { fingerprint, operator, person, record } from "../audit/audit.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -112,7 +112,9 @@ export async function endLogin(
     // Another sign-out at the same time may have been first.
     if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
     const details = { reason: "signed_out" };
-    await recordOwn(tx, caller, { action: "login.revoke", id, name, details }, now());
+    const by = person(caller);
+    const owner = caller.user_id;
+    await record(tx, { by, owner, action: "login.revoke", id, name, details }, now());
   });
   wakeups.ring("login", id);
 }
@@ -206,12 +208,12 @@ export async function endOwnLogin(
     const ended = await revokeOwnLogin(tx, owner, login, now());
     if (!ended) throw notFound("login");
     const { id, kind: name } = ended;
-    await recordOwn(tx, user, { action: "login.revoke", id, name }, now());
+    await record(tx, { by: person(user), owner, action: "login.revoke", id, name }, now());
   });
   wakeups.ring("login", login);
 }
 
-/** Removes links, logins, device logins and registration tokens that expired long ago. */
+/** Removes links, logins, device logins and tokens that expired long ago. */
 export const pruneExpired = ({ store, now }: Context): Promise<void> =>
   store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
 

@@ -1,9 +1,9 @@
 /** Ends responses that are still being sent when the credential of their request ends. */
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { acceptsToken } from "../../domain/worker.ts";
-import { findLogin } from "../../store/people/logins.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
+import { isLive } from "./credentials.ts";
 
 /** How often the credentials are checked, because a wakeup may be lost, and a login may expire. */
 const lookMilliseconds = 500;
@@ -54,9 +54,8 @@ export function watchRevocations(context: Context): Revocations {
 
 const isUser = (caller: Caller): caller is UserCaller => "login_id" in caller;
 
-async function isValid({ store: { read }, now }: Context, caller: Caller): Promise<boolean> {
-  if (isUser(caller))
-    return (await read.first(findLogin, { id: caller.login_id, now: now() })) !== undefined;
-  const worker = await read.first(findWorkerCaller, { id: caller.id });
-  return acceptsToken(worker, caller.presented_hash, now());
+async function isValid(context: Context, caller: Caller): Promise<boolean> {
+  if (isUser(caller)) return isLive(context, caller);
+  const worker = await context.store.read.first(findWorkerCaller, { id: caller.id });
+  return acceptsToken(worker, caller.presented_hash, context.now());
 }

@@ -50,7 +50,7 @@ export async function getPlanSummary(
   { attributes = true } = {},
 ): Promise<Answer<typeof endpoints.getPlanSummary>> {
   const { read } = context.store;
-  const owner = user.user_id;
+  const owner = user.space_id;
   const job = await read.first(findOwnJob, { id, owner });
   if (!job) throw notFound("job");
   const plan = job.plan_job_id ?? job.id;

@@ -30,7 +30,7 @@ const kinds = [
 /** Finds what has a text in its name, in any case of letters. */
 export async function search(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   asked: string,
 ): Promise<Found[]> {
   const text = asked.trim().slice(0, textLimit);
@@ -47,6 +47,6 @@ export async function search(
 /** The configuration with its name; undefined if the user has none with this id. */
 export const findConfigurationName = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<NamedRow | undefined> => read.first(findSpecName, { id, owner });

@@ -33,7 +33,7 @@ export async function pushState(
   force: boolean,
 ): Promise<PushedState> {
   const { read } = context.store;
-  const named = await findNamed(read, user.user_id, name);
+  const named = await findNamed(read, user.space_id, name);
   const { id: spec } = named;
   if ((JSON.parse(named.definition) as Definition).backend === "own")
     throw new RefusalError(

@@ -29,12 +29,12 @@ import { storeContent } from "../storage/stored-content.ts";
 /** A page of GET /api/cli/configurations/{name}/state/versions. */
 export async function listStateVersions(
   { store: { read } }: Context,
-  { user_id }: UserCaller,
+  { space_id }: UserCaller,
   name: string,
   before: number | undefined,
   limit: number,
 ): Promise<StateVersion[]> {
-  const { id } = await findNamed(read, user_id, name);
+  const { id } = await findNamed(read, space_id, name);
   return (await listRows(read, id, before, limit)).map(view);
 }
 
@@ -51,10 +51,10 @@ export interface StateLock {
 /** The lock of a configuration's state; null if it is not locked. */
 export async function findStateLock(
   { store: { read } }: Context,
-  { user_id }: UserCaller,
+  { space_id }: UserCaller,
   name: string,
 ): Promise<StateLock | null> {
-  const { id: spec } = await findNamed(read, user_id, name);
+  const { id: spec } = await findNamed(read, space_id, name);
   const lock = await read.first(findLock, { spec });
   if (!lock) return null;
   const { job_id, created_at } = lock;
@@ -73,7 +73,7 @@ export async function findStateContent(
   serial: number,
 ): Promise<StateContent> {
   const version = await store.write(async (tx) => {
-    const spec = await findNamed(tx, user.user_id, name);
+    const spec = await findNamed(tx, user.space_id, name);
     const found = await findVersion(tx, spec.id, serial);
     const target = { id: spec.id, name: spec.name };
     await recordOwn(tx, user, { action: "state.download", ...target, details: { serial } }, now());
@@ -94,7 +94,7 @@ export async function rollBackState(
   serial: number,
 ): Promise<StateVersion> {
   const { read } = context.store;
-  const named = await findNamed(read, user.user_id, name);
+  const named = await findNamed(read, user.space_id, name);
   const { id: spec } = named;
   const old = await findVersion(read, spec, serial);
   await refuseLocked(read, spec);
@@ -131,7 +131,7 @@ export async function breakStateLock(
   name: string,
 ): Promise<void> {
   await writeJobs(context, async (tx, rings) => {
-    const named = await findNamed(tx, user.user_id, name);
+    const named = await findNamed(tx, user.space_id, name);
     const { id: spec } = named;
     const lock = await tx.first(findLock, { spec });
     if (!lock) return;
@@ -152,11 +152,11 @@ export async function breakStateLock(
 export async function addOwnVersion(
   context: Context,
   tx: Queries,
-  { user_id }: UserCaller,
+  { space_id }: UserCaller,
   version: NewVersion,
 ) {
   const { spec_id, serial, lineage, md5, resources, size_bytes, blob } = version;
-  await checkStateBytes(context, tx, user_id, size_bytes);
+  await checkStateBytes(context, tx, space_id, size_bytes);
   const content = { spec_id, serial, lineage, md5, resources, size_bytes, blob };
   const row = { ...content, job_id: null, created_at: context.now() };
   await addState(tx, row);

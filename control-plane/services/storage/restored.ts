@@ -5,7 +5,11 @@
  */
 import { outliveRestore } from "../../domain/job.ts";
 import { findFact, removeFact, restoredAt, restorePending, setFact } from "../../store/facts.ts";
-import { endAllSignIns, findAllUnreleased } from "../../store/storage/restored.ts";
+import {
+  endAllSignIns,
+  findAllUnreleased,
+  removeAllAccessTokens,
+} from "../../store/storage/restored.ts";
 import { addLock, findLock } from "../../store/states/states.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
@@ -37,6 +41,14 @@ export async function settleRestore(context: Context): Promise<number | undefine
     for (const { id, user_id: owner, kind: name } of await endAllSignIns(tx, now)) {
       const details = { reason: "restored" };
       await record(tx, { by: system, owner, action: "login.revoke", id, name, details }, now);
+    }
+    for (const { id, owner_id: owner, name } of await removeAllAccessTokens(tx)) {
+      const details = { reason: "restored" };
+      await record(
+        tx,
+        { by: system, owner, action: "access_token.revoke", id, name, details },
+        now,
+      );
     }
     await removeFact(tx, restorePending);
     await setFact(tx, restoredAt, String(now));

@@ -53,7 +53,7 @@ export interface SetsOf {
 /** Returns the sets of a configuration of the user. */
 export async function listSetsOfConfiguration(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<SetsOf> {
   const spec = await read.first(findSpec, { id, owner });
@@ -65,7 +65,7 @@ export async function listSetsOfConfiguration(
 /** Returns the sets that all configurations of a zone of the user get values from. */
 export async function listSetsOfZone(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<SetsOf> {
   if (!(await read.first(findZone, { id, owner }))) throw notFound("zone");

@@ -27,7 +27,7 @@ export async function listVariableSetSummaries(
   limit: number,
 ): Promise<VariableSetSummary[]> {
   const { read } = context.store;
-  const sets = await listNames(read, user.user_id, before, limit);
+  const sets = await listNames(read, user.space_id, before, limit);
   const counts = await countAttachments(
     read,
     sets.map(({ id }) => id),
@@ -42,7 +42,7 @@ export async function listVariableSetSummaries(
 /** The names of the newest sets. */
 export const listVariableSetNames = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<VariableSetName[]> => listNames(read, owner, undefined, limit);
 
@@ -56,7 +56,7 @@ export interface Attachment {
 /** What a set of the user is attached to, by name, zones first. */
 export async function listAttachments(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   set: string,
 ): Promise<Attachment[]> {
   if (!(await read.first(findVariableSet, { id: set, owner }))) throw notFound("variable set");

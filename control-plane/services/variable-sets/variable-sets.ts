@@ -40,7 +40,7 @@ export async function createVariableSet(
   user: UserCaller,
   input: CreateVariableSet,
 ): Promise<VariableSet> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const [id, at] = [uuid(), context.now()];
   const { name } = input;
   const values = updatedValues({ variables: {}, environment: {} }, input);
@@ -60,7 +60,7 @@ export async function createVariableSet(
 /** The ids of a page of GET /api/cli/variable-sets. */
 export const listVariableSetIds = async (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<string[]> => (await listNames(read, owner, before, limit)).map(({ id }) => id);
@@ -68,7 +68,7 @@ export const listVariableSetIds = async (
 /** Returns the JSON of a set; nothing if it no longer exists. */
 export async function* writeVariableSet(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): JsonText {
   const row = await read.first(findVariableSet, { id, owner });
@@ -100,7 +100,7 @@ export async function updateVariableSet(
     const change = typeof asked === "function" ? asked(await view(tx, before)) : asked;
     if (Object.keys(change).length === 0) return view(tx, before);
     const { name = before.name } = change;
-    if (name !== before.name) await checkName(tx, user.user_id, name);
+    if (name !== before.name) await checkName(tx, user.space_id, name);
     const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
     const values = seal(updatedValues(plain, change), box, before.id);
     const definition = JSON.stringify(values);
@@ -145,7 +145,7 @@ export async function setAttached(
 ): Promise<VariableSet> {
   return store.write(async (tx) => {
     const row = await find(tx, user, id);
-    const { to, named } = await checkedTarget(tx, user.user_id, target);
+    const { to, named } = await checkedTarget(tx, user.space_id, target);
     const known = await tx.all(findAttachments, { set: row.id });
     if (known.some((one) => isSame(one, to)) !== isAttached) {
       if (isAttached) {
@@ -222,7 +222,7 @@ function refuseTooMany(attachments: readonly AttachmentRow[]): void {
 
 async function find(
   queries: Queries,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<VariableSetRow> {
   const row = await queries.first(findVariableSet, { id: id.toLowerCase(), owner });

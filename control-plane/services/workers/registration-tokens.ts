@@ -28,7 +28,7 @@ export async function createRegistrationToken(
   const token = newToken("wlr");
   const created_at = now();
   const expires_at = created_at + expires_in_seconds * 1000;
-  const owner_id = user.user_id;
+  const owner_id = user.space_id;
   const token_hash = hashToken(token);
   const id = fingerprint(token_hash);
   await store.write(async (tx) => {
@@ -50,7 +50,7 @@ export interface ListedToken {
 /** A page of GET /api/cli/registration-tokens. */
 export async function listRegistrationTokens(
   { store: { read }, now }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   cursor: string | undefined,
   limit: number,
 ): Promise<ListedToken[]> {
@@ -75,7 +75,7 @@ export async function revokeRegistrationToken(
 ): Promise<void> {
   await store.write(async (tx) => {
     const removed = await tx.first(deleteRegistrationToken, {
-      owner: user.user_id,
+      owner: user.space_id,
       id,
       now: now(),
     });

@@ -1,6 +1,6 @@
 /** Changes of a worker by its user. */
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
-import type { UserCaller } from "../callers.ts";
+import { nameOf, type UserCaller } from "../callers.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { findOwnWorker, updateWorker as saveWorker } from "../../store/workers/workers.ts";
@@ -19,7 +19,7 @@ export async function updateWorker(
   id: string,
   asked: UpdateWorker | ((now: Worker) => UpdateWorker),
 ): Promise<Worker> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const worker = await context.store.write(async (tx) => {
     const before = await tx.first(findOwnWorker, { id, owner });
     if (!before) throw notFound("worker");
@@ -44,7 +44,12 @@ export async function updateWorker(
     return after;
   });
   context.wakeups.ring("worker", id);
-  context.wakeups.ring("worker_event", { what: "changed", id, name: worker.name, by: user.email });
+  context.wakeups.ring("worker_event", {
+    what: "changed",
+    id,
+    name: worker.name,
+    by: nameOf(user),
+  });
   return viewWorker(worker, owner);
 }
 

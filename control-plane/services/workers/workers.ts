@@ -7,7 +7,7 @@ import type {
   WorkerIdentity,
 } from "../../../protocol/workers.ts";
 import { tokenOverlap, workerMetadataLimit } from "../../../protocol/workers.ts";
-import type { Origin, UserCaller, WorkerCaller } from "../callers.ts";
+import { nameOf, type Origin, type UserCaller, type WorkerCaller } from "../callers.ts";
 import { mergePatch } from "../../domain/merge-patch.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import { newlyRegistered, workerStatus, type WorkerRow } from "../../domain/worker.ts";
@@ -57,7 +57,7 @@ export async function registerWorker(
   }
   if (registrant.kind === "user") {
     const { user } = registrant;
-    return addWorker(context, { owner: user.user_id, by: person(user) }, input);
+    return addWorker(context, { owner: user.space_id, by: person(user) }, input);
   }
   const { token_hash, origin } = registrant;
   const useToken = async (tx: Queries) => {
@@ -78,7 +78,7 @@ export async function registerWorker(
 /** Returns a worker that the user may see; undefined if there is none. */
 export async function findWorker(
   { store }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<Worker | undefined> {
   const worker = await store.read.first(findVisibleWorker, { id, owner });
@@ -95,7 +95,7 @@ export async function getWorker(context: Context, user: UserCaller, id: string):
 /** The ids of a page of GET /api/cli/workers. */
 export const listWorkerIds = (
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<string[]> => listRowIds(read, owner, before, limit);
@@ -131,7 +131,7 @@ export async function readWorker(
  */
 export async function countHeldJobs(
   { store }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read.all(countHeldOfOwner, { owner });
   return new Map(rows.map(({ worker_id, count }) => [worker_id, count]));
@@ -168,7 +168,7 @@ export async function setDraining(
   id: string,
   isDraining: boolean,
 ): Promise<Worker> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const worker = await context.store.write(async (tx) => {
     const found = await tx.first(findOwnWorker, { id, owner });
     if (!found) throw notFound("worker");
@@ -183,7 +183,7 @@ export async function setDraining(
   });
   context.wakeups.ring("worker", id);
   const what = isDraining ? "is draining" : "takes jobs again";
-  context.wakeups.ring("worker_event", { what, id, name: worker.name, by: user.email });
+  context.wakeups.ring("worker_event", { what, id, name: worker.name, by: nameOf(user) });
   return viewWorker(worker, owner);
 }
 
@@ -194,7 +194,7 @@ export async function rotateToken(
   id: string,
   overlapSeconds: number = tokenOverlap.default,
 ): Promise<RotatedIdentity> {
-  const owner = user.user_id;
+  const owner = user.space_id;
   if (!(await context.store.read.first(findOwnWorker, { id, owner }))) throw notFound("worker");
   const expires = overlapSeconds > 0 ? context.now() + overlapSeconds * 1000 : null;
   const details = { overlap_seconds: overlapSeconds };
@@ -206,7 +206,7 @@ export async function rotateToken(
 /** DELETE /api/cli/workers/{id}. */
 export async function deleteWorker(context: Context, user: UserCaller, id: string): Promise<void> {
   await writeJobs(context, async (tx, rings) => {
-    const worker = await tx.first(findOwnWorker, { id, owner: user.user_id });
+    const worker = await tx.first(findOwnWorker, { id, owner: user.space_id });
     if (!worker) throw notFound("worker");
     await removeWorker(tx, rings, worker, person(user), context.now());
   });

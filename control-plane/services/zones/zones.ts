@@ -38,7 +38,7 @@ export async function createZone(
   { name }: CreateZone,
 ): Promise<Zone> {
   const at = now();
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
   await store.write(async (tx) => {
     if (await tx.first(findZoneByName, { name, owner }))
@@ -55,7 +55,7 @@ export type BareZone = Omit<Zone, "specs">;
 /** One zone of the user. */
 export async function getZone(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<BareZone> {
   const zone = await read.first(findZone, { id, owner });
@@ -66,7 +66,7 @@ export async function getZone(
 /** A page of a user's zones, newest first. */
 export async function listZones(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
 ): Promise<BareZone[]> {
@@ -110,7 +110,7 @@ export async function listZoneSummaries(
   const zones = await listZones(context, user, before, limit);
   const { read } = context.store;
   const ids = zones.map(({ id }) => id);
-  const counts = await countSpecsByStatus(read, user.user_id, ids);
+  const counts = await countSpecsByStatus(read, user.space_id, ids);
   const byZone = Map.groupBy(counts, ({ zone_id }) => zone_id);
   return zones.map((zone) => ({ ...zone, statuses: byZone.get(zone.id) ?? [] }));
 }
@@ -124,7 +124,7 @@ export type ConfigurationSummary = Pick<
 /** A page of the configurations of a zone, newest first. */
 export async function listConfigurationSummaries(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   zone: string,
   before: string | undefined,
   limit: number,
@@ -145,7 +145,7 @@ export type ZoneName = Pick<Zone, "id" | "name">;
 /** The name of a zone. */
 export async function getZoneName(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  { space_id: owner }: UserCaller,
   id: string,
 ): Promise<ZoneName> {
   const zone = await read.first(findZone, { id, owner });
@@ -173,7 +173,7 @@ export async function updateZone(
   id: string,
   asked: CreateZone | ((now: Pick<Zone, "name">) => CreateZone),
 ): Promise<void> {
-  const owner = user.user_id;
+  const owner = user.space_id;
   await context.store.write(async (tx) => {
     const before = await tx.first(findZone, { id, owner });
     if (!before) throw notFound("zone");
@@ -193,7 +193,7 @@ export async function deleteZone(
   user: UserCaller,
   id: string,
 ): Promise<void> {
-  const { user_id: owner } = user;
+  const { space_id: owner } = user;
   await store.write(async (tx) => {
     const zone = await tx.first(findZone, { id, owner });
     if (!zone) throw notFound("zone");

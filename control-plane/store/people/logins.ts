@@ -177,6 +177,12 @@ export async function revokeOwnLogin(
 
 /** Deletes what expired before this moment; nothing that works can be among it. */
 export async function deleteExpired({ sql: db }: Queries, before: number): Promise<void> {
-  for (const table of ["login_links", "logins", "cli_logins", "registration_tokens"] as const)
-    await db.deleteFrom(table).where("expires_at", "<", before).execute();
+  const tables = [
+    "login_links",
+    "logins",
+    "cli_logins",
+    "registration_tokens",
+    "access_tokens",
+  ] as const;
+  for (const table of tables) await db.deleteFrom(table).where("expires_at", "<", before).execute();
 }

@@ -19,6 +19,12 @@ export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =
     .orderBy("id"),
 );
 
+/** Removes and returns all access tokens: they may have been revoked. */
+export const removeAllAccessTokens = ({
+  sql: db,
+}: Queries): Promise<Pick<Row<"access_tokens">, "id" | "owner_id" | "name">[]> =>
+  db.deleteFrom("access_tokens").returning(["id", "owner_id", "name"]).execute();
+
 /**
  * Ends and answers all sessions and logins, and removes every link, code and registration token:
  * they may have been ended or used.

@@ -36,6 +36,8 @@ const callerOf = ({ id }: Owner): UserCaller => ({
   email: "ada@example.com",
   login_id: id,
   login_kind: "cli",
+  space_id: id,
+  role: "admin",
   origin,
 });
 

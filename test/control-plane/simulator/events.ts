@@ -77,6 +77,8 @@ const person = ({ owner }: Scene) => ({
   email: "",
   login_id: "",
   login_kind: "cli" as const,
+  space_id: owner.id,
+  role: "admin" as const,
   origin,
 });
 const jobs = ({ world }: Scene): { id: string }[] =>

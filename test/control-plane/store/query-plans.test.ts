@@ -32,6 +32,7 @@ import {
 } from "../../../control-plane/store/configurations/configurations.ts";
 import { listZones } from "../../../control-plane/store/zones/zones.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
+import { listAccessTokens } from "../../../control-plane/store/people/access-tokens.ts";
 import { listStateVersions } from "../../../control-plane/store/states/states.ts";
 import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
 import {
@@ -201,6 +202,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       (read) => findJobIds(read, { owner: "o", ...filter, ...page }),
     ]),
     ["jobs of a worker", (read) => findJobIds(read, { owner: "o", worker: "w", ...page })],
+    ["access tokens", (read) => listAccessTokens(read, "o", "1", 10)],
     [
       "registration tokens",
       (read) =>

@@ -133,6 +133,19 @@ describe("the audit log", () => {
     const revoke = { ids: [ended?.target_id ?? ""] };
     await does("DELETE /api/cli/logins/:id", ["login.revoke"], revoke);
     await does("DELETE /api/cli/logins/:id", [], { ...revoke, status: 404 });
+    const token = await does("POST /api/cli/access-tokens", ["access_token.create"], {
+      body: { name: "ci", role: "deployer" },
+    });
+    secrets.push(String(token.json.access_token));
+    const ci = {
+      kind: "access_token",
+      name: `ci (token of ${email})`,
+      headers: bearer(String(token.json.access_token)),
+    } as const;
+    await log.step(ci, "POST /api/cli/zones", ["zone.create"], { body: { name: "of ci" } });
+    const revokeToken = { ids: [String(token.json.id)] };
+    await does("DELETE /api/cli/access-tokens/:id", ["access_token.revoke"], revokeToken);
+    await does("DELETE /api/cli/access-tokens/:id", [], { ...revokeToken, status: 404 });
     session = await openSession();
     await log.step(session, "POST /logout", ["login.revoke"], { status: 303 });
   });

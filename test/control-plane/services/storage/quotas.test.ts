@@ -71,6 +71,8 @@ describe("the quota", () => {
       email: "ada@example.com",
       login_id: "none",
       login_kind: "cli",
+      space_id: owner.id,
+      role: "admin",
       origin: { ip: "127.0.0.1", id: "request", headers: {} },
     };
     const create = () => createJob(context, user, { job_type: "PLAN", configuration_id: spec });

@@ -1,0 +1,58 @@
+/** Who may do what: the one table of permissions, and the check that uses it. */
+import type { JobType } from "../../protocol/jobs.ts";
+import { roles, type Permission, type Role } from "../../protocol/roles.ts";
+import { RefusalError } from "./refusal.ts";
+
+/** The least role with each permission. A role has the permissions of all roles before it. */
+const leastRole: Readonly<Record<Exclude<Permission, "account">, Role>> = {
+  // Zones, configurations, jobs, logs, plans, workers, outputs that are not sensitive, audit log.
+  read: "viewer",
+  // Queue, retry and cancel a PLAN of the configuration's own source; upload archives.
+  plan: "planner",
+  // A PLAN of another source, DEPLOY, DESTROY; unlock, roll back and replace states; download
+  // states and debug logs, which hold secrets.
+  deploy: "deployer",
+  // Create and change zones, configurations and variable sets.
+  configure: "deployer",
+  // Workers and what registers them, cloud identities, and everything that deletes.
+  administer: "admin",
+};
+
+/** The part of a caller that decides. */
+export interface Permitted {
+  readonly role: Role;
+  readonly login_kind: "session" | "cli" | "token";
+  readonly token_name?: string;
+}
+
+/** Whether a role has all the permissions of another. */
+export const includesRole = (role: Role, other: Role): boolean =>
+  roles.indexOf(role) >= roles.indexOf(other);
+
+/** Throws 403 unless the caller has the permission. */
+export function checkPermission(caller: Permitted, permission: Permission): void {
+  if (permission === "account") {
+    if (caller.login_kind !== "token") return;
+    throw new RefusalError(
+      "permission_denied",
+      "Access tokens cannot do this, because it belongs to a person: sign in instead",
+    );
+  }
+  const least = leastRole[permission];
+  if (includesRole(caller.role, least)) return;
+  const who =
+    caller.token_name === undefined ? "You have" : `The access token "${caller.token_name}" has`;
+  throw new RefusalError(
+    "permission_denied",
+    `This needs the role ${least}. ${who} the role ${caller.role}.`,
+  );
+}
+
+/**
+ * What it takes to create, cancel or retry a job. A PLAN of another source than its configuration's
+ * runs code that no deployer has chosen.
+ */
+export function permissionForJob(type: JobType, hasOwnSource: boolean): Permission {
+  if (type === "DESTROY_WORKER") return "administer";
+  return type === "PLAN" && !hasOwnSource ? "plan" : "deploy";
+}

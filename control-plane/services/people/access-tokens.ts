@@ -1,0 +1,169 @@
+/** Access tokens: credentials of pipelines, each with a role and an end. */
+import { v7 as uuid } from "uuid";
+import type {
+  AccessToken,
+  CreateAccessToken,
+  CreatedAccessToken,
+} from "../../../protocol/access-tokens.ts";
+import { day, minute } from "../../../common/units.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { includesRole } from "../../domain/roles.ts";
+import { hashToken, newToken } from "../../domain/tokens.ts";
+import {
+  deleteAccessToken,
+  findAccessToken,
+  findAccessTokenById,
+  insertAccessToken,
+  listAccessTokenNames,
+  listAccessTokens as listRows,
+  recordUse,
+  type AccessTokenRow,
+} from "../../store/people/access-tokens.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { Origin, UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+
+/** How many access tokens one space may have. */
+export const accessTokensLimit = 100;
+/** How many characters of a token are kept to recognise it by; the others are 234 random bits. */
+const prefixLength = 8;
+const defaultDays = 90;
+
+/** POST /api/cli/access-tokens. */
+export async function createAccessToken(
+  { store, now }: Context,
+  user: UserCaller,
+  { name, role, expires_in_days = defaultDays }: CreateAccessToken,
+): Promise<CreatedAccessToken> {
+  if (!includesRole(user.role, role))
+    throw new RefusalError(
+      "permission_denied",
+      `An access token has at most the role of its creator. You have the role ${user.role}.`,
+    );
+  const token = newToken("wlt");
+  const created_at = now();
+  const row = {
+    id: uuid(),
+    owner_id: user.space_id,
+    created_by: user.user_id,
+    name,
+    role,
+    prefix: token.slice(0, prefixLength),
+    token_hash: hashToken(token),
+    created_at,
+    expires_at: created_at + expires_in_days * day,
+    last_used_at: null,
+    last_used_from: null,
+  };
+  await store.write(async (tx) => {
+    const names = await listAccessTokenNames(tx, user.space_id);
+    if (names.includes(name))
+      throw new RefusalError(
+        "name_taken",
+        `there is an access token "${name}" already: choose another name, or revoke that one first`,
+      );
+    if (names.length >= accessTokensLimit)
+      throw new RefusalError(
+        "quota_exceeded",
+        `there are ${names.length} access tokens, which is the limit: revoke those that are not used`,
+      );
+    await insertAccessToken(tx, row);
+    const details = { role, expires_at: time(row.expires_at) };
+    const entry = { action: "access_token.create", id: row.id, name, details } as const;
+    await recordOwn(tx, user, entry, created_at);
+  });
+  return { access_token: token, ...view({ ...row, email: user.email }) };
+}
+
+/** A page of GET /api/cli/access-tokens. */
+export const listAccessTokens = async (
+  { store }: Context,
+  { space_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<AccessToken[]> => (await listRows(store.read, space_id, before, limit)).map(view);
+
+/** GET /api/cli/access-tokens/current. */
+export async function getCurrentAccessToken(
+  { store }: Context,
+  { login_kind, login_id: id }: UserCaller,
+): Promise<AccessToken> {
+  const token =
+    login_kind === "token" ? await store.read.first(findAccessTokenById, { id }) : undefined;
+  if (token) return view(token);
+  throw new RefusalError("not_found", "this request was not sent with an access token");
+}
+
+/** DELETE /api/cli/access-tokens/{id}: it is refused at once. */
+export async function revokeAccessToken(
+  { store, wakeups, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const removed = await tx.first(deleteAccessToken, { id, owner: user.space_id });
+    if (!removed) throw notFound("access token");
+    const { name } = removed;
+    await recordOwn(tx, user, { action: "access_token.revoke", id, name }, now());
+  });
+  // Ends its event streams, like those of a login.
+  wakeups.ring("login", id);
+}
+
+/** Whether this has the form of an access token; the token of a login is a JWT. */
+export const isAccessToken = (token: string): boolean => token.startsWith("wlt_");
+
+/** Returns what acts by this access token. Throws 401 if it is wrong, revoked or expired. */
+export async function checkAccessToken(
+  { store, now }: Pick<Context, "store" | "now">,
+  token: string,
+  origin: Origin,
+): Promise<UserCaller> {
+  const row = await store.read.first(findAccessToken, { token_hash: hashToken(token) });
+  if (!row) throw unauthenticated("the access token is wrong or was revoked; create a new one");
+  if (row.expires_at <= now())
+    throw unauthenticated(
+      `the access token "${row.name}" expired on ${time(row.expires_at).slice(0, 10)}; create a new one`,
+    );
+  const at = now() - (now() % minute);
+  if (row.last_used_at !== at)
+    await store
+      .write((tx) => tx.run(recordUse, { id: row.id, at, from: origin.ip }))
+      // Reading must not fail because this cannot be written.
+      .catch(() => undefined);
+  return {
+    user_id: row.created_by,
+    email: row.email,
+    login_id: row.id,
+    login_kind: "token",
+    token_name: row.name,
+    space_id: row.owner_id,
+    role: row.role,
+    origin,
+  };
+}
+
+/** Whether an access token still works. */
+export async function isLiveAccessToken(
+  { store, now }: Pick<Context, "store" | "now">,
+  id: string,
+): Promise<boolean> {
+  const row = await store.read.first(findAccessTokenById, { id });
+  return row !== undefined && row.expires_at > now();
+}
+
+const unauthenticated = (detail: string): RefusalError =>
+  new RefusalError("unauthenticated", detail, {}, { "www-authenticate": "Bearer" });
+
+const view = (row: AccessTokenRow): AccessToken => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  role: row.role,
+  created_by: row.email,
+  created_at: time(row.created_at),
+  expires_at: time(row.expires_at),
+  last_used_at: row.last_used_at === null ? null : time(row.last_used_at),
+  last_used_from: row.last_used_from,
+});

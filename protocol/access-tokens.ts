@@ -1,0 +1,94 @@
+/** Access tokens, with which pipelines call the API. */
+import { Type, type Static } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import { Role } from "./roles.ts";
+
+/** How long a token may be valid, and how long it is if the request does not say. */
+export const accessTokenDaysLimit = 365;
+const defaultDays = 90;
+
+export const CreateAccessToken = Type.Object(
+  {
+    name: about(Name, "Unique among the access tokens, such as the name of the pipeline."),
+    role: about(Role, "What the token may do; at most the role of its creator."),
+    expires_in_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: accessTokenDaysLimit,
+        default: defaultDays,
+        description: "How long it is valid.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type CreateAccessToken = Static<typeof CreateAccessToken>;
+
+const fields = {
+  id: Uuid,
+  name: Name,
+  prefix: about(Type.String(), "The beginning of the token, by which it can be recognised."),
+  role: Role,
+  created_by: about(Type.String(), "The e-mail address of the user who created it."),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  last_used_at: about(Nullable(Timestamp), "The minute of the last use; null: never used."),
+  last_used_from: about(Nullable(Type.String()), "The address that the last use came from."),
+};
+
+export const AccessToken = Type.Object(fields);
+export type AccessToken = Static<typeof AccessToken>;
+
+export const CreatedAccessToken = Type.Object({
+  ...fields,
+  access_token: about(Type.String(), "The token. It is returned once and stored as a hash."),
+});
+export type CreatedAccessToken = Static<typeof CreatedAccessToken>;
+
+const path = "/api/cli/access-tokens";
+
+export const accessTokenEndpoints = {
+  createAccessToken: endpoint({
+    method: "POST",
+    path,
+    summary: "Create an access token for a pipeline; it is returned once",
+    description: `It is sent like the access token of a login, and acts with its role in the space in which it was created. It cannot manage access tokens or logins. Valid for ${defaultDays} days by default.`,
+    caller: "client",
+    permission: "account",
+    body: CreateAccessToken,
+    status: 201,
+    answer: CreatedAccessToken,
+    refusals: ["name_taken", "quota_exceeded"],
+  }),
+  listAccessTokens: endpoint({
+    method: "GET",
+    path,
+    summary: "List access tokens, newest first; the tokens themselves are not shown",
+    description: "An expired token is listed for 30 days, or until it is deleted.",
+    caller: "client",
+    permission: "account",
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ access_tokens: Type.Array(AccessToken), next_cursor: NextCursor }),
+  }),
+  getCurrentAccessToken: endpoint({
+    method: "GET",
+    path: `${path}/current`,
+    summary: "Read the access token with which this request was sent",
+    caller: "client",
+    permission: "read",
+    status: 200,
+    answer: AccessToken,
+    refusals: ["not_found"],
+  }),
+  revokeAccessToken: endpoint({
+    method: "DELETE",
+    path: `${path}/{id}`,
+    summary: "Revoke an access token; it stops working at once, and its event streams end",
+    caller: "client",
+    permission: "account",
+    params: Type.Object({ id: about(Uuid, "The access token.") }),
+    status: 204,
+  }),
+};

@@ -1,0 +1,14 @@
+/** Roles of people and access tokens, and the permissions that endpoints need. */
+import type { Static } from "typebox";
+import { OneOf } from "./fields.ts";
+
+/** From the fewest permissions to all of them: a role has those of the ones before it. */
+export const roles = ["viewer", "planner", "deployer", "admin"] as const;
+export const Role = OneOf(roles);
+export type Role = Static<typeof Role>;
+
+/**
+ * What a caller may do; control-plane/domain/roles.ts says which role may. `account`: what belongs
+ * to a person and not to a space, such as logins, which no access token may do.
+ */
+export type Permission = "read" | "plan" | "deploy" | "configure" | "administer" | "account";
