@@ -62,6 +62,17 @@ export async function fillPlaces(
     params: { id: fixture.worker },
     body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
   });
+  for (const [name, role] of [
+    ["nightly-check", "planner"],
+    ["github-actions", "deployer"],
+  ] as const) {
+    const body = { name, role };
+    const { access_token } = await person.get(endpoints.createAccessToken, { body });
+    if (role === "deployer")
+      await ask(plane, "GET", "/api/cli/zones", {
+        headers: { authorization: `Bearer ${access_token}` },
+      });
+  }
   return {
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,

@@ -1,13 +1,29 @@
 /** The pages of settings and of the audit log. */
 import { validate } from "uuid";
+import { CreateAccessToken } from "../../../protocol/access-tokens.ts";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
+import { judge } from "../../domain/judge.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
+import {
+  accessTokensLimit,
+  createAccessToken,
+  listAccessTokens,
+  revokeAccessToken,
+} from "../../services/people/access-tokens.ts";
+import type { UserCaller } from "../../services/callers.ts";
 import { listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
+import { attempt, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { sendPage } from "../page/layout.ts";
+import { sendPage, type Page } from "../page/layout.ts";
+import {
+  accessTokensSection,
+  createdTokenPage,
+  newTokenForm,
+  tokenOf,
+} from "./access-tokens-view.ts";
 import { settingsPage } from "./settings-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { table } from "../page/table.ts";
@@ -15,16 +31,41 @@ import { clock } from "../page/words.ts";
 
 const shown = 100;
 
+const judgeToken = judge(CreateAccessToken);
+
+const frame = ({ email }: UserCaller) => ({ email, at: "/settings" });
+
+const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
+
 /** Adds `/settings` and `/audit`. */
 export function peoplePages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/settings", async (caller, _, reply) => {
-    const [accounts, logins] = await Promise.all([
+  const settings = async (caller: UserCaller, form: Form): Promise<Page> => {
+    const [accounts, logins, tokens] = await Promise.all([
       listOwnAccounts(context, caller),
       listLogins(context, caller, undefined, 1000),
+      listAccessTokens(context, caller, undefined, accessTokensLimit),
     ]);
     const offered = offeredHosts(context);
-    const body = settingsPage({ email: caller.email, accounts, offered, logins });
-    sendPage(reply, { title: "Settings", body, email: caller.email, at: "/settings" });
+    const accessTokens = accessTokensSection(tokens, form, nowOf(context));
+    const body = settingsPage({ email: caller.email, accounts, offered, logins, accessTokens });
+    return { ...frame(caller), title: "Settings", body };
+  };
+  signedIn("GET", "/settings", async (caller, _, reply) => {
+    sendPage(reply, await settings(caller, newTokenForm));
+  });
+  signedIn("POST", "/settings/access-tokens", async (caller, { body: fields }, reply) => {
+    const form = await attempt(fields, async () => {
+      const token = await createAccessToken(context, caller, judgeToken(tokenOf(fields)));
+      const body = createdTokenPage(token, context.publicUrl());
+      sendPage(reply, { ...frame(caller), title: "A new access token", body });
+    });
+    if (form) sendPage(reply, await settings(caller, form), form.status);
+  });
+  signedIn("POST", "/settings/access-tokens/:id/revoke", async (caller, { params }, reply) => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("access token");
+    await revokeAccessToken(context, caller, id);
+    reply.redirect("/settings#access-tokens", 303);
   });
   signedIn("POST", "/settings/logins/:id/revoke", async (caller, { params }, reply) => {
     const { id } = params as { id: string };

@@ -1,4 +1,4 @@
-/** How a person signs in, and where they are signed in. */
+/** How a person signs in, where they are signed in, and the access tokens of their pipelines. */
 import type { Login } from "../../../protocol/logins.ts";
 import { providerTitles, type ProviderName } from "../../domain/providers.ts";
 import type { ConnectedAccount } from "../../services/people/accounts.ts";
@@ -12,10 +12,12 @@ export interface Settings {
   /** The providers that this server is set up for. */
   readonly offered: readonly { readonly provider: ProviderName; readonly host: string }[];
   readonly logins: readonly Login[];
+  /** The section of access tokens. */
+  readonly accessTokens: Html;
 }
 
 /** The whole page. */
-export const settingsPage = ({ email, accounts, offered, logins }: Settings): Html =>
+export const settingsPage = ({ email, accounts, offered, logins, accessTokens }: Settings): Html =>
   html`<h1>Settings</h1>
     <p>You are <strong>${email}</strong>.</p>
     <h2>How you sign in</h2>
@@ -53,7 +55,8 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
     <p class="soft">
       A revoked login stops working at once, and its log streams end. To sign in a command-line
       client: <code>windlass login</code>
-    </p>`;
+    </p>
+    ${accessTokens}`;
 
 const isCurrent = (offered: Settings["offered"], provider: ProviderName, host: string): boolean =>
   offered.some((one) => one.provider === provider && one.host === host);

@@ -1,6 +1,7 @@
 /** How to install a worker's agent, with the secret that it needs, which is shown this once. */
 import type { RegistrationToken, RotatedIdentity } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
+import { copyButton, copyScript, secret } from "../page/secret.ts";
 import { clock } from "../page/words.ts";
 
 /** The registration token, and the lines that use it. */
@@ -15,7 +16,7 @@ export const registrationPage = (
     <p>On the machine where terraform may run; the command asks for the token:</p>
     <pre class="log" tabindex="0" id="systemd">
 sudo windlass agent install --url ${url} --registration-token-file -</pre>
-    ${copy("systemd", "Copy the command")}
+    ${copyButton("systemd", "Copy the command")}
     <h2>In a container</h2>
     <p>
       With an image that was built from a checkout (<code>docker build -t windlass .</code>). The
@@ -27,9 +28,9 @@ docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500
   -v windlass-agent:/var/lib/windlass-agent \\
   -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\
   -e WINDLASS_REGISTRATION_TOKEN windlass agent</pre>
-    ${copy("container", "Copy the commands")}
+    ${copyButton("container", "Copy the commands")}
     <p><a href="/workers">To the workers</a>: the new one appears there when it runs.</p>
-    ${script}`;
+    ${copyScript}`;
 
 /** A worker's new token. */
 export const rotatedPage = ({
@@ -46,17 +47,4 @@ export const rotatedPage = ({
     </p>
     ${secret(worker_token)}
     <p><a href="/workers/${worker_id}">To the worker</a></p>
-    ${script}`;
-
-const secret = (text: string): Html =>
-  html`<p class="secret"><code id="secret">${text}</code></p>
-    ${copy("secret", "Copy the token")}`;
-
-/** Shown by the script that does it. */
-const copy = (id: string, words: string): Html =>
-  html`<p>
-    <button type="button" class="quiet" data-copy="${id}" hidden>${words}</button>
-    <span role="status" class="soft"></span>
-  </p>`;
-
-const script = html`<script type="module" src="/assets/copy.js"></script>`;
+    ${copyScript}`;

@@ -1,0 +1,16 @@
+/** A secret that is shown once, and buttons that copy text. */
+import { html, type Html } from "./html.ts";
+
+export const secret = (text: string): Html =>
+  html`<p class="secret"><code id="secret">${text}</code></p>
+    ${copyButton("secret", "Copy the token")}`;
+
+/** Copies the text of an element. The script that does it also shows the button. */
+export const copyButton = (id: string, words: string): Html =>
+  html`<p>
+    <button type="button" class="quiet" data-copy="${id}" hidden>${words}</button>
+    <span role="status" class="soft"></span>
+  </p>`;
+
+/** For a page with such buttons. */
+export const copyScript = html`<script type="module" src="/assets/copy.js"></script>`;

@@ -1,0 +1,109 @@
+/** The access tokens of the settings page, and the page that shows a new one. */
+import type { AccessToken, CreatedAccessToken } from "../../../protocol/access-tokens.ts";
+import type { Role } from "../../../protocol/roles.ts";
+import { choice, columns, line, trouble } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { copyButton, copyScript, secret } from "../page/secret.ts";
+import { table } from "../page/table.ts";
+import { ago, clock } from "../page/words.ts";
+
+const roleWords: Readonly<Record<Role, string>> = {
+  viewer: "viewer: reads",
+  planner: "planner: also plans",
+  deployer: "deployer: also deploys and changes configurations",
+  admin: "admin: also manages workers and deletes",
+};
+
+/** The form for a new token, as it is offered. */
+export const newTokenForm = new Form({ role: "planner", days: "90" });
+
+/** The input of such a form; the schema of the API checks it. */
+export function tokenOf(fields: unknown): unknown {
+  const form = new Form(fields);
+  const days = form.word("days");
+  return {
+    name: form.word("name"),
+    role: form.text("role"),
+    // The schema refuses what is not a number.
+    ...(days === "" ? {} : { expires_in_days: /^\d+$/.test(days) ? Number(days) : days }),
+  };
+}
+
+/** The list, and the form for one more. */
+export const accessTokensSection = (
+  tokens: readonly AccessToken[],
+  form: Form,
+  now: string,
+): Html =>
+  html`<h2 id="access-tokens">Access tokens</h2>
+    <p class="soft">
+      A pipeline uses an access token in place of a sign-in. It may do what its role permits, and it
+      cannot manage access tokens or logins. A revoked token stops working at once.
+    </p>
+    ${
+      tokens.length === 0
+        ? html`<p>
+            No access token yet. Create one below, and store it as a secret of your pipeline.
+          </p>`
+        : table(
+            "Access tokens",
+            ["Name", "Role", "Token", "Created", "Expires", "Last used", "Revoke"],
+            tokens.map((token) => [
+              token.name,
+              token.role,
+              html`<code>${token.prefix}…</code>`,
+              html`${clock(token.created_at)} by ${token.created_by}`,
+              token.expires_at > now ? clock(token.expires_at) : "expired",
+              lastUse(token, now),
+              html`<form method="post" action="/settings/access-tokens/${token.id}/revoke">
+                <button class="quiet" aria-label="Revoke ${token.name}">Revoke</button>
+              </form>`,
+            ]),
+          )
+    }
+    <h3>New access token</h3>
+    <form method="post" action="/settings/access-tokens" class="form">
+      ${trouble(form, ["name", "role", "expires_in_days"])}
+      ${line(form, {
+        name: "name",
+        label: "Name",
+        placeholder: "github-actions",
+        hint: "Where it is used.",
+        required: true,
+      })}
+      ${columns(
+        choice(form, { name: "role", label: "Role" }, Object.entries(roleWords)),
+        line(form, {
+          name: "days",
+          label: "Valid for (days)",
+          path: "expires_in_days",
+          hint: "At most 365.",
+          numeric: true,
+        }),
+      )}
+      <p><button>Create the token</button></p>
+    </form>`;
+
+const lastUse = ({ last_used_at, last_used_from }: AccessToken, now: string): Html | string =>
+  last_used_at === null ? "never" : html`${ago(last_used_at, now)} from ${last_used_from ?? "–"}`;
+
+/** A new token, which is shown this once. */
+export const createdTokenPage = (
+  { name, role, access_token, expires_at }: CreatedAccessToken,
+  url: string,
+): Html =>
+  html`<nav class="trail" aria-label="Above"><a href="/settings">Settings</a></nav>
+    <h1>A new access token</h1>
+    <p>
+      The token <strong>${name}</strong> has the role ${role} and is valid until
+      ${clock(expires_at)}. It is shown only once.
+    </p>
+    ${secret(access_token)}
+    <h2>In your pipeline</h2>
+    <p>Store the token as a secret with the name <code>WINDLASS_TOKEN</code>, and set:</p>
+    <pre class="log" tabindex="0" id="settings">WINDLASS_URL=${url}</pre>
+    ${copyButton("settings", "Copy the setting")}
+    <p>Then every command of the client works there, such as <code>windlass whoami</code>.</p>
+    <p><a href="/settings#access-tokens">To the access tokens</a></p>
+    ${copyScript}`;

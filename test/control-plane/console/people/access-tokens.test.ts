@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { submit } from "../../../helpers/forms.ts";
+import { ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { bearer, openBrowser } from "../../../helpers/sign-in.ts";
+
+const { plane } = planeForFile();
+
+test("the settings page creates an access token, shows it once, lists it and revokes it", async () => {
+  const { headers } = await openBrowser(plane);
+  const settings = async () => (await ask(plane, "GET", "/settings", { headers })).text;
+  const post = (path: string, fields: Record<string, string> = {}) =>
+    submit(plane, path, fields, headers);
+  expect(await settings()).toContain("No access token yet.");
+
+  const create = { name: "a<b", role: "viewer", days: "7" };
+  const shown = await post("/settings/access-tokens", create);
+  expect(shown.status).toBe(200);
+  expect(shown.headers["cache-control"]).toContain("no-store");
+  const token = /<code id="secret">(wlt_[\w-]{43})<\/code>/.exec(shown.text)?.[1] ?? "";
+  expect(shown.text).toContain("<strong>a&lt;b</strong>");
+  const used = await ask(plane, "GET", "/api/cli/zones", { headers: bearer(token) });
+  expect(used.status).toBe(200);
+
+  const listed = await settings();
+  expect(listed).toContain(`<code>${token.slice(0, 8)}…</code>`);
+  expect(listed).toMatch(/ago<\/time> from 127\.0\.0\.1/);
+  expect(listed).not.toContain(token);
+
+  const revoke = /action="(\/settings\/access-tokens\/[\w-]+\/revoke)"/.exec(listed)?.[1] ?? "";
+  const revoked = await post(revoke);
+  expect([revoked.status, revoked.headers["location"]]).toEqual([303, "/settings#access-tokens"]);
+  expect(await settings()).toContain("No access token yet.");
+  expect((await post(revoke)).status).toBe(404);
+  expect((await post("/settings/access-tokens/1/revoke")).status).toBe(404);
+});
+
+test("a refused form for an access token keeps what was typed, and says what is wrong", async () => {
+  const { headers } = await openBrowser(plane);
+  const create = (fields: Record<string, string>) =>
+    submit(plane, "/settings/access-tokens", fields, headers);
+  for (const [fields, says] of [
+    [{ name: "", role: "viewer", days: "7" }, 'id="f-name-wrong"'],
+    [{ name: "ci", role: "owner", days: "7" }, 'id="f-role-wrong"'],
+    [{ name: "ci", role: "viewer", days: "366" }, 'id="f-days-wrong"'],
+    [{ name: "ci", role: "viewer", days: "soon" }, 'id="f-days-wrong"'],
+  ] as const) {
+    const answer = await create(fields);
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain(says);
+    expect(answer.text).toContain(`value="${fields.days}"`);
+    expect(answer.text).not.toContain("wlt_");
+  }
+  expect((await create({ name: "ci", role: "viewer", days: "" })).status).toBe(200);
+  const taken = await create({ name: "ci", role: "viewer", days: "" });
+  expect(taken.status).toBe(409);
+  expect(taken.text).toContain("There is an access token &quot;ci&quot; already");
+});
