@@ -96,6 +96,12 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/tokens.ts")).tokensCommand(),
   },
   {
+    name: "access-tokens",
+    group: "Work",
+    description: "access tokens, with which pipelines use Windlass",
+    load: async () => (await import("./commands/access-tokens.ts")).accessTokensCommand(),
+  },
+  {
     name: "identities",
     group: "Work",
     description: "cloud identities: the roles that jobs assume in your cloud account",

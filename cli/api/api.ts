@@ -40,12 +40,19 @@ export interface ApiOptions {
 export function openApi({ settings, server, profile, signal }: ApiOptions): Api {
   const credential = credentialOf(settings, server, profile);
   const attempt = async <T>(once: (headers: Record<string, string>) => Promise<T>): Promise<T> => {
+    const used = await credential.token(false);
     try {
-      return await once({ authorization: `Bearer ${await credential.token(false)}` });
+      return await once({ authorization: `Bearer ${used}` });
     } catch (error) {
       if (!(error instanceof ProblemError && error.status === 401)) throw error;
       // The token was revoked, or the clocks differ. Retry once with a new token.
-      return once({ authorization: `Bearer ${await credential.token(true)}` });
+      const renewed = await credential.token(true);
+      if (renewed !== used) return once({ authorization: `Bearer ${renewed}` });
+      throw new CliError(
+        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${error.message}. To create an access token: windlass access-tokens create`,
+        1,
+        error,
+      );
     }
   };
   const options = signal ? { signal } : {};

@@ -1,7 +1,7 @@
 /** `windlass login`, `logout` and `whoami`. */
 import { Command } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
-import { action } from "../run.ts";
+import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
 /** Builds `windlass login`, which signs in by the device flow. */
@@ -38,11 +38,34 @@ export const logoutCommand = () =>
     [["windlass logout --profile staging", "end the login of that profile"]],
   );
 
+/** Shows what `WINDLASS_TOKEN` is. */
+async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void> {
+  const token = await api.call("getCurrentAccessToken");
+  const { id, name, role, expires_at, created_by } = token;
+  const value = {
+    server: api.server,
+    user_email: created_by,
+    login_id: null,
+    signed_in_at: null,
+    access_token: { id, name, role, expires_at },
+  };
+  show(value, {
+    server: value.server,
+    "access token": `${name}, from WINDLASS_TOKEN`,
+    role,
+    "created by": created_by,
+    expires: time(expires_at),
+  });
+}
+
 /** Builds `windlass whoami`, which shows the current login as the server has it. */
 export const whoamiCommand = () =>
   examples(
     new Command("whoami").description("show who is signed in, and to which server").action(
-      action(async ({ api, show }) => {
+      action(async ({ api, show, settings }) => {
+        // The token of the environment is used if no profile was asked for.
+        if (api.email === undefined && settings.token?.startsWith("wlt_"))
+          return showAccessToken(api, show);
         const { logins } = await api.call("listLogins");
         const login = logins.find(({ current }) => current);
         const value = {

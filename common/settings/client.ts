@@ -11,9 +11,8 @@ export const clientSettings = {
   WINDLASS_TOKEN: {
     type: "secret",
     otherwise: "that of the profile",
-    help: "an access token for pipelines, in place of a sign-in",
-    details:
-      "An access token is valid for an hour; the client keeps that of each profile in `auth.json` in `WINDLASS_CONFIG_DIR` and renews it. It is sent only to the server named by `WINDLASS_URL` or `--server`",
+    help: "an access token for pipelines, in place of a sign-in (docs/pipelines.md)",
+    details: "It is sent only to the server named by `WINDLASS_URL` or `--server`",
   },
   WINDLASS_CONFIG_DIR: {
     type: "path",

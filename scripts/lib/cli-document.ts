@@ -38,7 +38,7 @@ With \`jobs deploy --plan\`, it is the latest plan: \`windlass jobs deploy netwo
   directory: for that, pass \`--adopt\`.
 - **Colours** are used only on a terminal, and never if \`NO_COLOR\` is set.
 - **Secrets** are read from stdin or asked for without echo, never taken from arguments. In a pipeline, set \`WINDLASS_URL\` and \`WINDLASS_TOKEN\` (or
-  \`WINDLASS_TOKEN_FILE\`) instead of signing in; an access token is valid for an hour.
+  \`WINDLASS_TOKEN_FILE\`) instead of signing in.
 
 ## Completion
 

@@ -8,6 +8,7 @@ import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { openTerminal } from "../helpers/terminal.ts";
+import { windlass } from "../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 
@@ -88,6 +89,47 @@ describe.concurrent("the command line", () => {
     expect(Date.parse(made.expires_at) - Date.now()).toBeLessThan(601_000);
     expect(await ada.run("tokens", "create", "--uses", "x")).toMatchObject({ exitCode: 2 });
     expect((await ada.run("tokens", "create")).stderr).toContain("--registration-token-file -");
+  });
+
+  test("uses an access token in place of a login, and says what it is", async () => {
+    await using ada = await userMachine(plane);
+    type Created = { id: string; access_token: string; expires_at: string };
+    const make = (...words: string[]) => ada.json<Created>("access-tokens", "create", ...words);
+    const made = await make("ci", "--role", "planner", "--days", "2");
+    expect(Date.parse(made.expires_at) - Date.now()).toBeLessThan(2 * 86_400_000 + 1);
+    const file = join(ada.path, "token");
+    writeFileSync(file, `${made.access_token}\n`);
+    for (const given of [
+      { WINDLASS_TOKEN: made.access_token },
+      { WINDLASS_TOKEN_FILE: file },
+    ] as const) {
+      const env = { ...given, WINDLASS_URL: plane.url, WINDLASS_CONFIG_DIR: join(ada.path, "ci") };
+      const pipeline = (...words: string[]) => windlass(words, { env });
+      expect((await pipeline("whoami")).stdout).toMatch(
+        /^access token +ci, from WINDLASS_TOKEN\nrole +planner\n/m,
+      );
+      expect(JSON.parse((await pipeline("whoami", "--json")).stdout as string)).toMatchObject({
+        access_token: { id: made.id, name: "ci", role: "planner" },
+      });
+      expect((await pipeline("zones", "list")).exitCode).toBe(0);
+      const refused = await pipeline("zones", "create", "z");
+      expect(refused).toMatchObject({ exitCode: 1 });
+      expect(refused.stderr).toContain(
+        'This needs the role deployer. The access token "ci" has the role planner.',
+      );
+      expect((await pipeline("logout")).stderr).toContain("WINDLASS_TOKEN is set");
+    }
+    expect(await ada.run("access-tokens", "create", "x", "--role", "owner")).toMatchObject({
+      exitCode: 2,
+    });
+    expect((await ada.run("access-tokens", "revoke", "ci2")).stderr).toContain("Did you mean ci?");
+    await ada.run("access-tokens", "revoke", made.id);
+    const env = { ...ada.environment, WINDLASS_TOKEN: made.access_token };
+    const late = await windlass(["zones", "list"], { env });
+    expect(late).toMatchObject({ exitCode: 1 });
+    expect(late.stderr).toContain(
+      `WINDLASS_TOKEN is not accepted by ${plane.url}: the access token is wrong or was revoked; create a new one. To create an access token: windlass access-tokens create`,
+    );
   });
 
   test("creates and changes a cloud identity, and prints the trust policy of its role", async () => {

@@ -169,6 +169,13 @@ it("the command lines of the README and the pages work in their order", async ()
   for (const line of ["windlass server --help", "windlass agent --help", "windlass --help"])
     expect(await run(line)).toContain("Usage: windlass");
 
+  // docs/pipelines.md; test/acceptance/pipelines.test.ts runs its examples.
+  for (const line of [
+    "windlass access-tokens create ci-deploy --role deployer",
+    "windlass access-tokens create ci-drift --role planner --days 365",
+  ])
+    expect(await run(line)).toMatch(/^token +wlt_/m);
+
   // docs/isolation.md: the agent starts, or says what is missing.
   const [logs = "", bubblewrap = ""] = documented
     .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)

@@ -45,6 +45,12 @@ export async function useWorkers({ run }: Person): Promise<void> {
   const made = await run(["tokens", "create"], { data: /^id +\S+$/m });
   await run(["tokens", "list"], { data: /^1 +\d+s ago /m, reads: true });
   await run(["tokens", "revoke", jobIn(made)], { says: /is revoked/ });
+  await run(["access-tokens", "create", "ci", "--role", "planner"], {
+    data: /^token +wlt_[\w-]{43}$/m,
+    says: /not shown again/,
+  });
+  await run(["access-tokens", "list"], { data: /^ci +planner +wlt_.* never /m, reads: true });
+  await run(["access-tokens", "revoke", "ci"], { says: /"ci" is revoked/ });
   await run(["workers", "create", "leaving"], { data: /^worker_token +wlw_\S+$/m });
   await run(["workers", "drain", "leaving"], { data: /^status +DRAINING$/m });
   await run(["workers", "undrain", "leaving"], { data: /^status +REGISTERED$/m });

@@ -5,8 +5,7 @@ import { sql, type Kysely } from "kysely";
 export const up = (db: Kysely<unknown>): Promise<void> => addTable(db, "text");
 
 /** Ids and names sort by their bytes there too. */
-export const upPostgres = (db: Kysely<unknown>): Promise<void> =>
-  addTable(db, `text collate "C"`);
+export const upPostgres = (db: Kysely<unknown>): Promise<void> => addTable(db, `text collate "C"`);
 
 async function addTable(db: Kysely<unknown>, text: string): Promise<void> {
   const statements = [

@@ -1,0 +1,98 @@
+/** `windlass access-tokens`: credentials of pipelines. */
+import { Option } from "@commander-js/extra-typings";
+import { counted, examples, noun, verbExamples } from "../noun.ts";
+import { action, type Run } from "../run.ts";
+import { ago, time } from "../terminal/times.ts";
+
+/** Not from protocol/roles.ts, whose schema would have to be loaded. A test compares them. */
+export const roleNames = ["viewer", "planner", "deployer", "admin"] as const;
+
+interface CreateOptions {
+  readonly role: (typeof roleNames)[number];
+  readonly days: string;
+}
+
+/** Builds the command. */
+export function accessTokensCommand() {
+  const tokens = noun("access-tokens", "access tokens, with which pipelines use Windlass");
+  const create = tokens
+    .command("create")
+    .description("create an access token for a pipeline; it is shown only once")
+    .argument("<name>", "a name that says where it is used")
+    .addOption(
+      new Option("--role <role>", "what it may do").choices(roleNames).makeOptionMandatory(),
+    )
+    .addOption(counted("--days <count>", "how long it is valid, at most 365", "90"))
+    .addHelpText("after", rolesHelp)
+    .action(
+      action(async (run: Run, name: string, { role, days }: CreateOptions) => {
+        const { parseCount } = await import("../api/pages.ts");
+        const expires_in_days = parseCount("--days", days);
+        const body = { name, role, expires_in_days };
+        const token = await run.api.call("createAccessToken", { body });
+        run.show(token, {
+          token: token.access_token,
+          name: token.name,
+          role: token.role,
+          expires: time(token.expires_at),
+          id: token.id,
+        });
+        run.done(
+          `\nThe token is not shown again. Store it as a secret of your pipeline, and set these variables there:\n  WINDLASS_URL=${run.api.server}\n  WINDLASS_TOKEN=<the token>\nExamples for GitHub Actions, GitLab CI and Bitbucket Pipelines: docs/pipelines.md`,
+        );
+      }),
+    );
+  examples(create, [
+    ["windlass access-tokens create github-actions --role deployer", "for a pipeline that deploys"],
+    ["windlass access-tokens create drift --role planner --days 365", "for a nightly check"],
+  ]);
+  tokens
+    .command("list")
+    .description("list access tokens with their last use, newest first; the tokens are not shown")
+    .action(
+      action(async ({ api, list }) => {
+        const { access_tokens } = await api.call("listAccessTokens");
+        list(
+          access_tokens,
+          {
+            NAME: ({ name }) => name,
+            ROLE: ({ role }) => role,
+            TOKEN: ({ prefix }) => `${prefix}…`,
+            EXPIRES: ({ expires_at }) =>
+              Date.parse(expires_at) > Date.now() ? time(expires_at) : "expired",
+            USED: ({ last_used_at }) => (last_used_at === null ? "never" : ago(last_used_at)),
+            FROM: ({ last_used_from }) => last_used_from,
+            "CREATED BY": ({ created_by }) => created_by,
+            ID: ({ id }) => id,
+          },
+          "There are no access tokens.",
+        );
+      }),
+    );
+  tokens
+    .command("revoke")
+    .description("revoke an access token: it stops working at once")
+    .argument("<token>", "name or id of the token")
+    .action(
+      action(async (run: Run, wanted: string) => {
+        const { find } = await import("../api/find.ts");
+        const { access_tokens } = await run.api.call("listAccessTokens");
+        const { id, name } = find("access token", "access-tokens", access_tokens, wanted);
+        await run.api.call("revokeAccessToken", { params: { id } });
+        run.done(`The access token "${name}" is revoked.`);
+      }),
+    );
+  verbExamples(tokens, {
+    list: ["", "find tokens that are not used"],
+    revoke: ["github-actions", "the pipeline needs a new one"],
+  });
+  return tokens;
+}
+
+const rolesHelp = `
+Roles, each with the permissions of those before it:
+  viewer     read everything except states and debug logs
+  planner    plan, cancel and retry plans, upload files
+  deployer   deploy, destroy, create and change configurations, use states
+  admin      workers, cloud identities, delete
+`;
