@@ -36,7 +36,7 @@ it("the commands of each example plan, deploy and find no drift", async () => {
   await ada.ready();
   for (const provider of providers) {
     const steps = stepsOf(provider);
-    expect(steps, provider).toHaveLength(3);
+    expect([provider, steps.length]).toEqual([provider, 3]);
     // Every job of a pipeline has a checkout of its own.
     for (const [index, { command, secret }] of steps.entries()) {
       const cwd = join(ada.path, `${provider} ${index}`);

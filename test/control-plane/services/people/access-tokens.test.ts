@@ -57,7 +57,7 @@ describe("an access token", () => {
         last_used_from: "127.0.0.1",
       },
     ]);
-    const [row] = (await readRows(plane, "access_tokens")).filter(({ id }) => id === token.id);
+    const row = (await readRows(plane, "access_tokens")).find(({ id }) => id === token.id);
     expect(row?.token_hash).toBe(hashToken(token.access_token));
     expect(JSON.stringify(row)).not.toContain(token.access_token);
   });
@@ -149,9 +149,10 @@ describe("an access token", () => {
       { expires_in_days: 1.5 },
       { scope: "all" },
     ])
-      expect(await create({ name: "other", ...body }), JSON.stringify(body)).toBe(
+      expect([body, await create({ name: "other", ...body })]).toEqual([
+        body,
         "400 invalid_request",
-      );
+      ]);
     const made = await client.get(createAccessToken, {
       body: { name: "long", role: "viewer", expires_in_days: 365 },
     });
@@ -208,7 +209,7 @@ describe("a planner", () => {
       { job_type: "DESTROY" },
       { job_type: "DESTROY_WORKER", configuration_id: undefined, assigned_worker_id: spec },
     ])
-      expect(await ask(body), JSON.stringify(body)).toBe("403 permission_denied");
+      expect([body, await ask(body)]).toEqual([body, "403 permission_denied"]);
     const other = await addSpec(plane.context.store, owner);
     const deployment = await client.get(createJob, {
       body: { job_type: "DEPLOY", configuration_id: other },
