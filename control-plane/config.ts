@@ -31,7 +31,14 @@ export interface ServerConfig extends LogSettings {
   /** The SQLite file; not used with `postgres`. */
   readonly databaseFile: string;
   /** The PostgreSQL database; undefined: SQLite. */
-  readonly postgres: { readonly url: string; readonly connections: number } | undefined;
+  readonly postgres:
+    | {
+        readonly url: string;
+        /** With the role that migrates; undefined: that of `url`. */
+        readonly ownerUrl: string | undefined;
+        readonly connections: number;
+      }
+    | undefined;
   /** The directory of blobs; not used with `s3`. */
   readonly artifactsDirectory: string;
   /** The bucket of blobs; undefined: the directory. */
@@ -72,7 +79,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   const providers = Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name)));
   const signInAllow = signInAllowOf(read("WINDLASS_SIGN_IN_ALLOW"));
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
-  const database = databaseOf(read("WINDLASS_DATABASE_URL"));
+  const database = databaseOf("WINDLASS_DATABASE_URL", read("WINDLASS_DATABASE_URL"));
+  const owner = databaseOf("WINDLASS_DATABASE_OWNER_URL", read("WINDLASS_DATABASE_OWNER_URL"));
   const artifacts = artifactsOf(read);
   return {
     host: read("WINDLASS_HOST"),
@@ -84,7 +92,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     postgres:
       database.url === undefined
         ? undefined
-        : { url: database.url, connections: read("WINDLASS_DATABASE_CONNECTIONS") },
+        : {
+            url: database.url,
+            ownerUrl: owner.url,
+            connections: read("WINDLASS_DATABASE_CONNECTIONS"),
+          },
     artifactsDirectory: artifacts.directory ?? join(dataDirectory, "blobs"),
     s3: artifacts.s3,
     jwtSecret: read("CLI_JWT_SECRET"),
@@ -124,28 +136,32 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   };
 }
 
-const wrongDatabase = (what: string) => new ConfigError(`WINDLASS_DATABASE_URL ${what}`);
-
 /** A SQLite file or the address of a PostgreSQL database. A message never repeats a password. */
-function databaseOf(text: string | undefined): { file?: string; url?: string } {
+function databaseOf(
+  name: "WINDLASS_DATABASE_URL" | "WINDLASS_DATABASE_OWNER_URL",
+  text: string | undefined,
+): { file?: string; url?: string } {
   if (text === undefined) return {};
-  if (text.startsWith("sqlite:") && text.length > "sqlite:".length)
+  const isOwner = name === "WINDLASS_DATABASE_OWNER_URL";
+  if (!isOwner && text.startsWith("sqlite:") && text.length > "sqlite:".length)
     return { file: resolve(text.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "")) };
   if (!/^postgres(ql)?:\/\//.test(text))
-    throw wrongDatabase(
-      "must be an address that begins with sqlite: or postgres://" +
+    throw new ConfigError(
+      `${name} must be ${expected(serverSettings[name])}` +
         (/[@?]/.test(text) ? "" : `, not ${JSON.stringify(text.slice(0, 200))}`),
     );
   const url = URL.parse(text);
   if (url === null || url.pathname.length < 2)
-    throw wrongDatabase(
-      "must be an address such as postgres://user:password@host:5432/name, with special characters of the password percent-encoded",
+    throw new ConfigError(
+      `${name} must be an address such as postgres://user:password@host:5432/name, with special characters of the password percent-encoded`,
     );
   const mode = url.searchParams.get("sslmode");
   // The driver checks the certificate for "require" too, and warns of it: this says the same.
   if (mode === "require") url.searchParams.set("sslmode", "verify-full");
   else if (mode !== null && !["disable", "no-verify", "verify-full"].includes(mode))
-    throw wrongDatabase("must have an sslmode of disable, no-verify, require or verify-full");
+    throw new ConfigError(
+      `${name} must have an sslmode of disable, no-verify, require or verify-full`,
+    );
   return { url: url.href };
 }
 

@@ -1,5 +1,4 @@
 /** Opens everything that a control plane needs: data directory, secrets, store, blobs. */
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { openBlobs } from "./blobs/open.ts";
@@ -9,19 +8,13 @@ import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-directory/lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";
 import { openSecretKeys } from "./data-directory/secret-keys.ts";
-import { checkSharedFolder } from "./data-directory/shared-folder.ts";
-import { checkSharedSecrets, requireSharedSecrets } from "./data-directory/shared-secrets.ts";
+import { requireSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { keptSecret } from "./data-directory/secrets.ts";
 import type { Context } from "./services/context.ts";
-import type { Store } from "./store/db.ts";
+import type { OpenedStore } from "./shared-store.ts";
 import type { Release } from "./store/engines/hold.ts";
-import { PostgresChannel } from "./store/engines/postgres-channel.ts";
-import { openPostgres } from "./store/engines/postgres.ts";
 import { openSqlite } from "./store/engines/sqlite.ts";
-import { findNow } from "./store/operations/now.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
-import { sharedWakeups } from "./wakeups/shared.ts";
-import type { Wakeups } from "./wakeups/wakeups.ts";
 
 export interface OpenContext extends Context {
   readonly clock: Clock;
@@ -52,7 +45,8 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
   const secrets = join(config.dataDirectory, "secrets");
   const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
   const { store, wakeups, clock, close } = config.postgres
-    ? await openShared(config, config.postgres)
+    ? // Loaded only where it is used.
+      await (await import("./shared-store.ts")).openShared(config, config.postgres)
     : await openOwn(config);
   try {
     const secretKeys = await openSecretKeys(config, store);
@@ -67,51 +61,10 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
   }
 }
 
-interface OpenedStore {
-  readonly store: Store;
-  readonly wakeups: Wakeups;
-  readonly clock: Clock;
-  close(): Promise<void>;
-}
-
 /** A SQLite file, which no other process uses. */
 async function openOwn(config: ServerConfig): Promise<OpenedStore> {
   const store = await openSqlite(config.databaseFile);
   return { store, wakeups: memoryWakeups(), clock: steadyClock(), close: () => store.close() };
-}
-
-/** Wakeups of all control planes of a database. */
-const channelName = "windlass";
-
-/** A PostgreSQL database, which other control planes may use. */
-async function openShared(
-  config: ServerConfig,
-  postgres: NonNullable<ServerConfig["postgres"]>,
-): Promise<OpenedStore> {
-  // The listening connection is one of them.
-  const store = await openPostgres({ ...postgres, connections: postgres.connections - 1 });
-  let channel: PostgresChannel | undefined;
-  const close = async () => {
-    await channel?.close();
-    await store.close();
-  };
-  try {
-    const opened = await PostgresChannel.open(postgres.url, channelName);
-    channel = opened;
-    await checkSharedSecrets(config, store, await opened.isAlone());
-    await checkSharedFolder(config, store);
-    const wakeups = sharedWakeups(
-      {
-        send: (payloads) => store.notify(channelName, payloads),
-        follow: (events) => opened.follow(events),
-      },
-      randomUUID(),
-    );
-    return { store, wakeups, clock: steadyClock(await findNow(store.read)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }
 
 interface Opened extends Omit<OpenedStore, "close"> {

@@ -48,6 +48,13 @@ export const controlPlane = {
     help: "the database, such as sqlite:/srv/windlass/windlass.db or postgres://user:password@host/name",
     details: "See [PostgreSQL](docs/postgresql.md)",
   },
+  WINDLASS_DATABASE_OWNER_URL: {
+    type: "secret",
+    expected: "an address that begins with postgres:",
+    otherwise: "WINDLASS_DATABASE_URL",
+    help: "the same PostgreSQL database with the role that owns and migrates the tables",
+    details: "See [Two roles](docs/postgresql.md#two-roles)",
+  },
   WINDLASS_DATABASE_CONNECTIONS: {
     type: "integer",
     min: 3,

@@ -9,7 +9,6 @@ import { readConfig } from "../config.ts";
 import { isDirectoryHeld } from "../data-directory/lock.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
-import { openPostgresBeside } from "../store/engines/postgres.ts";
 import { openBeside } from "../store/engines/sqlite.ts";
 import { minute } from "../../common/units.ts";
 
@@ -47,7 +46,9 @@ export async function loginLink(args: string[]): Promise<void> {
       `there is no database at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to the server's data directory`,
     );
   const store = config.postgres
-    ? await openPostgresBeside({ ...config.postgres, connections: 2 })
+    ? await (
+        await import("../store/engines/postgres.ts")
+      ).openPostgresBeside({ ...config.postgres, connections: 2 })
     : await openBeside(config.databaseFile);
   try {
     const token = await createLink(store, email, Date.now());

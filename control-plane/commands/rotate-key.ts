@@ -24,8 +24,6 @@ import {
   type SealedDefinition,
 } from "../store/storage/sealed.ts";
 import { requireSharedSecrets } from "../data-directory/shared-secrets.ts";
-import { PostgresChannel } from "../store/engines/postgres-channel.ts";
-import { openPostgres } from "../store/engines/postgres.ts";
 import { openSqlite } from "../store/engines/sqlite.ts";
 
 const usage = `Usage: windlass server rotate-key
@@ -92,6 +90,7 @@ export async function rotateKey(args: string[]): Promise<void> {
 /** Throws `ConfigError` if a control plane runs on a shared database. */
 async function openAlone({ postgres, databaseFile }: ServerConfig): Promise<Store> {
   if (!postgres) return openSqlite(databaseFile);
+  const { PostgresChannel } = await import("../store/engines/postgres-channel.ts");
   const channel = await PostgresChannel.open(postgres.url, "windlass");
   try {
     if (!(await channel.isAlone()))
@@ -99,7 +98,7 @@ async function openAlone({ postgres, databaseFile }: ServerConfig): Promise<Stor
   } finally {
     await channel.close();
   }
-  return openPostgres(postgres);
+  return (await import("../store/engines/postgres.ts")).openPostgres(postgres);
 }
 
 interface Resealed {

@@ -27,6 +27,7 @@ describe("a setting", () => {
         "windlass.db",
       ],
     ],
+    ["WINDLASS_DATABASE_OWNER_URL", ["sqlite:/srv/windlass.db"]],
     ["WINDLASS_ARTIFACTS_URL", ["s3://", "s3://B/x", "s3://bucket?x=1", "file:", "blobs"]],
     ["WINDLASS_S3_ENCRYPTION", ["none"]],
     ["CLI_JWT_SECRET", ["short"]],

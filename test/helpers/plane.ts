@@ -167,7 +167,9 @@ export async function readRows<T extends keyof Tables>(
   let query = context.store.read.sql.selectFrom(table as "jobs").selectAll();
   for (const [column, value] of Object.entries(where))
     query = query.where(column as "id", "=", value as string);
-  const place = context.store.isShared ? sql`ctid` : sql`rowid`;
+  // PostgreSQL uses the place of a removed row again.
+  const isNumbered = table === "log_chunks" || table === "state_versions";
+  const place = !context.store.isShared ? sql`rowid` : isNumbered ? sql`id` : sql`ctid`;
   return (await query.orderBy(place).execute()) as unknown as Row<T>[];
 }
 

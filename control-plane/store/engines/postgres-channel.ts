@@ -5,8 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { second } from "../../../common/units.ts";
-import { connectionOf } from "./postgres.ts";
-import { storageErrorOf } from "./postgres-connection.ts";
+import { connectionOf, storageErrorOf } from "./postgres-connection.ts";
 
 export interface ChannelEvents {
   received(payload: string): void;

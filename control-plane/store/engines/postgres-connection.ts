@@ -12,6 +12,7 @@ import {
   type QueryResult,
 } from "kysely";
 import type pg from "pg";
+import { second } from "../../../common/units.ts";
 import type { Queries } from "../db.ts";
 import { bind, type Bindable, type CompiledStatement, type Statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
@@ -99,11 +100,25 @@ const parsers = new Map<number, (text: string) => unknown>([
 const integers = new Set([21, 23, 26]);
 
 /** How the driver reads values: as SQLite's driver does. JSON stays text. */
-export const typeParsers: pg.CustomTypesConfig = {
+const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: ((id: number) =>
     parsers.get(id) ??
     (integers.has(id) ? Number : (text: string) => text)) as pg.CustomTypesConfig["getTypeParser"],
 };
+
+/** How long a connection, or a free one of the pool, is waited for. */
+const connectMilliseconds = 10 * second;
+
+/** How a connection of any kind is made. */
+export const connectionOf = (url: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: "windlass",
+  types: typeParsers,
+  keepAlive: true,
+  // Compiling a claim to machine code takes a hundred times as long as running it.
+  options: "-c jit=off",
+  connectionTimeoutMillis: connectMilliseconds,
+});
 
 interface Hot {
   /** Each connection prepares it once under this name. */

@@ -9,19 +9,22 @@
 import pg from "pg";
 import { second } from "../../../common/units.ts";
 import type { Queries, Store } from "../db.ts";
-import { migratePostgres, requireSchema, readSchema } from "../migrate.ts";
+import { requireSchema, readSchema } from "../migrate.ts";
 import { GroupCommit, type Change } from "./group-commit.ts";
-import { PostgresQueries, storageErrorOf, typeParsers } from "./postgres-connection.ts";
+import { connectionOf, PostgresQueries, storageErrorOf } from "./postgres-connection.ts";
+import { prepareDatabase } from "./postgres-prepare.ts";
 import { StorageError } from "./storage-error.ts";
 
 export interface PostgresOptions {
   readonly url: string;
   /** How many connections the store may open. */
   readonly connections: number;
+  /** The address with the role that owns and migrates the tables; undefined: that of `url`. */
+  readonly ownerUrl?: string | undefined;
 }
 
-/** Keys of advisory locks, which belong to one database: arbitrary, and never changed. */
-const locks = { changes: 1_464_816_897, schema: 1_464_816_898 } as const;
+/** The key of the advisory lock of changes: arbitrary, and never changed. */
+const changesLock = 1_464_816_897;
 
 /**
  * No statement, wait or pause inside a transaction takes longer: a process that is stopped while it
@@ -33,48 +36,16 @@ const limits = {
   idle_in_transaction_session_timeout: 10 * second,
 } as const;
 
-/** How long a connection, or a free one of the pool, is waited for. */
-const connectMilliseconds = 10 * second;
 /** A connection that was not used for so long is closed. */
 const idleMilliseconds = 60 * second;
 
-const oldestVersion = 15;
-
-/** How a connection of any kind is made. */
-export const connectionOf = (url: string): pg.ClientConfig => ({
-  connectionString: url,
-  application_name: "windlass",
-  types: typeParsers,
-  keepAlive: true,
-  // Compiling a claim to machine code takes a hundred times as long as running it.
-  options: "-c jit=off",
-  connectionTimeoutMillis: connectMilliseconds,
-});
-
 /** Opens, and where needed creates and migrates, the tables of a database. */
 export const openPostgres = (options: PostgresOptions): Promise<PostgresStore> =>
-  open(options, async (client) => {
-    const queries = new PostgresQueries(client);
-    await checkServer(queries);
-    await migratePostgres(queries.sql, {
-      // However long another process migrates, and this one then does.
-      begin: () =>
-        run(
-          client,
-          `begin; set local statement_timeout = 0; set local lock_timeout = 0;
-          select pg_advisory_xact_lock(${locks.schema})`,
-        ),
-      commit: () => run(client, "commit"),
-      rollback: () => run(client, "rollback"),
-    });
-  });
+  open(options, (client) => prepareDatabase(client, options.ownerUrl));
 
 /** Opens the database of running servers. Throws `SchemaError` instead of migrating it. */
 export const openPostgresBeside = (options: PostgresOptions): Promise<PostgresStore> =>
   open(options, async (client) => requireSchema(await readSchema(new PostgresQueries(client).sql)));
-
-const run = async (client: pg.PoolClient, text: string): Promise<void> =>
-  void (await client.query(text));
 
 async function open(
   options: PostgresOptions,
@@ -92,21 +63,6 @@ async function open(
       cause: error,
     });
   }
-}
-
-async function checkServer(queries: PostgresQueries): Promise<void> {
-  const show = async (name: string): Promise<string> => {
-    const { rows } = await queries.query({ text: `select current_setting('${name}') as value` });
-    return (rows[0] as { value: string }).value;
-  };
-  const version = Number(await show("server_version_num"));
-  if (version < oldestVersion * 10_000)
-    throw new Error(
-      `the database server is PostgreSQL ${await show("server_version")}; Windlass needs PostgreSQL ${oldestVersion} or newer`,
-    );
-  const encoding = await show("server_encoding");
-  if (encoding !== "UTF8")
-    throw new Error(`the database has the encoding ${encoding}; create one with the encoding UTF8`);
 }
 
 export class PostgresStore implements Store {
@@ -263,7 +219,7 @@ const isConflict = (error: unknown): boolean => {
 };
 
 const begin = (mode: "" | "_shared"): string =>
-  `begin; select pg_advisory_xact_lock${mode}(${locks.changes})`;
+  `begin; select pg_advisory_xact_lock${mode}(${changesLock})`;
 
 const ignore = (): void => undefined;
 

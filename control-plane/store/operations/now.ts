@@ -8,6 +8,6 @@ import type { Queries } from "../db.ts";
  */
 export async function findNow({ sql: db }: Queries): Promise<number> {
   const { rows } = await sql<{ now: number }>`
-    select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now`.execute(db);
+    select cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint) as now`.execute(db);
   return rows[0]!.now;
 }

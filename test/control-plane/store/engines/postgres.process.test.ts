@@ -28,10 +28,22 @@ skipAt(lack);
 
 const connections = 8;
 
-storeContract("PostgreSQL", async () => {
-  const url = await server.createMigrated();
-  const store = await openPostgres({ url, connections });
-  return { store, remove: () => store.close() };
+describe("with one database for all", () => {
+  let url: string;
+  beforeAll(async () => {
+    if (lack === undefined) url = await server.createMigrated();
+  });
+
+  storeContract("PostgreSQL", async () => {
+    const store = await openPostgres({ url, connections });
+    return {
+      store,
+      remove: async () => {
+        await store.close();
+        await command(url, "truncate users, queue_heads, log_chunks cascade");
+      },
+    };
+  });
 });
 
 describe("the schema on PostgreSQL", () => {
@@ -112,6 +124,31 @@ describe("the schema on PostgreSQL", () => {
     expect((await command(url, "select version from schema_version")).rows).toEqual([
       { version: 999 },
     ]);
+  });
+
+  it("is migrated by one role and used by another, which may change rows only", async () => {
+    const ownerUrl = await server.create();
+    await command(ownerUrl, "create role runner login");
+    const url = ownerUrl.replace("user=windlass", "user=runner");
+    const options = { url, ownerUrl, connections: 3 };
+    const [store, other] = await Promise.all([openPostgres(options), openPostgres(options)]);
+    await other.close();
+    const owner = await addOwner(store);
+    await addJob(store, owner);
+    await store.close();
+    await command(
+      url,
+      `insert into audit_entries (id, action, actor_kind, details, created_at) values ('a', 'x', 'system', '{}', 1)`,
+    );
+    for (const refused of [
+      "update audit_entries set action = 'y'",
+      "update schema_version set version = 1",
+      "alter table jobs add column more text",
+      "create table more (id text)",
+    ])
+      await expect(command(url, refused)).rejects.toThrow(/permission denied|must be owner/);
+    // Later it starts without the other role.
+    await (await openPostgres({ url, connections: 3 })).close();
   });
 
   it("keeps audit entries as they were written", async () => {

@@ -1,0 +1,86 @@
+/** PostgreSQL away for a while: what control planes decide then, and that wakeups arrive again. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { join } from "node:path";
+import { readConfig } from "../../control-plane/config.ts";
+import { openContext, type OpenContext } from "../../control-plane/context.ts";
+import { workerWatch } from "../../control-plane/services/workers/watch.ts";
+import { findWorker } from "../../control-plane/store/workers/workers.ts";
+import { scratch } from "../helpers/agent-process.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
+import { addOwner, addWorker } from "../helpers/rows.ts";
+import { skipAt } from "../helpers/tools.ts";
+
+const lack = lackOfPostgres();
+let database: PostgresServer;
+beforeAll(async () => {
+  if (lack === undefined) database = await startPostgres();
+});
+afterAll(() => database?.close());
+skipAt(lack);
+
+/** Opens control planes on one new database, which do not listen, and closes them after `use`. */
+async function withControlPlanes(
+  count: number,
+  use: (contexts: readonly OpenContext[]) => Promise<void>,
+): Promise<void> {
+  using place = scratch();
+  const settings = {
+    WINDLASS_DATABASE_URL: await database.create(),
+    WINDLASS_DATABASE_CONNECTIONS: "4",
+    WINDLASS_ARTIFACTS_URL: `file:${join(place.path, "blobs")}`,
+    CLI_JWT_SECRET: "j".repeat(40),
+    WINDLASS_SECRET_KEY: "k".repeat(40),
+  };
+  const contexts: OpenContext[] = [];
+  try {
+    for (let n = 0; n < count; n += 1)
+      contexts.push(
+        await openContext(
+          readConfig({ ...settings, WINDLASS_DATA_DIR: join(place.path, `data-${n}`) }),
+        ),
+      );
+    await use(contexts);
+  } finally {
+    for (const context of contexts) await context.close();
+  }
+}
+
+it("no worker is offline because the database was away", async () => {
+  await withControlPlanes(1, async ([context]) => {
+    let now = 1_000_000_000;
+    const { store, periods, clock } = context!;
+    const round = workerWatch({ ...context!, now: () => now }, clock, () => undefined);
+    const owner = await addOwner(store);
+    const { id } = await addWorker(store, owner, { last_heartbeat_at: now });
+    const isOffline = async () => (await store.read.first(findWorker, { id }))?.offline_at !== null;
+    await round();
+    await database.kill();
+    now += 100 * periods.offline;
+    await expect(round()).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
+    await database.restart();
+    await round();
+    expect(await isOffline()).toBe(false);
+    now += periods.offline;
+    await round();
+    expect(await isOffline()).toBe(true);
+  });
+});
+
+it("wakeups arrive again after the database was restarted, and waiters are told to look", async () => {
+  await withControlPlanes(2, async ([first, second]) => {
+    const heardBy = first!.wakeups;
+    const rungBy = second!.wakeups;
+    const heard: string[] = [];
+    heardBy.listen("login", (id) => heard.push(id));
+    let missed = 0;
+    heardBy.onMissed(() => void (missed += 1));
+    await database.restart();
+    await expect.poll(() => missed).toBeGreaterThan(0);
+    await expect
+      .poll(() => {
+        rungBy.ring("login", "again");
+        return heard;
+      })
+      .toContain("again");
+  });
+});
