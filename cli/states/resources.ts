@@ -48,23 +48,63 @@ function indexOf(key: string | number | undefined): string {
 
 const hidden = "(sensitive)";
 
-/** Returns the attributes, with `(sensitive)` in place of each marked value. */
+/** A hidden text of at least this length is also hidden where it is a part of another text. */
+const shortestPart = 6;
+
+/**
+ * Returns the attributes, with `(sensitive)` in place of each marked value. The same texts are
+ * hidden in the rest of the resource too, because providers copy them to attributes that terraform
+ * does not mark.
+ */
 export function shownAttributes({
   attributes,
   sensitive_attributes = [],
 }: StateInstance): Record<string, unknown> {
   const shown = structuredClone(attributes ?? {}) as Record<string, unknown>;
-  for (const path of sensitive_attributes) hide(shown, path);
-  return shown;
+  const secrets = new Set<string>();
+  for (const path of sensitive_attributes) hide(shown, path, secrets);
+  const parts = [...secrets].filter((secret) => secret.length >= shortestPart);
+  const isSecret = (text: string) => secrets.has(text) || parts.some((part) => text.includes(part));
+  return withoutSecrets(shown, isSecret) as Record<string, unknown>;
 }
 
-function hide(value: Record<string, unknown>, [step, ...rest]: readonly PathStep[]): void {
+/** Hides the value at the end of a path; all that the path was followed to if it leads no further. */
+function hide(
+  container: Record<string, unknown>,
+  [step, ...rest]: readonly PathStep[],
+  secrets: Set<string>,
+): void {
   const key = keyOf(step?.value);
-  const inner = value[key];
+  const inner = container[key];
   if (inner === undefined || inner === null) return;
-  if (rest.length > 0 && typeof inner === "object")
-    return hide(inner as Record<string, unknown>, rest);
-  value[key] = hidden;
+  const next = rest[0] && containerOf(inner, keyOf(rest[0].value));
+  if (next) return hide(next, rest, secrets);
+  for (const text of textsIn(inner)) secrets.add(text);
+  container[key] = hidden;
+}
+
+/** Returns what has the key: the value itself, or the `value` of an attribute of dynamic type. */
+function containerOf(value: unknown, key: string): Record<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const container = value as Record<string, unknown>;
+  if (Object.hasOwn(container, key)) return container;
+  const isDynamic = Object.keys(container).toSorted().join() === "type,value";
+  return isDynamic ? containerOf(container["value"], key) : undefined;
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string" && value !== "") yield value;
+  if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(value)) yield* textsIn(inner);
+}
+
+function withoutSecrets(value: unknown, isSecret: (text: string) => boolean): unknown {
+  if (typeof value === "string") return isSecret(value) ? hidden : value;
+  if (Array.isArray(value)) return value.map((inner) => withoutSecrets(inner, isSecret));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, isSecret)]),
+  );
 }
 
 /** An attribute's name, or the `{value, type}` of an index. */

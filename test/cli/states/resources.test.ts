@@ -42,4 +42,23 @@ describe("the attributes of a resource", () => {
     });
     expect(attributes.password).toBe("p");
   });
+
+  it("hide it within a value of dynamic type, and in the copies that terraform does not mark", () => {
+    const type = ["object", { name: "string", pw: "string" }];
+    const value = { name: "web", pw: "s3cret" };
+    const attributes = {
+      input: { type, value },
+      output: { type, value },
+      url: "https://ada:s3cret@host",
+    };
+    const marks = (...names: string[]) => [
+      names.map((name) => ({ type: "get_attr", value: name })),
+    ];
+    const shown = shownAttributes({ attributes, sensitive_attributes: marks("input", "pw") });
+    expect(JSON.stringify(shown)).not.toContain("s3cret");
+    expect(shown["input"]).toEqual({ type, value: { name: "web", pw: "(sensitive)" } });
+    expect(shown["output"]).toEqual(shown["input"]);
+    const lost = shownAttributes({ attributes, sensitive_attributes: marks("input", "key", "x") });
+    expect(lost["input"]).toBe("(sensitive)");
+  });
 });
