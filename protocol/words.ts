@@ -7,7 +7,7 @@ import type { PlanOptions } from "./plan-options.ts";
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   waiting_for_worker: "waiting for a worker with a free slot",
   no_matching_worker:
-    "no worker has the labels of this job: register one that has them, or change the labels",
+    "there is no worker for this job: register one, with the labels of the job if it has any",
   needs_backend_config: "waiting for a worker that supports backend_config: upgrade the agent",
   needs_debug: "waiting for a worker that supports debug: upgrade the agent",
   needs_plan_options: "waiting for a worker that supports plan_options: upgrade the agent",

@@ -13,7 +13,8 @@ const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9
 export const WorkerMode = OneOf(["self-hosted", "cloud-hosted"]);
 export type WorkerMode = Static<typeof WorkerMode>;
 
-export const WorkerStatus = OneOf(["REGISTERED", "ONLINE", "DRAINING", "OFFLINE"]);
+export const workerStatuses = ["REGISTERED", "ONLINE", "DRAINING", "OFFLINE"] as const;
+export const WorkerStatus = OneOf(workerStatuses);
 export type WorkerStatus = Static<typeof WorkerStatus>;
 
 /** How a runner isolates jobs, weakest first. */

@@ -11,10 +11,10 @@ export async function confirmPlan(
   plan: { readonly id: string },
   { yes }: { yes?: boolean | undefined },
 ): Promise<void> {
-  const later = `To deploy exactly this plan later: windlass jobs deploy --plan ${plan.id} --wait`;
+  const later = `To apply exactly this plan later: windlass jobs deploy --plan ${plan.id} --wait`;
   if (!yes && !canAsk())
     throw new CliError(
-      `${question} Not a terminal, so the question cannot be asked and nothing was deployed. Pass --yes to confirm. ${later}`,
+      `${question} Not a terminal, so the question cannot be asked and nothing was changed. Pass --yes to confirm. ${later}`,
       notConfirmed,
     );
   try {

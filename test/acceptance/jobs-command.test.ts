@@ -124,7 +124,7 @@ describe.concurrent("windlass jobs", () => {
     run.stderr?.on("data", (text: Buffer) => {
       output += text.toString();
     });
-    await until(() => output.includes("no worker has the labels of this job"));
+    await until(() => output.includes("there is no worker for this job"));
     run.kill("SIGINT");
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
@@ -181,7 +181,7 @@ describe.concurrent("windlass jobs", () => {
     const { id } = await ada.json<Job>("jobs", "plan", "later");
     await setRows(plane, "jobs", { created_at: Date.now() - hour }, { id });
     await using terminal = openTerminal(["jobs", "logs", id, "--follow"], ada.environment);
-    await terminal.shows("no worker has the labels of this job");
+    await terminal.shows("there is no worker for this job");
     // The time is that of the job, not of this client.
     await until(() => /plan of "later" · 1h/.test(terminal.screen()));
     terminal.type("\u0003");

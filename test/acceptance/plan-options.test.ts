@@ -81,7 +81,7 @@ test.concurrent("jobs destroy shows what it would destroy, and destroys nothing 
   const asked = await jobs("destroy", name);
   expect(asked).toMatchObject({ exitCode: 3 });
   expect(asked.stdout).toMatch(/^Plan: 3 to destroy$/m);
-  expect(asked.stderr).toContain("nothing was deployed. Pass --yes to confirm");
+  expect(asked.stderr).toContain("nothing was changed. Pass --yes to confirm");
   expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
   const id = /--plan (\S+) --wait/.exec(String(asked.stderr))?.[1] ?? "";
   await machine.json("jobs", "deploy", "--plan", id, "--wait");

@@ -3,6 +3,7 @@
  * has a small index, at each scrape.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { workerStatuses } from "../../../protocol/workers.ts";
 import { workerStatus } from "../../domain/worker.ts";
 import {
   countHeld,
@@ -133,7 +134,8 @@ export function openMetrics(context: Context, claims: Pick<Claims, "waiting">): 
     held.reset();
     for (const { status, count } of await store.read.all(countHeld, {}))
       held.set({ status: status.toLowerCase() }, count);
-    workers.reset();
+    // A status without workers is 0, so that an alert on it can fire.
+    for (const status of workerStatuses) workers.set({ status: status.toLowerCase() }, 0);
     for (const { is_offline, is_draining, is_new, count } of await store.read.all(countWorkers, {}))
       workers.inc(
         {

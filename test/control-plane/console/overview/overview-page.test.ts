@@ -36,7 +36,7 @@ describe("the overview", () => {
     expect(first).toContain("Error: no such region");
     expect(first).toContain(`href="/configurations/${locked}#state-title"`);
     expect(first).toContain(`href="/jobs/${stuck.id}"`);
-    expect(first).toContain("No worker has the labels of this job");
+    expect(first).toContain("There is no worker for this job");
     expect(first).toMatch(new RegExp(`href="/workers/${user.worker}">[^]*is\\s+offline`));
   });
 });

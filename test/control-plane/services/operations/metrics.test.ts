@@ -32,6 +32,7 @@ describe("the metrics", () => {
     expect(value("windlass_jobs_queued_oldest_age_seconds")).toBeGreaterThanOrEqual(5);
     expect(value('windlass_jobs_held{status="processing"}')).toBe(1);
     expect(value('windlass_workers{status="online"}')).toBe(1);
+    expect(value('windlass_workers{status="offline"}')).toBe(0);
     expect(value("windlass_log_post_bytes_total")).toBe(body.length);
     const counted = (labels: string) =>
       value(`windlass_http_request_duration_seconds_count{${labels}}`);
