@@ -142,7 +142,7 @@ export function route<E extends Endpoint>(
 /** The person or access token that calls; undefined for other kinds of callers. */
 function userOf(caller: Callers[Caller]): UserCaller | undefined {
   if (typeof caller !== "object" || caller === null) return undefined;
-  if ("login_id" in caller) return caller as UserCaller;
+  if ("login_id" in caller) return caller;
   return "user" in caller ? (caller as { user: UserCaller }).user : undefined;
 }
 
