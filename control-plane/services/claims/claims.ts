@@ -73,17 +73,22 @@ export class Claims {
       if (earlier) return earlier;
     }
     if (worker.draining_at !== null || context.draining.aborted) return null;
-    const same = key === undefined ? undefined : this.#findWaiting(worker.id, key);
+    const same = this.#findSame(request);
     if (same) return same.join(request);
     const job = (await isQueueEmpty(context, worker)) ? null : await takeJob(context, worker, key);
     return job ?? (waitMilliseconds > 0 ? this.#wait(request) : null);
   }
 
-  #findWaiting(worker: string, key: string): WaitingClaim | undefined {
-    return [...this.#waiting].find((claim) => claim.caller.id === worker && claim.key === key);
+  /** The waiting claim that the request repeats. */
+  #findSame({ worker, key }: ClaimRequest): WaitingClaim | undefined {
+    if (key === undefined) return undefined;
+    return [...this.#waiting].find((claim) => claim.caller.id === worker.id && claim.key === key);
   }
 
   async #wait(request: ClaimRequest): Promise<ClaimRow | null> {
+    // Again, because of two that come together none waited at the first look.
+    const same = this.#findSame(request);
+    if (same) return same.join(request);
     const claim = new WaitingClaim(request, this.#context.draining);
     const result = claim.join(request);
     this.#waiting.add(claim);
@@ -96,10 +101,14 @@ export class Claims {
     }
   }
 
-  /** A job may have come between the first look and the parking. */
+  /** A job may have come, or been taken with this key, between the first look and the parking. */
   async #lookAgain(claim: WaitingClaim): Promise<void> {
+    const { caller, key } = claim;
+    const { read } = this.#context.store;
     try {
-      if (!(await isQueueEmpty(this.#context, claim.caller))) this.#wake(claim);
+      const isTaken =
+        key !== undefined && (await findRepeated(this.#context, read, caller, key)) !== undefined;
+      if (isTaken || !(await isQueueEmpty(this.#context, caller))) this.#wake(claim);
     } catch (error) {
       claim.fail(error);
     }
