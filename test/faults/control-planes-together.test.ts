@@ -6,10 +6,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readConfig } from "../../../control-plane/config.ts";
-import { openContext } from "../../../control-plane/context.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../helpers/calls.ts";
+import { readConfig } from "../../control-plane/config.ts";
+import { openContext } from "../../control-plane/context.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,
   clientHeaders,
@@ -17,10 +17,10 @@ import {
   startPlane,
   type Plane,
   type TestWorker,
-} from "../../helpers/plane.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../../helpers/postgres.ts";
-import { addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
-import { skipAt } from "../../helpers/tools.ts";
+} from "../helpers/plane.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 const lack = lackOfPostgres();
 let database: PostgresServer;
