@@ -73,7 +73,7 @@ describe("in a browser", () => {
     await page.getByRole("button", { name: "Show the code" }).click();
     const code = (await page.locator(".code").textContent()) ?? "";
     expect(code).toMatch(/^[A-Z2-9]{6}$/);
-    await page.getByText(/The code expires in (9|10)\smin/).waitFor();
+    await page.getByText(/The code expires in\s(9|10)\smin/).waitFor();
     login.stdin?.end(`${code}\n`);
     expect(await login).toMatchObject({ exitCode: 0 });
     await page.getByRole("heading", { name: "The client is signed in" }).waitFor();
