@@ -6,7 +6,6 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type CompiledQuery,
-  type DatabaseConnection,
   type Dialect,
   type QueryCompiler,
   type QueryResult,
@@ -17,6 +16,7 @@ import type { Queries } from "../db.ts";
 import { bind, type Bindable, type CompiledStatement, type Statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
 import { decodeText, encodeText, postgresText } from "./postgres-text.ts";
+import { driverOver } from "./kysely-driver.ts";
 import { StorageError, type StorageTrouble } from "./storage-error.ts";
 
 /** Runs a query: a pool, or one connection inside a transaction. */
@@ -157,35 +157,14 @@ const builder = new Kysely<Tables>({
   dialect: { ...dialect, createDriver: () => new DummyDriver() },
 });
 
-/** Transactions are `Store.write`'s business, so Kysely's are refused. */
-function dialectOver(queries: PostgresQueries): Dialect {
-  const connection: DatabaseConnection = {
-    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+const dialectOver = (queries: PostgresQueries): Dialect => ({
+  ...dialect,
+  createDriver: () =>
+    driverOver(async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
       const { rows, rowCount } = await queries.query({ text: sql, values: [...parameters] });
       return { rows: rows as R[], numAffectedRows: BigInt(rowCount ?? 0) };
-    },
-    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists use pages
-    streamQuery: async function* () {
-      throw new Error("lists are read in pages, not streamed from the driver");
-    },
-  };
-  return {
-    ...dialect,
-    createDriver: () => ({
-      init: nothing,
-      acquireConnection: () => Promise.resolve(connection),
-      releaseConnection: nothing,
-      beginTransaction: refuse,
-      commitTransaction: refuse,
-      rollbackTransaction: refuse,
-      destroy: nothing,
     }),
-  };
-}
-
-const nothing = () => Promise.resolve();
-const refuse = () =>
-  Promise.reject(new Error("transactions are made by Store.write, not by Kysely"));
+});
 
 /** Troubles by SQLSTATE, or by the code of the system's error. */
 const troubles: readonly (readonly [codes: RegExp, trouble: StorageTrouble])[] = [

@@ -6,13 +6,13 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   type CompiledQuery,
-  type DatabaseConnection,
   type Dialect,
   type QueryResult,
 } from "kysely";
 import type { Queries } from "../db.ts";
 import { bind, type Bindable, type CompiledStatement, type Statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
+import { driverOver } from "./kysely-driver.ts";
 
 /** While a store is opened, another process that opens it too may hold its locks this long. */
 const busyTimeoutMilliseconds = 5000;
@@ -161,46 +161,19 @@ interface Hot {
   readonly prepared: Database.Statement;
 }
 
-/**
- * Kysely over a connection that is already there. Transactions are `Store.write`'s business, so
- * Kysely's are refused.
- */
-function dialectOver(connection: Connection): Dialect {
-  const kyselyConnection: DatabaseConnection = {
-    executeQuery: <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-      try {
-        connection.beforeQuery();
-        const prepared = connection.prepare(query.sql);
-        if (!prepared.readonly) connection.writes += 1;
-        const parameters = query.parameters as Bindable[];
-        if (prepared.reader) return Promise.resolve({ rows: prepared.all(...parameters) as R[] });
-        const { changes } = prepared.run(...parameters);
-        return Promise.resolve({ rows: [], numAffectedRows: BigInt(changes) });
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    },
-    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists use pages
-    streamQuery: async function* () {
-      throw new Error("lists are read in pages, not streamed from the driver");
-    },
-  };
-  return {
-    createAdapter: () => new SqliteAdapter(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-    createDriver: () => ({
-      init: nothing,
-      acquireConnection: () => Promise.resolve(kyselyConnection),
-      releaseConnection: nothing,
-      beginTransaction: refuse,
-      commitTransaction: refuse,
-      rollbackTransaction: refuse,
-      destroy: nothing,
+/** Kysely over a connection that is already there. */
+const dialectOver = (connection: Connection): Dialect => ({
+  createAdapter: () => new SqliteAdapter(),
+  createIntrospector: (db) => new SqliteIntrospector(db),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createDriver: () =>
+    driverOver(async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+      connection.beforeQuery();
+      const prepared = connection.prepare(query.sql);
+      if (!prepared.readonly) connection.writes += 1;
+      const parameters = query.parameters as Bindable[];
+      if (prepared.reader) return { rows: prepared.all(...parameters) as R[] };
+      const { changes } = prepared.run(...parameters);
+      return { rows: [], numAffectedRows: BigInt(changes) };
     }),
-  };
-}
-
-const nothing = () => Promise.resolve();
-const refuse = () =>
-  Promise.reject(new Error("transactions are made by Store.write, not by Kysely"));
+});
