@@ -5,7 +5,8 @@ import type { Attachment, VariableSetSummary } from "../../services/variable-set
 import type { ZoneName } from "../../services/zones/zones.ts";
 import { entriesView, type RefusedEntry } from "../configurations/entries-view.ts";
 import { ask, choice, line, trouble } from "../page/fields.ts";
-import { Form, markOf } from "../page/form.ts";
+import { nameField, renameSection } from "../page/name-forms.ts";
+import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
@@ -45,8 +46,6 @@ export const variableSetsPage = (
       </form>
     </section>`;
 
-const nameField = (form: Form): Html => line(form, { name: "name", label: "Name", required: true });
-
 export interface VariableSetStory {
   readonly set: VariableSet;
   readonly attachments: readonly Attachment[];
@@ -77,14 +76,7 @@ export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms
       After a change, earlier plans that used other values can no longer be deployed.
     </p>
     ${valueKinds.map((kind) => entriesView(path, set, kind, forms.entries))}
-    ${attachedTo(path, story, forms)}
-    <section aria-labelledby="rename">
-      <h2 id="rename">Rename</h2>
-      <form method="post" action="${path}" class="form row">
-        <input type="hidden" name="seen" value="${markOf({ name: set.name })}" />
-        ${trouble(rename, ["name"])} ${nameField(rename)} <button class="quiet">Rename</button>
-      </form>
-    </section>
+    ${attachedTo(path, story, forms)} ${renameSection(path, set.name, rename)}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
       ${trouble(forms.remove ?? new Form())}

@@ -2,8 +2,9 @@
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
-import { ask, line, trouble } from "../page/fields.ts";
-import { markOf, type Form } from "../page/form.ts";
+import { ask, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
@@ -45,8 +46,6 @@ export const zonesPage = (
         ${trouble(form, ["name"])} ${nameField(form)} <button>Create the zone</button>
       </form>
     </section>`;
-
-const nameField = (form: Form): Html => line(form, { name: "name", label: "Name", required: true });
 
 const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
@@ -99,13 +98,7 @@ export const zonePage = (
         : html`<p><a href="/zones/${zone.id}?before=${next}">Older configurations</a></p>`
     }
     ${attachedSets(`/zones/${zone.id}`, sets, setsForm)}
-    <section aria-labelledby="rename">
-      <h2 id="rename">Rename</h2>
-      <form method="post" action="/zones/${zone.id}" class="form row">
-        <input type="hidden" name="seen" value="${markOf({ name: zone.name })}" />
-        ${trouble(rename, ["name"])} ${nameField(rename)} <button class="quiet">Rename</button>
-      </form>
-    </section>
+    ${renameSection(`/zones/${zone.id}`, zone.name, rename)}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
       ${trouble(remove)}
