@@ -2,11 +2,8 @@
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import { accessTokenDaysDefault, accessTokenDaysLimit } from "./limits.ts";
 import { Role } from "./roles.ts";
-
-/** How long a token may be valid, and how long it is if the request does not say. */
-export const accessTokenDaysLimit = 365;
-const defaultDays = 90;
 
 export const CreateAccessToken = Type.Object(
   {
@@ -16,7 +13,7 @@ export const CreateAccessToken = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: accessTokenDaysLimit,
-        default: defaultDays,
+        default: accessTokenDaysDefault,
         description: "How long it is valid.",
       }),
     ),
@@ -53,7 +50,7 @@ export const accessTokenEndpoints = {
     method: "POST",
     path,
     summary: "Create an access token for a pipeline; it is returned once",
-    description: `It is sent like the access token of a login, and acts with its role in the space in which it was created. It cannot manage access tokens or logins. Valid for ${defaultDays} days by default.`,
+    description: `It is sent like the access token of a login, and acts with its role in the space in which it was created. It cannot manage access tokens or logins. Valid for ${accessTokenDaysDefault} days by default.`,
     caller: "client",
     permission: "account",
     body: CreateAccessToken,

@@ -8,6 +8,10 @@ export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const
 /** Characters of the shortest beginning by which an id is found. */
 export const idPrefixLength = 4;
 
+/** How many days an access token may be valid, and how many it is if the request does not say. */
+export const accessTokenDaysLimit = 365;
+export const accessTokenDaysDefault = 90;
+
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 

@@ -10,7 +10,6 @@ import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
-import { accessTokenDaysLimit } from "../protocol/access-tokens.ts";
 import {
   archiveLimit,
   inlineFileCount,
@@ -26,6 +25,7 @@ import {
 } from "../protocol/executions.ts";
 import { addressLimit } from "../protocol/fields.ts";
 import {
+  accessTokenDaysLimit,
   debugLogLimit,
   planArtifactLimit,
   planAttributeCount,

@@ -1,5 +1,6 @@
 /** `windlass access-tokens`: credentials of pipelines. */
 import { Option } from "@commander-js/extra-typings";
+import { accessTokenDaysDefault, accessTokenDaysLimit } from "../../protocol/limits.ts";
 import { counted, examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
@@ -22,7 +23,13 @@ export function accessTokensCommand() {
     .addOption(
       new Option("--role <role>", "what it may do").choices(roleNames).makeOptionMandatory(),
     )
-    .addOption(counted("--days <count>", "how long it is valid, at most 365", "90"))
+    .addOption(
+      counted(
+        "--days <count>",
+        `how long it is valid, at most ${accessTokenDaysLimit}`,
+        String(accessTokenDaysDefault),
+      ),
+    )
     .addHelpText("after", rolesHelp)
     .action(
       action(async (run: Run, name: string, { role, days }: CreateOptions) => {

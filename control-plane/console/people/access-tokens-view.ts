@@ -1,5 +1,6 @@
 /** The access tokens of the settings page, and the page that shows a new one. */
 import type { AccessToken, CreatedAccessToken } from "../../../protocol/access-tokens.ts";
+import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";
 import { choice, columns, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
@@ -16,7 +17,7 @@ const roleWords: Readonly<Record<Role, string>> = {
 };
 
 /** The form for a new token, as it is offered. */
-export const newTokenForm = new Form({ role: "planner", days: "90" });
+export const newTokenForm = new Form({ role: "planner", days: String(accessTokenDaysDefault) });
 
 /** The input of such a form; the schema of the API checks it. */
 export function tokenOf(fields: unknown): unknown {

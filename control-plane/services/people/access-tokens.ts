@@ -5,6 +5,7 @@ import type {
   CreateAccessToken,
   CreatedAccessToken,
 } from "../../../protocol/access-tokens.ts";
+import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { includesRole } from "../../domain/roles.ts";
@@ -28,13 +29,12 @@ import { time } from "../jobs/views.ts";
 export const accessTokensLimit = 100;
 /** How many characters of a token are kept to recognise it by; the others are 234 random bits. */
 const prefixLength = 8;
-const defaultDays = 90;
 
 /** POST /api/cli/access-tokens. */
 export async function createAccessToken(
   { store, now }: Context,
   user: UserCaller,
-  { name, role, expires_in_days = defaultDays }: CreateAccessToken,
+  { name, role, expires_in_days = accessTokenDaysDefault }: CreateAccessToken,
 ): Promise<CreatedAccessToken> {
   if (!includesRole(user.role, role))
     throw new RefusalError(
