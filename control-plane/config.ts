@@ -144,7 +144,7 @@ function databaseOf(
   if (text === undefined) return {};
   const isOwner = name === "WINDLASS_DATABASE_OWNER_URL";
   if (!isOwner && text.startsWith("sqlite:") && text.length > "sqlite:".length)
-    return { file: resolve(text.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "")) };
+    return { file: pathBehind("sqlite:", text) };
   if (!/^postgres(ql)?:\/\//.test(text))
     throw new ConfigError(
       `${name} must be ${expected(serverSettings[name])}` +
@@ -165,14 +165,17 @@ function databaseOf(
   return { url: url.href };
 }
 
+/** The path of an address such as `file:/srv`, `file:///srv` or `file:srv`. */
+const pathBehind = (scheme: string, text: string): string =>
+  resolve(text.slice(scheme.length).replace(/^\/\/(?=\/)/, ""));
+
 /** A directory, or a bucket with what its objects are encrypted with. */
 function artifactsOf(read: ReadServerSetting): { directory?: string; s3?: S3Place } {
   const text = read("WINDLASS_ARTIFACTS_URL");
   const encryption = read("WINDLASS_S3_ENCRYPTION");
   const kmsKey = read("WINDLASS_S3_KMS_KEY");
   if (text === undefined) return {};
-  if (text.startsWith("file:"))
-    return { directory: resolve(text.slice("file:".length).replace(/^\/\/(?=\/)/, "")) };
+  if (text.startsWith("file:")) return { directory: pathBehind("file:", text) };
   const address = parseS3Address(text);
   if (address === undefined)
     throw new ConfigError(

@@ -1,6 +1,6 @@
 /** Reads settings as the registry declares them. */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { day, gibibyte, mebibyte } from "../units.ts";
 import { ConfigError } from "./config-error.ts";
 import { readSettingFile } from "./file.ts";
@@ -49,11 +49,6 @@ function parse(text: string, setting: Exclude<Setting, { type: SecretType | "fil
       return text;
     case "url":
       return isAddress(text) ? text.replace(/\/+$/, "") : undefined;
-    case "location": {
-      const { scheme } = setting;
-      if (!text.startsWith(scheme) || text.length === scheme.length) return undefined;
-      return resolve(text.slice(scheme.length).replace(/^\/\/(?=\/)/, ""));
-    }
     case "boolean":
       return /^(1|true|0|false)$/i.test(text) ? /^(1|true)$/i.test(text) : undefined;
     case "enum":

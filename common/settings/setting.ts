@@ -34,11 +34,6 @@ export type Setting = Described &
     | ({ readonly type: "text"; readonly default?: string } & Text)
     | { readonly type: "path" }
     | { readonly type: "url"; readonly example?: string }
-    /**
-     * An address of which only one scheme is supported, such as `sqlite:`; read as the path behind
-     * it.
-     */
-    | { readonly type: "location"; readonly scheme: string }
     /** The path of a file; read as its content. */
     | { readonly type: "file" }
     /** `NAME`, a file that `NAME_FILE` names, or a systemd credential called NAME. */
@@ -108,8 +103,6 @@ export function expected(setting: Setting): string {
       return "the path of a file";
     case "url":
       return `an http or https address such as ${setting.example ?? "https://windlass.example.com"}`;
-    case "location":
-      return `an address that begins with ${setting.scheme}`;
     case "secret": {
       const { minBytes = 0, maxLength } = setting;
       if (setting.expected !== undefined) return setting.expected;

@@ -54,6 +54,30 @@ describe("a setting", () => {
     }
   });
 
+  test.each([
+    ["sqlite:/srv/a.db", "/srv/a.db"],
+    ["sqlite:///srv/a.db", "/srv/a.db"],
+  ])("for the database reads %s as the path %s", (address, path) => {
+    expect(readConfig({ WINDLASS_DATABASE_URL: address }).databaseFile).toBe(path);
+  });
+
+  test.each([
+    ["file:/srv/blobs", "/srv/blobs"],
+    ["file:///srv/blobs", "/srv/blobs"],
+  ])("for the artifacts reads %s as the path %s", (address, path) => {
+    expect(readConfig({ WINDLASS_ARTIFACTS_URL: address }).artifactsDirectory).toBe(path);
+  });
+
+  test("for the database says what it expects, and repeats no secret", () => {
+    const refused = (address: string) => () => readConfig({ WINDLASS_DATABASE_URL: address });
+    expect(refused("a.db")).toThrow(
+      'WINDLASS_DATABASE_URL must be an address that begins with sqlite: or postgres:, not "a.db"',
+    );
+    expect(refused("mysql://ada:s3cret@example.com/windlass")).toThrow(
+      expect.not.stringContaining("s3cret"),
+    );
+  });
+
   test("for trusted proxies accepts IPv4 and IPv6 addresses and networks", () => {
     const given = "127.0.0.1, 10.0.0.0/8,::1,fd00::/8";
     expect(readConfig({ WINDLASS_TRUSTED_PROXIES: given }).trustedProxies).toHaveLength(4);

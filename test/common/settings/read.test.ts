@@ -7,7 +7,6 @@ const settings = {
   NAME: { type: "text", pattern: /^[a-z]+$/, maxLength: 3, expected: "a short word", help: "" },
   FOLDER: { type: "path", help: "" },
   URL: { type: "url", help: "" },
-  STORE: { type: "location", scheme: "sqlite:", help: "" },
   KEYS: { type: "file", help: "" },
   KEY: { type: "secret", minBytes: 8, help: "" },
   TOKEN: { type: "secret", maxLength: 8, help: "" },
@@ -30,8 +29,6 @@ test.each<[Name, string, unknown]>([
   ["NAME", "abc", "abc"],
   ["FOLDER", "x y", "x y"],
   ["URL", "https://example.com/base//", "https://example.com/base"],
-  ["STORE", "sqlite:/srv/a.db", "/srv/a.db"],
-  ["STORE", "sqlite:///srv/a.db", "/srv/a.db"],
   ["KEY", "12345678", "12345678"],
   ["TOKEN", " abc\n", "abc"],
   ["OLD_KEYS", "12345678, abcdefgh,", ["12345678", "abcdefgh"]],
@@ -73,7 +70,6 @@ test.each<[Name, string, string]>([
     "example.com",
     'URL must be an http or https address such as https://windlass.example.com, not "example.com"',
   ],
-  ["STORE", "a.db", 'STORE must be an address that begins with sqlite:, not "a.db"'],
   ["KEYS", "/nowhere", "KEYS cannot be read: "],
   ["KEY", "1234567", "KEY must be a secret of at least 8 bytes"],
   ["TOKEN", "123456789", "TOKEN must be a secret of at most 8 characters"],
@@ -113,7 +109,6 @@ test.each<[Name, string]>([
   ["URL", "https://ada:s3/cret:s3cret@example.com"],
   ["URL", "ada:s3cret@example.com"],
   ["URL", "https://example.com/?token=s3cret"],
-  ["STORE", "postgres://ada:s3cret@example.com/windlass"],
 ])("the message about %s does not repeat a secret", (name, text) => {
   expect(() => read(name, { [name]: text })).toThrow(expect.not.stringContaining("s3cret"));
 });
