@@ -1,6 +1,8 @@
 /** Cloud identities with a real server, agent and terraform, a strict STS and S3. */
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
@@ -93,13 +95,10 @@ async function deploy({ user, identity }: Fixture, source: object, more = {}): P
   return user.queue({ job_type: "DEPLOY", configuration_id });
 }
 
-/** Waits until the job's log has the text. */
+/** Waits until the command of the job printed the text; terraform prints the command before it. */
 async function says({ user }: Fixture, job: Job, text: string): Promise<void> {
-  let log = "";
-  void (async () => {
-    while (!log.includes(text)) log = await user.log(job);
-  })();
-  await until(() => log.includes(text));
+  const line = `(local-exec): ${text}\n`;
+  while (!stripVTControlCharacters(await user.log(job)).includes(line)) await sleep(50);
 }
 
 const journalOf = ({ work }: Fixture, { id }: Job): string =>
