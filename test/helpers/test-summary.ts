@@ -2,7 +2,7 @@
  * A vitest reporter that counts the tests by area and ends with one plain line that a program can
  * read.
  */
-import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
+import type { Reporter, TestCase, TestModule, TestRunEndReason } from "vitest/node";
 
 interface Count {
   passed: number;
@@ -32,9 +32,15 @@ export default class TestSummary implements Reporter {
   ): void {
     const areas = new Map<string, Count>();
     const notRun: NotRun[] = [];
+    const retried: string[] = [];
     for (const module of modules) {
       const area = areaOf(module.relativeModuleId);
       areas.set(area, add(areas.get(area) ?? none(), countOf(module, notRun)));
+      for (const test of module.children.allTests("passed")) {
+        if (!test.diagnostic()?.flaky) continue;
+        const [error] = test.result().errors ?? [];
+        retried.push(`${nameOf(test)}: ${error?.stack ?? error?.message ?? ""}`);
+      }
     }
     const total = [...areas.values()].reduce(add, none());
     total.failed += unhandled.length;
@@ -53,12 +59,18 @@ export default class TestSummary implements Reporter {
       const failure = failures.includes(test) ? " (a failure as root in CI)" : "";
       lines.push(`  ${name}${note === "" ? "" : `: ${note}`}${failure}`);
     }
+    if (retried.length > 0) {
+      lines.push("Failed at the first attempt and passed at the second, which is a defect:");
+      lines.push(...retried.map((name) => `  ${name}`));
+    }
     process.stdout.write(
       `\n${lines.join("\n")}\n\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`,
     );
     if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
   }
 }
+
+const nameOf = (test: TestCase): string => `${test.module.relativeModuleId} > ${test.fullName}`;
 
 /** `test/agent/logs/redactor.test.ts` belongs to the area `agent/logs`. */
 const areaOf = (file: string): string =>
@@ -73,7 +85,7 @@ function countOf(module: TestModule, notRun: NotRun[]): Count {
     else {
       count.skipped += 1;
       const note = (result.state === "skipped" ? result.note : undefined) ?? "";
-      notRun.push({ name: `${module.relativeModuleId} > ${test.fullName}`, note });
+      notRun.push({ name: nameOf(test), note });
     }
   }
   // A file that cannot be loaded, or whose hooks fail, has no failed test.
