@@ -12,6 +12,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { jobTypes } from "./limits.ts";
 import { TextValue, valueFields, VariableName } from "./values.ts";
 
 /** Limit of all inline files together: 1 MiB of text. */
@@ -226,6 +227,16 @@ export const Deployed = Type.Object({
 });
 export type Deployed = Static<typeof Deployed>;
 
+/** A job that failed, and whose failure has not been made good. */
+export const FailedJob = Type.Object({
+  id: Uuid,
+  job_type: OneOf(jobTypes),
+  status: about(OneOf(["FAILED", "CANCELLED"]), "`CANCELLED`: after it changed something."),
+  error_message: Nullable(ErrorMessage),
+  ended_at: Timestamp,
+});
+export type FailedJob = Static<typeof FailedJob>;
+
 /** A variable set of which a configuration gets the values. */
 export const AttachedSet = Type.Object({
   id: Uuid,
@@ -251,6 +262,12 @@ export const Configuration = Type.Object({
   deployed: about(
     Nullable(Deployed),
     "What is deployed, also while the status is FAILED; null if nothing is.",
+  ),
+  failed_job: Type.Optional(
+    about(
+      Nullable(FailedJob),
+      "The job whose failure has not been made good: a DEPLOY or DESTROY that failed, or was cancelled after it changed something, until one succeeds, even if a PLAN has since ended the status FAILED; else a PLAN that failed, until a job succeeds.",
+    ),
   ),
   cluster_name: Nullable(Type.String()),
   cluster_endpoint: Nullable(Type.String()),

@@ -93,6 +93,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
         updated_at: 1,
         deleted_owner_id: null,
         deployed_backend: null,
+        failed_job_id: null,
       });
       await insertJob(
         tx,

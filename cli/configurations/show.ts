@@ -6,6 +6,7 @@ import type { Run } from "../run.ts";
 import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
+import { failedText } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
@@ -36,6 +37,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     zone: names?.zone,
     status: it.status,
     error: it.error_message,
+    failure: it.failed_job && failedText(it.failed_job),
     deployed: it.deployed && deployedText(it.deployed),
     source: sourceText(it.source),
     "created from": it.origin,

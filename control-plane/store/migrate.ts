@@ -28,6 +28,7 @@ import * as variableSets from "./migrations/0025-variable-sets.ts";
 import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 import * as logArchives from "./migrations/0027-log-archives.ts";
 import * as accessTokens from "./migrations/0028-access-tokens.ts";
+import * as failedJob from "./migrations/0029-failed-job.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -63,6 +64,7 @@ export const migrations: readonly Migration[] = [
   registrationTokens,
   logArchives,
   accessTokens,
+  failedJob,
 ];
 
 export interface SchemaTransaction {

@@ -58,6 +58,7 @@ export interface SpecsTable {
   cluster_endpoint: string | null;
   gitops_url: string | null;
   created_at: Millis;
+  /** When its name, zone or settings changed last; its jobs do not count. */
   updated_at: Millis;
   /**
    * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id,
@@ -70,6 +71,11 @@ export interface SpecsTable {
    * DESTROY.
    */
   deployed_backend: "managed" | "own" | null;
+  /**
+   * The job whose failure has not been made good: an apply or destruction until one succeeds, a PLAN
+   * until a job succeeds.
+   */
+  failed_job_id: string | null;
 }
 
 /** One row per output of a spec's last deployment. A sensitive one has no value. */

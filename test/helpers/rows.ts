@@ -53,6 +53,7 @@ export async function addSpec(
       updated_at: 1,
       deleted_owner_id: null,
       deployed_backend: null,
+      failed_job_id: null,
     }),
   );
   return id;

@@ -1,9 +1,14 @@
 /**
  * The page of a configuration: how it stands, what it made, what is done with it, and its values.
  */
-import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
+import {
+  timeoutSecondsDefault,
+  type Configuration,
+  type FailedJob,
+} from "../../../protocol/configurations.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
+import { failedApply, lastFailed } from "./failed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne } from "../jobs/job-table.ts";
@@ -79,12 +84,14 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
 
 const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html => {
   const { name, status, error_message, deployed } = configuration;
+  const failed = failedApply(configuration);
   return html`<header class="title">
       <h1>${name}</h1>
       ${badge(status)}
     </header>
     ${deployed === null ? null : html`<p>${deployedView(deployed, now)}</p>`}
     ${error_message === null ? null : html`<p class="error">${error_message}</p>`}
+    ${failed === null ? null : html`<p class="notice flow">${failedNotice(failed, error_message, now)}</p>`}
     ${
       open === undefined
         ? null
@@ -102,6 +109,12 @@ const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html 
           </p>`
     }`;
 };
+
+/** An apply that failed or was cancelled half-way; its message unless it is shown already. */
+const failedNotice = (failed: FailedJob, shown: string | null, now: string): Html =>
+  html`The
+  ${lastFailed(failed, now)}${failed.error_message === null || shown?.includes(failed.error_message) ? null : html`: ${failed.error_message}`}.
+  This stays here until an apply or a destruction succeeds.`;
 
 /** All of them, and the three that the interface names where a runner has reported them alone. */
 const outputsOf = (configuration: Configuration): Html | null => {

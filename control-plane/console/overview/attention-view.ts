@@ -6,6 +6,8 @@ import type {
 } from "../../services/configurations/attention.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { linkTo, nameOf } from "../jobs/job-table.ts";
+import { deployedInShort } from "../configurations/deployed-view.ts";
+import { lastFailed } from "../configurations/failed-view.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, between, waiting } from "../page/words.ts";
 
@@ -32,13 +34,15 @@ export const attentionView = (
   now: string,
 ): Html | null => {
   const items = [
-    ...failed.map(
-      ({ id, name, error_message, updated_at }) =>
-        html`<a href="/configurations/${id}">${name}</a> failed ${ago(updated_at, now)}<span
-            class="clamp"
-            >${error_message ?? ""}</span
-          >`,
-    ),
+    ...failed
+      .filter(({ status }) => status !== "DEPLOYING" && status !== "DESTROYING")
+      .map(
+        ({ id, name, error_message, failed_job, deployed }) =>
+          html`<a href="/configurations/${id}">${name}</a>: ${lastFailed(failed_job, now)}<span
+              class="clamp"
+              >${failed_job.error_message ?? error_message}</span
+            >${deployed === null ? null : html`<span class="soft">Deployed: ${deployedInShort(deployed, now)}</span>`}`,
+      ),
     ...locked.map(
       ({ id, name, locked_at }) =>
         html`The state of <a href="/configurations/${id}#state-title">${name}</a> has been locked

@@ -7,6 +7,7 @@ import type { Form } from "../page/form.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
+import { failedApply, lastFailed } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
 import { badge, clock } from "../page/words.ts";
@@ -54,7 +55,19 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
 const badges = (statuses: ZoneSummary["statuses"]): Html =>
   html`<span class="badges">
     ${statuses.map(({ status, count: some }) => html`<span class="badge ${status}">${some} ${status}</span>`)}
+    ${failedApplies(statuses)}
   </span>`;
+
+/** Those whose status is calm again, by a PLAN, although their last apply failed. */
+function failedApplies(statuses: ZoneSummary["statuses"]): Html | null {
+  const calm = statuses.filter(
+    ({ status }) => status === "DEPLOYED" || status === "DESTROYED" || status === "NEW",
+  );
+  const failed = calm.reduce((sum, one) => sum + one.failed, 0);
+  return failed === 0
+    ? null
+    : html`<span class="badge FAILED">last apply of ${failed} FAILED</span>`;
+}
 
 /** A zone and a page of its configurations; `next` continues it. */
 export interface ZoneStory {
@@ -119,19 +132,26 @@ export const zonePage = (
     </section>`;
 
 const configurationTable = (specs: ZoneStory["configurations"], now: string): Html => {
-  const wentWrong = specs.some(({ error_message }) => error_message !== null);
+  const wentWrong = specs.some((one) => one.error_message !== null || failedApply(one) !== null);
   const heads = ["Name", "Status", "Last runs", "Deployed", "Source", "Changed"];
   return table(
     "Configurations",
     [...heads, ...(wentWrong ? ["What went wrong"] : [])],
-    specs.map(({ id, name, status, runs, deployed, source, updated_at, error_message }) => [
-      html`<a href="/configurations/${id}">${name}</a>`,
-      badge(status),
-      runStrip(id, runs, now),
-      deployedInShort(deployed, now),
-      html`<span class="clamp">${sourceInWords(source)}</span>`,
-      clock(updated_at),
-      ...(wentWrong ? [html`<span class="clamp">${error_message ?? ""}</span>`] : []),
+    specs.map((one) => [
+      html`<a href="/configurations/${one.id}">${one.name}</a>`,
+      badge(one.status),
+      runStrip(one.id, one.runs, now),
+      deployedInShort(one.deployed, now),
+      html`<span class="clamp">${sourceInWords(one.source)}</span>`,
+      clock(one.updated_at),
+      ...(wentWrong ? [whatWentWrong(one, now)] : []),
     ]),
   );
 };
+
+function whatWentWrong(one: ConfigurationSummary, now: string): Html {
+  const failed = failedApply(one);
+  const message = one.error_message ?? failed?.error_message ?? "";
+  return html`${failed === null ? null : lastFailed(failed, now)}
+    <span class="clamp">${message}</span>`;
+}

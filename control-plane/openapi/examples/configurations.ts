@@ -14,6 +14,7 @@ import {
   CreateConfiguration,
   Deployed,
   CreateZone,
+  FailedJob,
   UpdateConfiguration,
   Zone,
 } from "../../../protocol/configurations.ts";
@@ -69,6 +70,7 @@ const configuration = {
   status: "DEPLOYED" as const,
   error_message: null,
   deployed,
+  failed_job: null,
   cluster_name: "production-eu",
   cluster_endpoint: "https://production-eu.example.com",
   gitops_url: null,
@@ -92,6 +94,13 @@ export const configurationExamples = [
   example(ConfigSnapshot, snapshot),
   example(Configuration, configuration),
   example(Deployed, deployed),
+  example(FailedJob, {
+    id: ids.job,
+    job_type: "DEPLOY",
+    status: "FAILED",
+    error_message: "apply failed (exit code 1): Error: creating the cluster",
+    ended_at: at(240),
+  }),
   example(Component, components[0]!),
   example(CreateConfiguration, {
     name: "cluster",

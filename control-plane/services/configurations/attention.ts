@@ -5,25 +5,38 @@ import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
+import { shownError } from "./configurations.ts";
+import { findDeployed } from "./deployed.ts";
+import { findFailedJob } from "./failed-job.ts";
 
 export type FailedConfiguration = Pick<
   Configuration,
-  "id" | "name" | "error_message" | "updated_at"
->;
+  "id" | "name" | "status" | "error_message" | "deployed"
+> & { readonly failed_job: NonNullable<Configuration["failed_job"]> };
 
 /** A configuration whose state a lost job has left locked. */
 export interface LockedConfiguration extends Pick<Configuration, "id" | "name"> {
   readonly locked_at: string;
 }
 
-/** Returns the configurations that failed last. */
+/** Returns configurations with a failure that has not been made good, the newest first. */
 export async function listFailedConfigurations(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<FailedConfiguration[]> {
   const rows = await listFailedSpecs(read, owner, limit);
-  return rows.map((row) => ({ ...row, updated_at: time(row.updated_at) }));
+  const found = await Promise.all(
+    rows.map(async ({ id, name, status, ...row }) => ({
+      id,
+      name,
+      status,
+      error_message: shownError({ status, ...row }),
+      deployed: await findDeployed(read, owner, { id, ...row }),
+      failed_job: await findFailedJob(read, row),
+    })),
+  );
+  return found.flatMap(({ failed_job, ...one }) => (failed_job ? [{ ...one, failed_job }] : []));
 }
 
 /** Returns configurations whose state is left locked. */

@@ -39,6 +39,7 @@ import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
 import { findDeployed } from "./deployed.ts";
+import { findFailedJob } from "./failed-job.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
@@ -72,6 +73,7 @@ export async function createConfiguration(
     updated_at: at,
     deleted_owner_id: null,
     deployed_backend: null,
+    failed_job_id: null,
   };
   const created = context.store.write(async (tx) => {
     await checkConfigurations(context, tx, owner);
@@ -84,7 +86,7 @@ export async function createConfiguration(
   });
   await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
-  return { ...viewSpec(spec), variable_sets };
+  return { ...viewSpec(spec), failed_job: null, variable_sets };
 }
 
 /** GET /api/cli/configurations/{name}: by name, or by id. */
@@ -295,7 +297,8 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   }));
   const deployed = await findDeployed(queries, spec.owner_id, spec);
   const variable_sets = await findAttachedSets(queries, spec);
-  return { ...viewSpec(spec, components, deployed), variable_sets };
+  const failed_job = await findFailedJob(queries, spec);
+  return { ...viewSpec(spec, components, deployed), failed_job, variable_sets };
 }
 
 /** Returns a configuration in the form for users. */

@@ -101,7 +101,7 @@ export async function changeJob(
     !hasEnded(before)
   )
     job = await startSpec(tx, job, now);
-  if (endDiffers(before, job)) await endSpec(tx, job, now, hasApplied);
+  if (endDiffers(before, job)) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));
   for (const what of eventsOf(before, job)) ringEvent(rings, what, job, by);

@@ -66,7 +66,7 @@ export async function takeOverSource(tx: Queries, job: JobRow, now: number): Pro
   if (job_type !== "DEPLOY" || plan_job_id === null || id === null) return;
   const source = await findOwnSource(tx, job.id);
   if (!source) return;
-  const name = await setSpecSource(tx, id, source);
+  const name = await setSpecSource(tx, id, source, now);
   const details = { fields: ["source"], job_id: job.id };
   const what = { action: "configuration.update", id, name: name ?? null, details } as const;
   await record(tx, { by: system, owner, ...what }, now);

@@ -1,4 +1,5 @@
 /** The status of a spec as its jobs start and end, in the transaction of the job's change. */
+import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import { hasEnded, isDestruction, type JobRow } from "../../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
 import {
@@ -7,7 +8,7 @@ import {
   setSpecStatus,
 } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { findLaterStarted } from "../../store/jobs/jobs.ts";
+import { findFailedJob, findLaterStarted } from "../../store/jobs/jobs.ts";
 import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
@@ -18,18 +19,13 @@ export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<
   const status = statusAtStart(job);
   if (status === null || job.spec_id === null) return job;
   const spec = await tx.first(findSpecStatus, { id: job.spec_id });
-  await tx.run(moveSpec, { id: job.spec_id, status, now });
+  await tx.run(moveSpec, { id: job.spec_id, status });
   await takeOverSource(tx, job, now);
   return { ...job, spec_status_before: spec?.status ?? null };
 }
 
 /** Changes the spec of a job that has ended, unless a later job of the spec has started. */
-export async function endSpec(
-  tx: Queries,
-  job: JobRow,
-  now: number,
-  hasApplied: boolean,
-): Promise<void> {
+export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Promise<void> {
   const { spec_id: id, job_type: type, status } = job;
   if (id === null || type === "DESTROY_WORKER" || !hasEnded(job)) return;
   const spec = await tx.first(findSpecStatus, { id });
@@ -43,13 +39,30 @@ export async function endSpec(
   const next = statusAtEnd(job, { before, hasChanged, deployed });
   const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? 0 };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
-  if (isCancelled && !hasChanged) return tx.run(moveSpec, { id, status: next, now });
+  if (isCancelled && !hasChanged) return tx.run(moveSpec, { id, status: next });
   const failure = isCancelled ? cancelledMessage(job, written) : job.error_message;
   const error_message = next === "FAILED" ? failure : null;
-  await tx.run(setSpecStatus, { id, status: next, error_message, now });
+  const failed_job_id = await failedJobAfter(tx, job, next, spec.failed_job_id);
+  await tx.run(setSpecStatus, { id, status: next, error_message, failed_job_id });
   if (status !== "SUCCESS") return;
   if (isDestruction(job)) await clearDeployment(tx, id);
   else if (type === "DEPLOY") await finalizeDeployment(tx, id, job.execution_metadata);
+}
+
+/**
+ * Returns the job whose failure has still to be made good. A PLAN neither makes good nor hides what
+ * an apply or a destruction left half done.
+ */
+async function failedJobAfter(
+  tx: Queries,
+  job: JobRow,
+  status: ConfigurationStatus,
+  before: string | null,
+): Promise<string | null> {
+  const after = status === "FAILED" ? job.id : null;
+  if (job.job_type !== "PLAN" || before === null) return after;
+  const failed = await tx.first(findFailedJob, { id: before });
+  return failed && failed.job_type !== "PLAN" ? before : after;
 }
 
 /**

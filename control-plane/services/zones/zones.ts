@@ -24,6 +24,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { shownError, writeConfiguration } from "../configurations/configurations.ts";
 import { findDeployed } from "../configurations/deployed.ts";
+import { findFailedJob } from "../configurations/failed-job.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
@@ -97,6 +98,8 @@ export interface ZoneSummary extends BareZone {
   readonly statuses: readonly {
     readonly status: Configuration["status"];
     readonly count: number;
+    /** How many of them have a failure that has not been made good. */
+    readonly failed: number;
   }[];
 }
 
@@ -118,7 +121,7 @@ export async function listZoneSummaries(
 /** The columns of a table of configurations. */
 export type ConfigurationSummary = Pick<
   Configuration,
-  "id" | "name" | "status" | "error_message" | "deployed" | "updated_at"
+  "id" | "name" | "status" | "error_message" | "deployed" | "failed_job" | "updated_at"
 > & { readonly source: SpecSummaryRow["source"] };
 
 /** A page of the configurations of a zone, newest first. */
@@ -131,10 +134,11 @@ export async function listConfigurationSummaries(
 ): Promise<ConfigurationSummary[]> {
   const rows = await listSpecSummaries(read, { owner, zone, before, limit });
   return Promise.all(
-    rows.map(async ({ deployed_backend, ...row }) => ({
+    rows.map(async ({ deployed_backend, failed_job_id, ...row }) => ({
       ...row,
       error_message: shownError(row),
       deployed: await findDeployed(read, owner, { id: row.id, deployed_backend }),
+      failed_job: await findFailedJob(read, { failed_job_id }),
       updated_at: time(row.updated_at),
     })),
   );

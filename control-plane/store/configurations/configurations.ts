@@ -93,25 +93,27 @@ export const findLiveSpec = statement<{ id: string }, { id: string }>((db, { id 
 
 export const findSpecStatus = statement<
   { id: string },
-  Pick<SpecRow, "status" | "deployed_backend">
+  Pick<SpecRow, "status" | "deployed_backend" | "failed_job_id">
 >((db, { id }) =>
-  db.selectFrom("specs").select(["status", "deployed_backend"]).where("id", "=", id),
+  db
+    .selectFrom("specs")
+    .select(["status", "deployed_backend", "failed_job_id"])
+    .where("id", "=", id),
 );
 
 /** Changes the status of a spec, and keeps the message of the failure before. */
-export const moveSpec = statement<{ id: string; status: ConfigurationStatus; now: number }>(
-  (db, { id, status, now }) =>
-    db.updateTable("specs").set({ status, updated_at: now }).where("id", "=", id),
+export const moveSpec = statement<{ id: string; status: ConfigurationStatus }>(
+  (db, { id, status }) => db.updateTable("specs").set({ status }).where("id", "=", id),
 );
 
-/** Changes the status of a spec; the message is that of its failure, else null. */
+/** Changes the status of a spec; the message and the job are those of its failure, else null. */
 export const setSpecStatus = statement<{
   id: string;
   status: ConfigurationStatus;
   error_message: string | null;
-  now: number;
-}>((db, { id, status, error_message, now }) =>
-  db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
+  failed_job_id: string | null;
+}>((db, { id, status, error_message, failed_job_id }) =>
+  db.updateTable("specs").set({ status, error_message, failed_job_id }).where("id", "=", id),
 );
 
 /** Replaces the source of a spec; returns its name. */
@@ -119,6 +121,7 @@ export async function setSpecSource(
   { sql: db }: Queries,
   id: string,
   source: object,
+  now: number,
 ): Promise<string | undefined> {
   const spec = await db
     .selectFrom("specs")
@@ -127,7 +130,7 @@ export async function setSpecSource(
     .executeTakeFirst();
   if (!spec) return undefined;
   const definition = JSON.stringify({ ...(JSON.parse(spec.definition) as object), source });
-  await db.updateTable("specs").set({ definition }).where("id", "=", id).execute();
+  await db.updateTable("specs").set({ definition, updated_at: now }).where("id", "=", id).execute();
   return spec.name;
 }
 

@@ -13,7 +13,7 @@ type SourceSummary = Exclude<Source, { type: "inline" }> | { readonly type: "inl
 
 export type SpecSummaryRow = Pick<
   SpecRow,
-  "id" | "name" | "status" | "error_message" | "updated_at" | "deployed_backend"
+  "id" | "name" | "status" | "error_message" | "updated_at" | "deployed_backend" | "failed_job_id"
 > & { readonly source: SourceSummary };
 
 /** A page of the specs of a zone, newest first. */
@@ -28,7 +28,8 @@ export async function listSpecSummaries(
 ): Promise<SpecSummaryRow[]> {
   let query = db
     .selectFrom(specsBy("specs_summary"))
-    .select(["id", "name", "status", "error_message", "updated_at", "deployed_backend"])
+    .select(["id", "name", "status", "error_message", "updated_at"])
+    .select(["deployed_backend", "failed_job_id"])
     .select(sql<string>`json_remove(json_extract(definition, '$.source'), '$.files')`.as("source"))
     .where("owner_id", "=", owner)
     .where("zone_id", "=", zone);
@@ -37,10 +38,13 @@ export async function listSpecSummaries(
   return rows.map((row) => ({ ...row, source: JSON.parse(row.source) as SourceSummary }));
 }
 
-/** A configuration whose last job failed. */
-type FailedSpecRow = Pick<SpecRow, "id" | "name" | "error_message" | "updated_at">;
+/** A configuration with a failure that has not been made good. */
+type FailedSpecRow = Pick<
+  SpecRow,
+  "id" | "name" | "status" | "error_message" | "deployed_backend" | "failed_job_id"
+>;
 
-/** Those that failed last, of an owner. */
+/** Those of an owner, by the job that failed, the newest first. */
 export function listFailedSpecs(
   { sql: db }: Queries,
   owner: string,
@@ -48,24 +52,35 @@ export function listFailedSpecs(
 ): Promise<FailedSpecRow[]> {
   return db
     .selectFrom(specsBy("specs_failed"))
-    .select(["id", "name", "error_message", "updated_at"])
+    .select(["id", "name", "status", "error_message", "deployed_backend", "failed_job_id"])
     .where("owner_id", "=", owner)
-    .where("status", "=", sql.lit("FAILED" as const))
-    .orderBy("updated_at", "desc")
+    .where("failed_job_id", "is not", null)
+    .orderBy("failed_job_id", "desc")
     .limit(limit)
     .execute();
 }
+
+export type SpecCount = Pick<SpecRow, "zone_id" | "status"> & {
+  readonly count: number;
+  /** How many of them have a failure that has not been made good. */
+  readonly failed: number;
+};
 
 /** How many specs of each of these zones have each status. */
 export async function countSpecsByStatus(
   { sql: db }: Queries,
   owner: string,
   zones: readonly string[],
-): Promise<(Pick<SpecRow, "zone_id" | "status"> & { count: number })[]> {
+): Promise<SpecCount[]> {
   if (zones.length === 0) return [];
   return db
     .selectFrom(specsBy("specs_summary"))
-    .select((eb) => ["zone_id", "status", eb.fn.countAll<number>().as("count")])
+    .select(({ fn }) => [
+      "zone_id",
+      "status",
+      fn.countAll<number>().as("count"),
+      fn.count<number>("failed_job_id").as("failed"),
+    ])
     .where("owner_id", "=", owner)
     .where("zone_id", "in", [...zones])
     .groupBy(["zone_id", "status"])

@@ -157,6 +157,19 @@ export const findCreatedBy = statement<{ id: string }, Pick<JobRow, "created_by"
   db.selectFrom("jobs").select("created_by").where("id", "=", id),
 );
 
+export type FailedJobRow = Pick<
+  JobRow,
+  "id" | "job_type" | "status" | "error_message" | "ended_at"
+>;
+
+/** How a job failed. */
+export const findFailedJob = statement<{ id: string }, FailedJobRow>((db, { id }) =>
+  db
+    .selectFrom("jobs")
+    .select(["id", "job_type", "status", "error_message", "ended_at"])
+    .where("id", "=", id),
+);
+
 /** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
 export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
   db

@@ -41,6 +41,38 @@ describe("the overview", () => {
   });
 });
 
+describe("a failed apply", () => {
+  it("stays in view after a PLAN has succeeded, until an apply succeeds", async () => {
+    const user = await openSampleUser(plane);
+    const configuration_id = await user.configure("network");
+    const run = async (job_type: "PLAN" | "DEPLOY", status: "SUCCESS" | "FAILED", more = {}) => {
+      await user.queue({ job_type, configuration_id });
+      const id = await user.start();
+      await user.end(id, status, more);
+      return id;
+    };
+    const pages = [
+      "/",
+      "/zones",
+      `/zones/${user.owner.zone}`,
+      `/configurations/${configuration_id}`,
+    ];
+    const read = (path: string) => ask(plane, "GET", path, { headers: user.headers });
+    const first = await run("DEPLOY", "FAILED", { error_message: "Error: half done" });
+    await run("PLAN", "SUCCESS");
+    for (const path of pages.filter((one) => one !== "/zones")) {
+      const answer = await read(path);
+      expect(words(answer)).toMatch(/last DEPLOY failed \d+ s ago/);
+      expect(words(answer)).toContain("Error: half done");
+      expect(answer.text).toContain(`href="/jobs/${first}">last DEPLOY`);
+    }
+    expect(words(await read("/zones"))).toContain("1 NEW last apply of 1 FAILED");
+    await run("DEPLOY", "SUCCESS");
+    for (const path of pages)
+      expect(words(await read(path))).not.toMatch(/last DEPLOY|last apply|Needs you/);
+  });
+});
+
 describe("a running apply on the overview", () => {
   it("shows how many of the resources of its plan are changed", async () => {
     const user = await openSampleUser(plane);

@@ -68,6 +68,60 @@ describe("a PLAN's success after a failure", () => {
   });
 });
 
+describe("the job whose failure has not been made good", () => {
+  it("is a failed apply until an apply or a destruction succeeds, whatever PLANs do", async ({
+    run,
+    read,
+    client,
+  }) => {
+    const { id } = await run("DEPLOY", failure("Error: half done"));
+    const failed_job = {
+      id,
+      job_type: "DEPLOY",
+      status: "FAILED",
+      error_message: "Error: half done",
+    };
+    await run("PLAN", success);
+    expect(await read()).toMatchObject({ status: "NEW", failed_job });
+    await run("PLAN", failure("Error: typo"));
+    expect(await read()).toMatchObject({ error_message: "Error: typo", failed_job });
+    await run("PLAN", { status: "CANCELLED" });
+    await run("DEPLOY", { status: "CANCELLED" });
+    expect(await read()).toMatchObject({ failed_job });
+    const { zones } = await client.get(listZones, { query: {} });
+    expect(zones.flatMap(({ specs }) => specs)).toMatchObject([{ failed_job }]);
+    await run("DESTROY", success);
+    expect(await read()).toMatchObject({ failed_job: null });
+  });
+
+  it("is a failed PLAN until a job succeeds", async ({ run, read }) => {
+    expect(await read()).toMatchObject({ failed_job: null });
+    const { id } = await run("PLAN", failure("Error: typo"));
+    expect(await read()).toMatchObject({ failed_job: { id, job_type: "PLAN" } });
+    await run("PLAN", success);
+    expect(await read()).toMatchObject({ failed_job: null });
+  });
+
+  it("is an apply that was cancelled after it had changed something", async ({ run, read }) => {
+    const body = { status: "CANCELLED", backend: "own", error_message: "cancelled" } as const;
+    const { id } = await run("DEPLOY", body);
+    await run("PLAN", success);
+    expect(await read()).toMatchObject({ status: "NEW", failed_job: { id, status: "CANCELLED" } });
+  });
+});
+
+describe("the time at which a configuration changed", () => {
+  it("is that of its settings, not of its jobs", async ({ run, read, client, spec }) => {
+    const { updated_at } = await read();
+    await run("DEPLOY", success);
+    await run("PLAN", failure("Error: typo"));
+    expect(await read()).toMatchObject({ updated_at });
+    const params = { name: spec };
+    await client.get(endpoints.updateConfiguration, { params, body: { labels: ["a"] } });
+    expect(await read()).not.toMatchObject({ updated_at });
+  });
+});
+
 describe("a cancelled deployment", () => {
   it("is FAILED with what the state records if it has written state", async ({
     start,

@@ -1,0 +1,21 @@
+/** A failure of a configuration that has not been made good. */
+import type { Configuration, FailedJob } from "../../../protocol/configurations.ts";
+import { html, type Html } from "../page/html.ts";
+import { ago } from "../page/words.ts";
+
+/** `last DEPLOY failed 3 min ago`, with a link to the job. */
+export const lastFailed = ({ id, job_type, status, ended_at }: FailedJob, now: string): Html =>
+  html`<a href="/jobs/${id}">last ${job_type}</a>
+    ${status === "CANCELLED" ? "was cancelled half-way" : "failed"} ${ago(ended_at, now)}`;
+
+/**
+ * Returns the apply or destruction that failed or was cancelled half-way; null if none did, or
+ * while another one runs.
+ */
+export const failedApply = ({
+  status,
+  failed_job,
+}: Pick<Configuration, "status" | "failed_job">): FailedJob | null =>
+  failed_job && failed_job.job_type !== "PLAN" && status !== "DEPLOYING" && status !== "DESTROYING"
+    ? failed_job
+    : null;

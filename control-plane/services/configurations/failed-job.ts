@@ -1,0 +1,16 @@
+/** The job whose failure a configuration still shows. */
+import type { FailedJob } from "../../../protocol/configurations.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findFailedJob as findRow } from "../../store/jobs/jobs.ts";
+import { time } from "../jobs/views.ts";
+
+/** Returns it; null if there is none, or if its runner has reported another end meanwhile. */
+export async function findFailedJob(
+  queries: Queries,
+  { failed_job_id: id }: Pick<SpecRow, "failed_job_id">,
+): Promise<FailedJob | null> {
+  const row = id === null ? undefined : await queries.first(findRow, { id });
+  if (row?.status !== "FAILED" && row?.status !== "CANCELLED") return null;
+  return { ...row, status: row.status, ended_at: time(row.ended_at ?? 0) };
+}
