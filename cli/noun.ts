@@ -1,5 +1,10 @@
 /** Builders for commands of the form `windlass <noun> <verb> [name]`, with plural nouns. */
-import { Command, Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import {
+  Command,
+  InvalidArgumentError,
+  Option,
+  type CommandUnknownOpts,
+} from "@commander-js/extra-typings";
 
 /** Creates a noun, to which verbs are added. Without a verb it shows its help. */
 export const noun = (name: string, description: string) =>
@@ -40,6 +45,21 @@ export const repeated = <const F extends string>(flags: F, description: string) 
     ...(before ?? []),
     value,
   ]);
+
+/** Creates an option whose value is one of these words, in any case and with `_` for `-`. */
+export function oneOf<const F extends string, const W extends string>(
+  flags: F,
+  description: string,
+  words: readonly W[],
+) {
+  return new Option(flags, description).choices(words).argParser((text: string): W => {
+    const word = text.toLowerCase().replaceAll("_", "-");
+    const found = words.find((one) => one === word);
+    if (found === undefined)
+      throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
+    return found;
+  });
+}
 
 /** Creates an option with a number as its default, which the help shows without quotes. */
 export const counted = <const F extends string>(flags: F, description: string, value: string) =>

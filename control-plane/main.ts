@@ -107,7 +107,7 @@ function isBadDirectory(error: unknown): boolean {
 function plain(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE")
-    return `${message}; another program uses this port: stop it, or set WINDLASS_PORT to another port`;
+    return `${message}; another program uses this port: stop it, or choose another port, such as WINDLASS_PORT=8081`;
   if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
   if (code === "EACCES" && syscall === "listen")
     return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;

@@ -37,6 +37,12 @@ export const Worker = Type.Object({
   capacity: about(Nullable(Type.Integer()), "The number of jobs it runs at once."),
   isolation: about(Nullable(Type.String()), "How it isolates jobs."),
   active_job_ids: about(Type.Array(Uuid), "The jobs in its last heartbeat."),
+  held_job_ids: Type.Optional(
+    about(
+      Type.Array(Uuid),
+      "The jobs that it holds now: claimed and not released. Only users get it.",
+    ),
+  ),
   last_heartbeat: Nullable(Timestamp),
   created_at: Timestamp,
   metadata: about(

@@ -1,5 +1,5 @@
 /** Turns failed calls into messages with a cause and a remedy. */
-import type { Problem } from "../../protocol/problem.ts";
+import type { Problem, ProblemCode } from "../../protocol/problem.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { faultText } from "../../protocol/words.ts";
 import { CliError } from "../terminal/output.ts";
@@ -49,16 +49,31 @@ const remedies: Readonly<Record<string, (server: string) => string>> = {
   provider_not_connected: (server) => `Sign in with it in the browser: ${server}/login`,
   provider_token_rejected: (server) => `Sign in with it again in the browser: ${server}/login`,
   state_locked: () => "Once its terraform has ended, run: windlass state unlock CONFIGURATION",
-  plan_is_stale: () => "Run: windlass jobs plan CONFIGURATION",
-  plan_already_used: () => "Plan again: windlass jobs plan CONFIGURATION",
 };
 
 function problemText({ status, problem, message }: ProblemError, server: string): string {
   const remedy = remedies[problem.code ?? ""]?.(server);
   const id = status >= 500 && problem.request_id ? ` (request ${problem.request_id})` : "";
   const text = `${faultsText(problem) ?? message}${id}`;
-  return remedy === undefined ? text : `${text.replace(/\.$/, "")}. ${remedy}`;
+  return remedy === undefined ? text : sentences(text, remedy);
 }
+
+/**
+ * Adds what to do to a refusal with one of these codes, where the command knows it better than the
+ * table above. Returns any other error unchanged.
+ */
+export function withRemedy(
+  error: unknown,
+  remedies: Partial<Record<ProblemCode, string>>,
+): unknown {
+  if (!(error instanceof CliError) || !(error.cause instanceof ProblemError)) return error;
+  const remedy = remedies[error.cause.code as ProblemCode];
+  return remedy === undefined
+    ? error
+    : new CliError(sentences(error.message, remedy), error.exitCode, error.cause);
+}
+
+const sentences = (first: string, next: string): string => `${first.replace(/\.$/, "")}. ${next}`;
 
 /** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {

@@ -1,7 +1,6 @@
 /** `windlass access-tokens`: credentials of pipelines. */
-import { Option } from "@commander-js/extra-typings";
 import { accessTokenDaysDefault, accessTokenDaysLimit } from "../../protocol/limits.ts";
-import { counted, examples, noun, verbExamples } from "../noun.ts";
+import { counted, examples, noun, oneOf, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
@@ -20,9 +19,7 @@ export function accessTokensCommand() {
     .command("create")
     .description("create an access token for a pipeline; it is shown only once")
     .argument("<name>", "a name that says where it is used")
-    .addOption(
-      new Option("--role <role>", "what it may do").choices(roleNames).makeOptionMandatory(),
-    )
+    .addOption(oneOf("--role <role>", "what it may do", roleNames).makeOptionMandatory())
     .addOption(
       counted(
         "--days <count>",

@@ -1,6 +1,6 @@
 /** `windlass jobs`: plans, deployments and destructions. */
 import { Option } from "@commander-js/extra-typings";
-import { examples, limit, noun, repeated, yes } from "../noun.ts";
+import { examples, limit, noun, oneOf, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { debugOption } from "./value-options.ts";
 import type {
@@ -123,7 +123,7 @@ export function jobsCommand() {
       .command("list")
       .description("list jobs, newest first")
       .addOption(
-        new Option("--status <status>", "only jobs with this status").choices([
+        oneOf("--status <status>", "only jobs with this status", [
           "queued",
           "processing",
           "success",
@@ -132,7 +132,7 @@ export function jobsCommand() {
         ]),
       )
       .addOption(
-        new Option("--type <type>", "only jobs of this type").choices([
+        oneOf("--type <type>", "only jobs of this type", [
           "plan",
           "deploy",
           "destroy",

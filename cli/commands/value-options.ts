@@ -1,6 +1,6 @@
 /** Options for the fields of a configuration. */
 import { Option } from "@commander-js/extra-typings";
-import { repeated } from "../noun.ts";
+import { oneOf, repeated } from "../noun.ts";
 
 const variable = () =>
   repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable");
@@ -39,17 +39,18 @@ export const fieldOptions = () => [
     "--identity <name>",
     'the cloud identity whose role its jobs assume; "none" removes it',
   ),
-  new Option("--engine <name>", "the engine that its jobs run").choices(["terraform", "opentofu"]),
+  oneOf("--engine <name>", "the engine that its jobs run", ["terraform", "opentofu"]),
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
   new Option("--working-directory <path>", "the directory of the source in which terraform runs"),
   repeated(
     "--source-var-file <path>",
     'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',
   ),
-  new Option(
+  oneOf(
     "--backend <kind>",
     "where the state is kept: managed (in the control plane), own (in the backend that the files declare), or auto (own if declared, else managed)",
-  ).choices(["managed", "own", "auto"]),
+    ["managed", "own", "auto"],
+  ),
   repeated(
     "--backend-config <name=value>",
     "a setting that the declared backend leaves open; repeatable",

@@ -27,8 +27,7 @@ export function workersCommand() {
             STATUS: ({ status }) => status,
             VERSION: ({ version }) => version,
             LABELS: ({ labels }) => labels.join(",") || "-",
-            JOBS: ({ mode, active_job_ids }) =>
-              mode === "cloud-hosted" ? null : active_job_ids.length,
+            JOBS: (worker) => (worker.mode === "cloud-hosted" ? null : usedSlots(worker)),
             SEEN: ({ mode, last_heartbeat }) =>
               mode === "cloud-hosted" ? null : ago(last_heartbeat),
             ID: ({ id }) => id,
@@ -136,7 +135,7 @@ export function workersCommand() {
       action(async (run: Run, name: string, options: Yes) => {
         const worker = await workerOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
-        const jobs = worker.active_job_ids.length;
+        const jobs = jobsOf(worker).length;
         const lost = jobs > 0 ? ` and lose the ${jobs} ${jobs === 1 ? "job" : "jobs"} it runs` : "";
         await confirm(`Remove the worker "${worker.name}"${lost}?`, options);
         await run.api.call("deleteWorker", { params: { id: worker.id } });
@@ -163,13 +162,25 @@ async function workerOf({ api }: Run, name: string): Promise<Worker> {
   return find("worker", "workers", (await api.call("listWorkers")).workers, name);
 }
 
+/**
+ * The jobs that the worker holds. An older server reports only those of its last heartbeat, which
+ * is outdated if the worker is offline.
+ */
+const jobsOf = ({ held_job_ids, active_job_ids }: Worker): readonly string[] =>
+  held_job_ids ?? active_job_ids;
+
+function usedSlots(worker: Worker): string {
+  const jobs = jobsOf(worker).length;
+  return worker.capacity === null ? `${jobs}` : `${jobs} of ${worker.capacity}`;
+}
+
 async function show(run: Run, worker: Worker): Promise<void> {
   const [{ teardownOf }, { jobNames }] = await Promise.all([
     import("../workers/teardown.ts"),
     import("../workers/names.ts"),
   ]);
   const destroys = run.json ? undefined : await teardownOf(run.api, worker);
-  const jobs = run.json ? [] : await jobNames(run, worker.active_job_ids);
+  const jobs = run.json ? [] : await jobNames(run, jobsOf(worker));
   run.show(worker, {
     name: worker.name,
     id: worker.id,

@@ -1,6 +1,6 @@
 /** `windlass zones`: named groups of configurations. */
 import type { Zone } from "../../protocol/configurations.ts";
-import { examples, noun, verbExamples } from "../noun.ts";
+import { examples, noun, verbExamples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { find } from "../api/find.ts";
 import { time } from "../terminal/times.ts";
@@ -58,9 +58,12 @@ export function zonesCommand() {
     .command("delete")
     .description("delete a zone that has no configurations")
     .argument("<name>", "name or id of the zone")
+    .addOption(yes())
     .action(
-      action(async (run: Run, name: string) => {
+      action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
         const zone = await zoneOf(run, name);
+        const { confirm } = await import("../terminal/ask.ts");
+        await confirm(`Delete the zone "${zone.name}"?`, options);
         await run.api.call("deleteZone", { params: { id: zone.id } });
         run.done(`The zone "${zone.name}" is deleted.`);
       }),

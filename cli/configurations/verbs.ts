@@ -1,8 +1,10 @@
 /** The verbs of `windlass configurations`. */
 import { basename, resolve } from "node:path";
 import type { CreateConfiguration } from "../../protocol/configurations.ts";
+import { withRemedy } from "../api/failures.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, type ChangeOptions } from "./changes.ts";
@@ -87,7 +89,12 @@ export async function remove(
 ): Promise<void> {
   const { id, name: found } = await configurationOf(run.api, name);
   await confirm(`Delete the configuration "${found}" and all versions of its state?`, options);
-  await run.api.call("deleteConfiguration", { params: { name: id } });
+  try {
+    await run.api.call("deleteConfiguration", { params: { name: id } });
+  } catch (error) {
+    const remedy = `Run: windlass jobs destroy ${shellWord(found)}`;
+    throw withRemedy(error, { configuration_not_empty: remedy });
+  }
   run.done(`The configuration "${found}" is deleted. Its jobs are kept.`);
 }
 
@@ -104,6 +111,3 @@ async function onlyZone({ api }: Run): Promise<string> {
     2,
   );
 }
-
-const shellWord = (text: string): string =>
-  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

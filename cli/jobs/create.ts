@@ -2,9 +2,11 @@
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
+import { deployedInShort } from "../configurations/deployed.ts";
 import { find } from "../api/find.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { confirmPlan } from "../plans/confirm.ts";
+import { planAgainCommand, withPlanAgain } from "../plans/plan-again.ts";
 import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
@@ -12,7 +14,7 @@ import type { Run } from "../run.ts";
 import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
-import { nameOf } from "./words.ts";
+import { deployCommand, nameOf } from "./words.ts";
 
 export interface CreateOptions {
   readonly wait?: true | undefined;
@@ -58,12 +60,26 @@ export async function deploy(
   }
   const id = await jobIdOf(run, options.plan, { configuration, type: "PLAN" });
   const planned = await run.api.call("getJob", { params: { id } });
-  if (planned.configuration_id === null)
-    throw new CliError(`The configuration of the plan ${planned.id} has been deleted.`);
-  if (configuration && configuration.id !== planned.configuration_id)
+  if (
+    configuration &&
+    planned.configuration_id !== null &&
+    configuration.id !== planned.configuration_id
+  )
     throw new CliError(`The plan ${planned.id} is not a plan of "${configuration.name}".`, 2);
-  const { configuration_id, id: plan_job_id } = planned;
-  await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id }, options);
+  await deployPlan(run, planned, options);
+}
+
+/** Queues the deployment of a plan. A refused plan is named with the command that plans again. */
+async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promise<void> {
+  const { configuration_id, id: plan_job_id, config_snapshot } = planned;
+  if (configuration_id === null)
+    throw new CliError(`The configuration of the plan ${plan_job_id} has been deleted.`);
+  try {
+    await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id }, options);
+  } catch (error) {
+    const name = config_snapshot?.name ?? configuration_id;
+    throw withPlanAgain(error, planAgainCommand(planned, name));
+  }
 }
 
 /**
@@ -71,9 +87,11 @@ export async function deploy(
  * `--yes`, destroys in one job.
  */
 export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
-  const { id: configuration_id, name: found } = await configurationOf(run.api, name);
+  const { id: configuration_id, name: found, deployed } = await configurationOf(run.api, name);
   const { yes, ...how } = options;
   if (yes) {
+    const what = deployed ? `: ${deployedInShort(deployed)}` : "";
+    run.done(`Destroying everything that "${found}" has deployed${what}.`);
     await queue(run, { job_type: "DESTROY", configuration_id }, how);
     return;
   }
@@ -86,7 +104,7 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
   if (plan_summary) for (const line of planView(plan_summary)) out(line);
   if (plan_summary?.applyable === false) return run.done(`"${found}" has deployed nothing.`);
   await confirmPlan(`Destroy everything that "${found}" has deployed?`, planned, {});
-  await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id: id }, how);
+  await deployPlan(run, planned, how);
 }
 
 /** `jobs destroy-worker`: asks for confirmation. */
@@ -132,6 +150,9 @@ export async function retry(run: Run, named: string, { wait }: CreateOptions): P
   if (job_type === "DEPLOY" && plan_job_id !== null)
     run.done("A plan is applied only once, so this is a new plan. Nothing is applied yet.");
   await queued(run, job, wait);
+  // With --wait, this is printed with the plan.
+  if (job_type === "DEPLOY" && job.job_type === "PLAN" && !wait)
+    run.done(`To deploy it then: ${deployCommand(job)}`);
 }
 
 /** Creates a job and shows it, or follows it to its end. Returns it. */
@@ -160,7 +181,9 @@ async function create(
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
     await showJob(run, job);
-    return run.done(`Queued. To follow it: windlass jobs logs ${job.id} --follow`);
+    return run.done(
+      `Queued.${nothingYet(job)} To follow it to its end: windlass jobs logs ${job.id} --follow`,
+    );
   }
   run.done(`Queued as job ${job.id}. In the console: ${consoleAddress(run, job)}`);
   const ended = await watchJob(run, job);
@@ -168,6 +191,13 @@ async function queued(run: Run, job: Job, wait: true | undefined): Promise<void>
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
     await showPlan(run, ended, { attributes: false });
   reportOutcome(run, ended);
+}
+
+/** A script that queues a job without --wait must not take its end for granted. */
+function nothingYet({ job_type, plan_options }: Job): string {
+  if (job_type === "PLAN") return "";
+  const isDestroying = job_type !== "DEPLOY" || plan_options?.destroy;
+  return ` Nothing is ${isDestroying ? "destroyed" : "deployed"} yet; to wait for it, pass --wait.`;
 }
 
 const workerOf = async ({ api }: Run, name: string) =>

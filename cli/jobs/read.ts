@@ -14,7 +14,7 @@ import { planMarkdown } from "../../protocol/plan-text.ts";
 import { changesText, planOptionsWords, waitingWords } from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { jobIdOf } from "./find.ts";
-import { styledStatus, runTime } from "./words.ts";
+import { deployCommand, styledStatus, runTime } from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;
@@ -54,7 +54,7 @@ export async function list(run: Run, options: ListOptions): Promise<void> {
       ? "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION"
       : "No jobs match.",
   );
-  if (more) run.done(`There are older jobs: --limit ${wanted * 5}`);
+  if (more) run.done("There are older jobs. To list more, pass a higher --limit.");
 }
 
 /** The query that selects what the options ask. */
@@ -122,7 +122,7 @@ function planUse({ job_id, plan_summary, deploy_job_id, not_deployable }: PlanRe
   if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
   if (plan_summary?.applyable === false) return "There is nothing to deploy.";
   if (not_deployable) return `This plan cannot be deployed: ${not_deployable.detail}.`;
-  return `To deploy exactly this plan: windlass jobs deploy --plan ${job_id} --wait`;
+  return `To deploy exactly this plan: ${deployCommand({ id: job_id })}`;
 }
 
 /** Prints the job's plan for a pull request. */

@@ -32,6 +32,10 @@ export function nameOf(job: Job): string {
   return name === undefined ? verbs[job.job_type] : `${verbs[job.job_type]} of "${name}"`;
 }
 
+/** The command that deploys exactly this plan. */
+export const deployCommand = ({ id }: Pick<Job, "id">): string =>
+  `windlass jobs deploy --plan ${id} --wait`;
+
 const ends: Partial<Readonly<Record<JobStatus, string>>> = {
   SUCCESS: "succeeded",
   FAILED: "failed",

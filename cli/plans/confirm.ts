@@ -1,4 +1,5 @@
 /** Asks whether a plan that was made is to be deployed. */
+import { deployCommand } from "../jobs/words.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 
@@ -11,7 +12,7 @@ export async function confirmPlan(
   plan: { readonly id: string },
   { yes }: { yes?: boolean | undefined },
 ): Promise<void> {
-  const later = `To apply exactly this plan later: windlass jobs deploy --plan ${plan.id} --wait`;
+  const later = `To apply exactly this plan later: ${deployCommand(plan)}`;
   if (!yes && !canAsk())
     throw new CliError(
       `${question} Not a terminal, so the question cannot be asked and nothing was changed. Pass --yes to confirm. ${later}`,

@@ -8,6 +8,7 @@ import { findConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
+import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import { confirmPlan } from "../plans/confirm.ts";
@@ -35,7 +36,9 @@ export async function up(run: Run, directory: string, options: UpOptions): Promi
   const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
   if (!(await showAndConfirm(run, planned, configuration, options))) return;
   const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
-  const deployed = await runJob(run, body);
+  const deployed = await runJob(run, body).catch((error: unknown) => {
+    throw withRemedy(error, { plan_is_stale: "Run windlass up again" });
+  });
   if (run.json) return showJob(run, deployed);
   showOutputs(outputLines(deployed));
 }

@@ -114,6 +114,21 @@ describe.concurrent("windlass jobs", () => {
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^type +PLAN$/m);
     expect(again.stderr).toMatch(/^A plan is applied only once, so this is a new plan\./);
+    const made = /^id +(\S+)$/m.exec(String(again.stdout))?.[1] ?? "";
+    expect(again.stderr).toContain(`To deploy it then: windlass jobs deploy --plan ${made} --wait`);
+  });
+
+  test("destroy --yes says what it destroys, and that nothing is destroyed yet", async () => {
+    await using ada = await userMachine(plane);
+    await ada.user.configure({ name: "small", ...cluster });
+    const queued = await ada.run("jobs", "destroy", "small", "--yes");
+    expect(queued).toMatchObject({ exitCode: 0 });
+    expect(queued.stderr).toMatch(/^Destroying everything that "small" has deployed\./m);
+    expect(queued.stderr).toContain("Nothing is destroyed yet; to wait for it, pass --wait.");
+    expect(await ada.json("jobs", "list", "--type", "DESTROY")).toHaveLength(1);
+    await ada.json("jobs", "destroy", "small", "--yes");
+    const part = await ada.run("jobs", "list", "--limit", "1");
+    expect(part.stderr).toBe("There are older jobs. To list more, pass a higher --limit.");
   });
 
   test("prints why a job waits; Ctrl-C detaches with 130 and prints how to follow it", async () => {

@@ -54,7 +54,9 @@ describe.concurrent.each(["terraform", "opentofu"] as const)("plans with %s", (e
     expect(await read(name)).toMatchObject({ status: "DESTROYED", deployed: null });
     const again = await jobs("deploy", "--plan", destroying.id);
     expect(again).toMatchObject({ exitCode: 1 });
-    expect(again.stderr).toContain("was already deployed");
+    expect(again.stderr).toMatch(
+      new RegExp(`was already deployed, by .*\\. Run: windlass jobs destroy '${name}'$`),
+    );
   });
 });
 
@@ -83,6 +85,9 @@ test.concurrent("jobs destroy shows what it would destroy, and destroys nothing 
   expect(asked.stdout).toMatch(/^Plan: 3 to destroy$/m);
   expect(asked.stderr).toContain("nothing was changed. Pass --yes to confirm");
   expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
+  const kept = await machine.run("configurations", "delete", name, "--yes");
+  expect(kept).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(kept.stderr).toContain("destroy them first. Run: windlass jobs destroy previewed");
   const id = /--plan (\S+) --wait/.exec(String(asked.stderr))?.[1] ?? "";
   await machine.json("jobs", "deploy", "--plan", id, "--wait");
   expect(await read(name)).toMatchObject({ status: "DESTROYED" });

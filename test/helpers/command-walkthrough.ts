@@ -18,7 +18,10 @@ export async function useZonesAndIdentities({ run }: Person): Promise<void> {
   await run(["zones", "create", "north"], { data: /^name +north$/m });
   await run(["zones", "rename", "north", "south"], { data: /^name +south$/m });
   await run(["zones", "create", "empty"], { data: /^name +empty$/m });
-  await run(["zones", "delete", "empty"], { says: /"empty" is deleted/ });
+  await run(["zones", "delete", "empty"], {
+    asks: 'Delete the zone "empty"?',
+    says: /"empty" is deleted/,
+  });
   await run(["zones", "list"], { data: /^south +0 /m, reads: true });
   await run(["zones", "show", "south"], { data: /^configurations +none$/m, reads: true });
 
@@ -40,7 +43,7 @@ export async function useZonesAndIdentities({ run }: Person): Promise<void> {
 
 /** Uses the runner that is online, and a worker "leaving" without a runner. */
 export async function useWorkers({ run }: Person): Promise<void> {
-  await run(["workers", "list"], { data: /^runner +ONLINE /m, reads: true });
+  await run(["workers", "list"], { data: /^runner +ONLINE .* 0 of 1 /m, reads: true });
   await run(["workers", "show", "runner"], { data: /^jobs +none$/m, reads: true });
   const made = await run(["tokens", "create"], { data: /^id +\S+$/m });
   await run(["tokens", "list"], { data: /^1 +\d+s ago /m, reads: true });

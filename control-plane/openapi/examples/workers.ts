@@ -37,6 +37,7 @@ export const workerExamples = [
     features: [...features],
     ...host,
     active_job_ids: [ids.job],
+    held_job_ids: [ids.job],
     last_heartbeat: at(150),
     created_at: at(0),
     metadata: { team: "platform" },

@@ -7,7 +7,7 @@ import { findOwnWorker, updateWorker as saveWorker } from "../../store/workers/w
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { withDeployConfiguration } from "./deploy-configurations.ts";
-import { viewWorker } from "./workers.ts";
+import { viewWithJobs, viewWorker } from "./views.ts";
 
 /**
  * PATCH /api/cli/workers/{id}. A change that depends on the worker is passed as a function of it,
@@ -50,7 +50,7 @@ export async function updateWorker(
     name: worker.name,
     by: nameOf(user),
   });
-  return viewWorker(worker, owner);
+  return viewWithJobs(context.store.read, worker, owner);
 }
 
 /** What a DESTROY_WORKER job would destroy, for the audit log. */

@@ -10,7 +10,7 @@ import { tokenOverlap, workerMetadataLimit } from "../../../protocol/workers.ts"
 import { nameOf, type Origin, type UserCaller, type WorkerCaller } from "../callers.ts";
 import { mergePatch } from "../../domain/merge-patch.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
-import { newlyRegistered, workerStatus, type WorkerRow } from "../../domain/worker.ts";
+import { newlyRegistered, type WorkerRow } from "../../domain/worker.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { countHeldOfOwner, findHeldJobs } from "../../store/jobs/jobs.ts";
@@ -27,9 +27,9 @@ import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.t
 import type { Actor, Recorded } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";
-import { time, timeOrNull } from "../jobs/views.ts";
-import { shownMetadata } from "./deploy-configurations.ts";
+import { timeOrNull } from "../jobs/views.ts";
 import { removeWorker } from "./teardown.ts";
+import { viewWithJobs, viewWorker } from "./views.ts";
 
 type Metadata = Record<string, unknown>;
 
@@ -82,7 +82,7 @@ export async function findWorker(
   id: string,
 ): Promise<Worker | undefined> {
   const worker = await store.read.first(findVisibleWorker, { id, owner });
-  return worker && viewWorker(worker, owner);
+  return worker && viewWithJobs(store.read, worker, owner);
 }
 
 /** GET /api/cli/workers/{id}. */
@@ -184,7 +184,7 @@ export async function setDraining(
   context.wakeups.ring("worker", id);
   const what = isDraining ? "is draining" : "takes jobs again";
   context.wakeups.ring("worker_event", { what, id, name: worker.name, by: nameOf(user) });
-  return viewWorker(worker, owner);
+  return viewWithJobs(context.store.read, worker, owner);
 }
 
 /** POST /api/cli/workers/{id}/rotate-token. */
@@ -306,46 +306,3 @@ async function findReachable(
   if (!worker) throw notFound("worker");
   return worker;
 }
-
-/**
- * Returns a worker as `viewer`, an owner's id, may see it. Of a cloud-hosted worker people see its
- * name, status and version only.
- */
-export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
-  const isWhole = worker.owner_id === viewer;
-  return {
-    id: worker.id,
-    name: worker.name,
-    mode: worker.mode,
-    status: workerStatus(worker),
-    version: worker.version,
-    ...(isWhole ? detailsOf(worker) : noDetails),
-    created_at: time(worker.created_at),
-  };
-}
-
-const detailsOf = (worker: WorkerRow) => ({
-  labels: JSON.parse(worker.labels) as string[],
-  features: JSON.parse(worker.features) as string[],
-  hostname: worker.hostname,
-  os: worker.os,
-  arch: worker.arch,
-  capacity: worker.capacity,
-  isolation: worker.isolation,
-  active_job_ids: JSON.parse(worker.active_job_ids ?? "[]") as string[],
-  last_heartbeat: timeOrNull(worker.last_heartbeat_at),
-  metadata: shownMetadata(worker),
-});
-
-const noDetails: ReturnType<typeof detailsOf> = {
-  labels: [],
-  features: [],
-  hostname: null,
-  os: null,
-  arch: null,
-  capacity: null,
-  isolation: null,
-  active_job_ids: [],
-  last_heartbeat: null,
-  metadata: {},
-};

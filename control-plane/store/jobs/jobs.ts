@@ -51,6 +51,16 @@ export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker 
     .where("released_at", "is", null),
 );
 
+/** The ids of these jobs. */
+export const findHeldJobIds = statement<{ worker: string }, { id: string }>((db, { worker }) =>
+  db
+    .selectFrom(heldByWorker)
+    .select("id")
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null)
+    .orderBy("id"),
+);
+
 /** How many jobs each worker holds, of the jobs of one owner. */
 export const countHeldOfOwner = statement<{ owner: string }, { worker_id: string; count: number }>(
   (db, { owner }) =>

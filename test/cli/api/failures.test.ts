@@ -1,11 +1,26 @@
 import { expect, test } from "vitest";
-import { toCliError } from "../../../cli/api/failures.ts";
+import { toCliError, withRemedy } from "../../../cli/api/failures.ts";
 import { ProblemError } from "../../../protocol/transport.ts";
+import { CliError } from "../../../cli/terminal/output.ts";
+
+const server = "https://windlass.example";
 
 test("the message of a refusal has its reason and one remedy", () => {
-  const detail = "The configuration was changed after the plan was made, so plan again";
-  const stale = new ProblemError(409, { code: "plan_is_stale", detail });
-  expect(toCliError(stale, "https://windlass.example")).toMatchObject({
-    message: `${detail}. Run: windlass jobs plan CONFIGURATION`,
+  const detail = "The state is locked by a job that was lost.";
+  const locked = new ProblemError(423, { code: "state_locked", detail });
+  expect(toCliError(locked, server)).toMatchObject({
+    message: `${detail} Once its terraform has ended, run: windlass state unlock CONFIGURATION`,
   });
+});
+
+test("a command adds its own remedy to the refusals that it knows, and to nothing else", () => {
+  const detail = "The configuration was changed after the plan was made, so plan again";
+  const stale = toCliError(new ProblemError(409, { code: "plan_is_stale", detail }), server);
+  const remedies = { plan_is_stale: "Run: windlass jobs plan network" };
+  expect(withRemedy(stale, remedies)).toMatchObject({
+    message: `${detail}. Run: windlass jobs plan network`,
+    exitCode: 1,
+  });
+  const others = [toCliError(new ProblemError(404, {}), server), new CliError("x"), "x"];
+  for (const other of others) expect(withRemedy(other, remedies)).toBe(other);
 });

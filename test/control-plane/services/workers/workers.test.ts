@@ -434,6 +434,26 @@ describe("a worker", () => {
       expect(await otherClient.refusal(endpoint, { params: cloud })).toBe("404 not_found");
   });
 
+  it("is shown to users with the jobs that it holds now, whatever its last heartbeat said", async () => {
+    const held = async () => {
+      const { workers } = await client.get(endpoints.listWorkers, {});
+      const shown = await client.get(getWorker, { params: worker });
+      expect(workers).toContainEqual(shown);
+      return [shown.active_job_ids, shown.held_job_ids];
+    };
+    const job = await queue();
+    await runner.get(claimJob, {});
+    expect(await held()).toEqual([[], [job.id]]);
+    await runner.get(heartbeat, { body: { version, active_job_ids: [job.id] } });
+    const body = { status: "SUCCESS" } as const;
+    await runner.ask(reportStatus, { params: job, body: { status: "PROCESSING" } });
+    await runner.ask(reportStatus, { params: job, body });
+    expect(await held()).toEqual([[job.id], []]);
+    const drained = await client.get(endpoints.drainWorker, { params: worker });
+    expect(drained.held_job_ids).toEqual([]);
+    expect(await runner.get(readWorker, { params: worker })).not.toHaveProperty("held_job_ids");
+  });
+
   it("loses its jobs at once when it is deleted", async () => {
     const [waiting, started] = [await queue(), await queue()];
     await runner.get(claimJob, {});

@@ -1,0 +1,26 @@
+/** The command that makes a plan like an earlier one, which cannot be deployed any more. */
+import type { Job } from "../../protocol/jobs.ts";
+import { withRemedy } from "../api/failures.ts";
+import { shellWord } from "../terminal/shell-word.ts";
+
+/** Returns the command; that of a plan to destroy destroys. */
+export function planAgainCommand(
+  { plan_options: options }: Pick<Job, "plan_options">,
+  name: string,
+): string {
+  const { destroy = false, refresh_only = false, targets = [], replace = [] } = options ?? {};
+  if (destroy && targets.length === 0) return `windlass jobs destroy ${shellWord(name)}`;
+  return [
+    `windlass jobs plan ${shellWord(name)}`,
+    ...(destroy ? ["--destroy"] : []),
+    ...(refresh_only ? ["--refresh-only"] : []),
+    ...targets.map((address) => `--target ${shellWord(address)}`),
+    ...replace.map((address) => `--replace ${shellWord(address)}`),
+  ].join(" ");
+}
+
+/** Adds the command to the refusal of a plan that was deployed before or is out of date. */
+export function withPlanAgain(error: unknown, command: string): unknown {
+  const remedy = `Run: ${command}`;
+  return withRemedy(error, { plan_is_stale: remedy, plan_already_used: remedy });
+}

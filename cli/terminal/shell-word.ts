@@ -1,0 +1,3 @@
+/** Quotes a text, if needed, so that a printed command can be copied into a shell. */
+export const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { planAgainCommand } from "../../../cli/plans/plan-again.ts";
+
+const options = { destroy: false, refresh_only: false, targets: [], replace: [] };
+
+test.each([
+  [null, "windlass jobs plan app"],
+  [{ ...options, destroy: true }, "windlass jobs destroy app"],
+  [
+    { ...options, destroy: true, targets: ["module.dns"] },
+    "windlass jobs plan app --destroy --target module.dns",
+  ],
+  [{ ...options, refresh_only: true }, "windlass jobs plan app --refresh-only"],
+  [{ ...options, replace: ["a.b[0]"] }, "windlass jobs plan app --replace 'a.b[0]'"],
+])("a plan with the options %o is made again by: %s", (plan_options, command) => {
+  expect(planAgainCommand({ plan_options }, "app")).toBe(command);
+});
+
+test("the name of a configuration is quoted for the shell", () => {
+  expect(planAgainCommand({ plan_options: null }, "it's new")).toBe(
+    "windlass jobs plan 'it'\\''s new'",
+  );
+});
