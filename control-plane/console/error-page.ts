@@ -5,6 +5,7 @@ import { refusalOf } from "../http/problem.ts";
 import { findSession } from "../http/session.ts";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
+import { sentence } from "./page/fields.ts";
 import { sendPage } from "./page/layout.ts";
 import { refusalPage } from "./people/sign-in-pages.ts";
 
@@ -25,7 +26,11 @@ export async function sendErrorPage(
   const [status, title] = problemCodes[refusal.code];
   // The address of a form is not a page. Link back to the page with the form.
   const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
-  const body = refusalPage(title, refusal.message, back === "" ? "/" : back);
+  const body = request.is404
+    ? refusalPage("There is no such page", `This server has no page ${request.url.split("?")[0]}.`)
+    : refusal.code === "not_found"
+      ? refusalPage("Not found", sentence(refusal.message), back)
+      : refusalPage(title, refusal.message, back === "" ? "/" : back);
   const email = await emailOf(context, request, reply);
   const page = email === undefined ? { title, body } : { title, body, email };
   sendPage(reply.headers(refusal.headers), page, status);

@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from "node:util";
 export interface TerraformError {
   readonly summary: string;
   readonly detail: string;
+  /** The resource that it is about, if terraform names one. */
+  readonly address: string | null;
   /** Where the configuration has the error, as terraform says it. */
   readonly file: string | null;
   readonly line: number | null;
@@ -46,6 +48,7 @@ function errorOf(lines: readonly string[]): TerraformError | undefined {
     const [, file, number] = /^\s+on (.+?) line (\d{1,9})\b/.exec(line) ?? [];
     return file === undefined ? [] : [{ file, line: Number(number) }];
   });
+  const addresses = rest.flatMap((line) => /^\s+with (\S.*),$/.exec(line)?.[1] ?? []);
   const detail = rest.filter((line) => !isPlace(line) && !isCode(line));
   return {
     summary: summary.replace(/[.:]$/, ""),
@@ -53,6 +56,7 @@ function errorOf(lines: readonly string[]): TerraformError | undefined {
       .join("\n")
       .replaceAll(/\n{3,}/g, "\n\n")
       .trim(),
+    address: addresses[0] ?? null,
     file: places[0]?.file ?? null,
     line: places[0]?.line ?? null,
     code: rest

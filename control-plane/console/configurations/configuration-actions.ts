@@ -11,17 +11,23 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
   const { id, name, deployed } = configuration;
   const resources = deployed?.resources ?? null;
   const type = form.text("job_type");
-  const start = (words: string, job_type: string, look: string, inside: Html | null = null) =>
+  const start = (
+    words: string,
+    job_type: string,
+    look: string,
+    inside: Html | null = null,
+    hasTick = true,
+  ) =>
     html`<form method="post" action="/configurations/${id}/jobs">
       <input type="hidden" name="job_type" value="${job_type}" />
       ${inside}
       <button class="${look}">${words}</button>
-      ${debugTick(type === job_type ? form : new Form())}
+      ${hasTick ? debugTick(type === job_type ? form : new Form()) : null}
     </form>`;
   const withOptions = form.text("options") !== "" ? form : new Form();
   return html`${trouble(form, ["confirm", "mode", "targets", "replace"])}
     <div class="actions">
-      ${start("Plan", "PLAN", "")}
+      ${start("Plan", "PLAN", "", null, false)}
       ${ask(
         "Plan with options…",
         start(

@@ -153,8 +153,7 @@ const facts = ({ configuration, identity }: ConfigurationStory): Html => {
     <dd>${sourceView(source)}</dd>
     <dt>Engine</dt>
     <dd>
-      ${engine === "opentofu" ? "OpenTofu" : "Terraform"}
-      ${engine_version ?? "the version on the worker"}
+      ${engine === "opentofu" ? "OpenTofu" : "Terraform"}${engine_version ? ` ${engine_version}` : ", the version on the worker"}
     </dd>
     <dt>Working directory</dt>
     <dd>

@@ -1,5 +1,6 @@
 /** Why a job failed, at the top of its page. */
 import type { Job } from "../../../protocol/jobs.ts";
+import { visible } from "../../../protocol/plan-text.ts";
 import type { TerraformError } from "../../domain/terraform-errors.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
@@ -17,9 +18,10 @@ export const jobErrors = (
     <p>${lead ?? count(errors.length, "error")}</p>
     <ul class="errors">
       ${errors.map(
-        ({ summary, detail, file, line, code }) =>
+        ({ summary, detail, address, file, line, code }) =>
           html`<li>
             <strong>${summary}</strong>
+            ${address === null ? null : html`<code>${visible(address)}</code>`}
             ${file === null ? null : html`<code>${file}:${line}</code>`}
             ${detail === "" ? null : html`<p>${detail}</p>`}
             ${code === "" ? null : html`<pre tabindex="0">${code}</pre>`}

@@ -16,7 +16,7 @@ import { logView, type LogStart } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
 import { jobErrors } from "./job-errors.ts";
 import { cancelText } from "./job-table.ts";
-import { planView } from "../plans/plan-view.ts";
+import { planView, type Tense } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
 
@@ -77,8 +77,14 @@ export const titleOf = (job: Job): string => `${job.job_type} of ${nameOf(job)}`
 const planOf = ({ job, plan }: JobStory): Html | null =>
   plan === null
     ? null
-    : html`${planView(plan)}
+    : html`${planView(plan, tenseOf(job))}
       ${job.configuration_id === null ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+
+/** A PLAN changes nothing; its changes are still to come. */
+function tenseOf({ job_type, status }: Job): Tense {
+  if (job_type === "PLAN" || isOpen(status)) return "planned";
+  return status === "SUCCESS" ? "done" : "tried";
+}
 
 const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
   html`<p class="notice">

@@ -10,7 +10,13 @@ import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
-import { cancelJob, createJob, findJobCancel, getJob } from "../../services/jobs/jobs.ts";
+import {
+  cancelJob,
+  createJob,
+  findJobCancel,
+  findJobIds,
+  getJob,
+} from "../../services/jobs/jobs.ts";
 import { findErrors } from "../../services/logs/errors.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
@@ -33,7 +39,12 @@ const refresh = 2;
 /** Adds them. */
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
-    const job = await getJob(context, caller, idOf(request.params));
+    const { id } = request.params as { id: string };
+    if (!validate(id)) {
+      reply.redirect(`/jobs/${await findByStart(context, caller, id)}`, 303);
+      return;
+    }
+    const job = await getJob(context, caller, id);
     const [worker, { plan_summary: plan, ...use }, cancel, told] = await Promise.all([
       findWorker(context, caller, job),
       // The page of a DEPLOY is drawn often, and has a link to the plan.
@@ -105,6 +116,19 @@ const nothingTold = (unreadable: string): Told => ({
 function idOf(params: unknown): string {
   const { id } = params as { id: string };
   if (!validate(id)) throw notFound("job");
+  return id;
+}
+
+/** Returns the id of the only job whose id begins so: the client prints short ids. */
+async function findByStart(context: Context, caller: UserCaller, id_prefix: string) {
+  const isStart = /^[0-9a-f][0-9a-f-]{3,35}$/.test(id_prefix);
+  const { items } = isStart
+    ? await findJobIds(context, caller, { id_prefix }, { limit: 2 })
+    : { items: [] };
+  const [id, other] = items;
+  if (id === undefined) throw notFound("job");
+  if (other !== undefined)
+    throw new RefusalError("not_found", `the ids of several jobs begin with ${id_prefix}`);
   return id;
 }
 

@@ -8,7 +8,7 @@ import { html, type Html } from "../page/html.ts";
 /** As in the address: `since` and `until` are days, such as `2026-11-21`, in UTC. */
 export interface JobsFilter {
   readonly status?: JobStatus;
-  readonly type?: JobType;
+  readonly job_type?: JobType;
   readonly configuration?: string;
   readonly name?: string;
   readonly by?: string;
@@ -28,7 +28,7 @@ export function readFilter(query: unknown): JobsFilter {
   };
   const [status, type] = [
     jobStatuses.find((one) => one === text("status")),
-    jobTypes.find((one) => one === text("type")),
+    jobTypes.find((one) => one === text("job_type")),
   ];
   const configuration = text("configuration").toLowerCase();
   const [name, by, since, until] = ["name", "by", "since", "until"].map(text) as [
@@ -39,13 +39,27 @@ export function readFilter(query: unknown): JobsFilter {
   ];
   return {
     ...(status && { status }),
-    ...(type && { type }),
+    ...(type && { job_type: type }),
     ...(validate(configuration) && { configuration }),
     ...(name !== "" && { name }),
     ...(by !== "" && { by }),
     ...(startOf(since) !== undefined && { since }),
     ...(startOf(until) !== undefined && { until }),
   };
+}
+
+const names = ["status", "job_type", "configuration", "name", "by", "since", "until"] as const;
+
+/** The parts of an address that filter nothing, such as `status=DONE`. */
+export function ignoredIn(query: unknown, filter: JobsFilter): string[] {
+  const given = Object.entries(query as Record<string, unknown>);
+  return given
+    .filter(([name, value]) => {
+      if (name === "before" || value === "") return false;
+      const known = names.find((one) => one === name);
+      return known === undefined || filter[known] === undefined;
+    })
+    .map(([name, value]) => `${name}=${[value].flat().join(",")}`.slice(0, textLimit));
 }
 
 /** The first moment of a day; undefined if the text is not a day. */
@@ -77,7 +91,7 @@ export const filterForm = (
   configuration: { id: string; name: string } | undefined,
 ): Html => {
   const { configuration: _, ...others } = filter;
-  const select = (name: "type" | "status", label: string, values: readonly string[]) =>
+  const select = (name: "job_type" | "status", label: string, values: readonly string[]) =>
     html`<label
       >${label}
       <select name="${name}">
@@ -96,9 +110,9 @@ export const filterForm = (
         autocomplete="off"
     /></label>`;
   return html`<form method="get" action="/jobs" class="filters" role="search">
-    ${input("name", "Name", "search")} ${select("type", "Type", jobTypes)}
-    ${select("status", "Outcome", jobStatuses)} ${input("by", "Who", "text")}
-    ${input("since", "From", "date")} ${input("until", "To", "date")}
+    ${input("name", "Name", "search")} ${select("job_type", "Type", jobTypes)}
+    ${select("status", "Status", jobStatuses)} ${input("by", "Created by", "text")}
+    ${input("since", "Since", "date")} ${input("until", "Until", "date")}
     <datalist id="people"><option value="${email}"></option></datalist>
     ${configuration && html`<input type="hidden" name="configuration" value="${configuration.id}" />`}
     <button class="quiet">Show</button>

@@ -8,6 +8,8 @@ import { addressOf, filterForm, type JobsFilter } from "./jobs-filter.ts";
 export interface JobsStory {
   readonly jobs: readonly JobSummary[];
   readonly filter: JobsFilter;
+  /** Parts of the address that filter nothing. */
+  readonly ignored: readonly string[];
   /** The configuration that is filtered by. */
   readonly configuration: { readonly id: string; readonly name: string } | undefined;
   /** Where the list continues. */
@@ -20,9 +22,17 @@ export interface JobsStory {
 
 /** A page of the list. */
 export const jobsPage = (story: JobsStory): Html => {
-  const { jobs, filter, next, searchedUntil } = story;
+  const { jobs, filter, ignored, next, searchedUntil } = story;
   return html`<h1>Jobs</h1>
     ${filterForm(filter, story.email, story.configuration)}
+    ${
+      ignored.length === 0
+        ? null
+        : html`<p class="notice flow">
+            This address asks for something that is not a filter, which is ignored:
+            ${ignored.map((one) => html`<code>${one}</code> `)}
+          </p>`
+    }
     <div id="jobs" data-live>
       ${
         jobs.length === 0

@@ -6,7 +6,7 @@ import { findJobPage } from "../../services/jobs/jobs.ts";
 import { findConfigurationName } from "../../services/search/search.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
-import { endOf, readFilter, startOf, type JobsFilter } from "./jobs-filter.ts";
+import { endOf, ignoredIn, readFilter, startOf, type JobsFilter } from "./jobs-filter.ts";
 import { jobsPage } from "./jobs-page.ts";
 
 const shown = 100;
@@ -28,6 +28,7 @@ export function jobsPages(signedIn: SignedIn, context: Context): void {
     const body = jobsPage({
       jobs,
       filter,
+      ignored: ignoredIn(query, filter),
       configuration,
       next,
       searchedUntil: searchedUntil === undefined ? undefined : timeOf(searchedUntil),
@@ -43,7 +44,7 @@ export function jobsPages(signedIn: SignedIn, context: Context): void {
 const findPage = (
   context: Context,
   caller: UserCaller,
-  { status, type, configuration, name, by, since, until }: JobsFilter,
+  { status, job_type: type, configuration, name, by, since, until }: JobsFilter,
   before: string,
 ) =>
   findJobPage(context, caller, {

@@ -21,13 +21,16 @@ export const table = (
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map((cell, index) => html`<td data-head="${heads[index]}" ${isLong(cell) ? html`class="long"` : null}>${cell}</td>`)}
+              ${row.map((cell, index) => html`<td data-head="${heads[index]}" ${lookOf(cell)}>${cell}</td>`)}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
 
-/** Whether a word of the cell is too long to stay on one line. */
-const isLong = (cell: Html | string): boolean =>
-  /\S{25}/.test(typeof cell === "string" ? cell : cell.text.replaceAll(/<[^>]*>/g, " "));
+/** A cell with a word that is too long to stay on one line, or with nothing to be read in a block. */
+function lookOf(cell: Html | string): Html | null {
+  const text = typeof cell === "string" ? cell : cell.text.replaceAll(/<[^>]*>/g, " ");
+  if (/^[\s–]*$/.test(text)) return html`class="blank"`;
+  return /\S{25}/.test(text) ? html`class="long"` : null;
+}

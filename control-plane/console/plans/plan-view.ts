@@ -21,13 +21,22 @@ const actions: readonly (readonly [Action, string, string])[] = [
   ["read", "↓", "read"],
 ];
 
+/** Whether the plan is only made or is being applied, was applied, or was applied in part at most. */
+export type Tense = "planned" | "done" | "tried";
+
+const titles = {
+  planned: "What this plan changes",
+  done: "What was changed",
+  tried: "What the plan was to change",
+} as const satisfies Record<Tense, string>;
+
 /** The whole summary. */
-export const planView = (plan: PlanSummary): Html => {
+export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
   const { counts, changes, outputs, drift, checks } = plan;
   const changed = outputs.filter(({ action }) => action !== "none");
   const isShort = changes.length <= openUpTo;
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
-    <h2 id="plan-title">What this plan changes</h2>
+    <h2 id="plan-title">${titles[tense]}</h2>
     ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
     <ul class="counts">
       ${count(counts.create, "create", "+", "to create")}
@@ -40,20 +49,15 @@ export const planView = (plan: PlanSummary): Html => {
     </ul>
     ${plan.changes.length === 0 ? null : toolsOf(plan)}
     ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}
-    ${actions.map(([action, sign, word]) =>
-      group(
-        changes.filter((change) => change.action === action),
-        action,
-        sign,
-        word,
-        isShort,
-      ),
-    )}
+    ${actions.map(([action, sign, word]) => {
+      const some = changes.filter((change) => change.action === action);
+      return group(some, action, sign, `${verbs[tense](some.length)} ${word}`, isShort);
+    })}
     ${more(plan.changes_omitted, "changes; the log has all of them")}
     ${
       changed.length === 0
         ? null
-        : html`<h3>Outputs</h3>
+        : html`<h3>Changes to outputs</h3>
             <ul class="changes">
               ${changed.map((output) => row(output.action, outputView(output)))}
             </ul>
@@ -121,6 +125,13 @@ const count = (number: number, action: Action, sign: string, word: string): Html
     <span class="sign" aria-hidden="true">${sign}</span><strong>${String(number)}</strong> ${word}
   </li>`;
 
+/** `5 resources will be created`. */
+const verbs = {
+  planned: () => "will be",
+  done: (number) => (number === 1 ? "was" : "were"),
+  tried: (number) => (number === 1 ? "was to be" : "were to be"),
+} as const satisfies Record<Tense, (number: number) => string>;
+
 /** Up to so many are open at once: a plan is understood before it is read. */
 const openUpTo = 30;
 const open = html`open`;
@@ -129,7 +140,7 @@ const group = (
   changes: readonly PlannedChange[],
   action: Action,
   sign: string,
-  word: string,
+  words: string,
   isShort: boolean,
 ): Html | null =>
   changes.length === 0
@@ -140,7 +151,7 @@ const group = (
       >
         <summary>
           <span class="sign ${action}" aria-hidden="true">${sign}</span> ${String(changes.length)}
-          ${changes.length === 1 ? "resource is" : "resources are"} ${word}
+          ${changes.length === 1 ? "resource" : "resources"} ${words}
         </summary>
         <ul class="changes">
           ${changes.map((change) => html`<li data-action="${action}">${signOf(action)} ${resource(change, isShort)}</li>`)}

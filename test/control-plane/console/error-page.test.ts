@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { words } from "../../helpers/forms.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
@@ -24,6 +25,15 @@ describe("an error in a browser", () => {
       expect(answer.text).toContain(browser.email);
     },
   );
+
+  it("names the page, or says what is not there", async () => {
+    const at = async (path: string) =>
+      words(await ask(plane, "GET", path, { headers: { ...browser.headers, accept } }));
+    expect(await at("/nope?a=b")).toContain(
+      "There is no such page This server has no page /nope. ",
+    );
+    expect(await at(`/jobs/${randomUUID()}`)).toContain("Not found There is no such job. ");
+  });
 
   it("has no navigation without a session", async () => {
     const answer = await ask(plane, "GET", "/nope", { headers: { accept } });

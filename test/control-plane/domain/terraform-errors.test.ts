@@ -34,6 +34,7 @@ test("terraformErrorsIn returns each error with its file and line, and no warnin
     {
       summary: "creating EC2 Instance: UnauthorizedOperation",
       detail: "You are not authorized to perform this operation.",
+      address: "module.web.aws_instance.this[0]",
       file: "modules/web/main.tf",
       line: 12,
       code: '12: resource "aws_instance" "this" {',
@@ -41,6 +42,7 @@ test("terraformErrorsIn returns each error with its file and line, and no warnin
     {
       summary: "Invalid function argument",
       detail: 'Invalid value for "path" parameter: no file exists at "none.txt".',
+      address: null,
       file: "main.tf",
       line: 4,
       code: ' 4:   value = file("none.txt")\n  ├────────────────\n  │ while calling file(path)',
@@ -62,6 +64,7 @@ test("terraformErrorsIn reads an error without a place, and ends at fifty errors
     {
       summary: "no credentials",
       detail: "Error: the agent has none",
+      address: null,
       file: null,
       line: null,
       code: "",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
 import { words } from "../../../helpers/forms.ts";
 import { ask } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
@@ -146,7 +147,7 @@ test("the errors of a failed job come first, with their file and line", async ()
   await fixture.queue({ job_type: "DEPLOY", configuration_id });
   const job = await fixture.start();
   const error = (name: string) =>
-    `╷\n│ Error: ${name}\n│ \n│   on main.tf line 7, in resource "x" "y":\n│    7: x {\n│ \n│ Because.\n╵\n`;
+    `╷\n│ Error: ${name}\n│ \n│   with x.y,\n│   on main.tf line 7, in resource "x" "y":\n│    7: x {\n│ \n│ Because.\n╵\n`;
   await fixture.log(job, error("one is wrong"), "STDERR");
   await fixture.log(job, "and something else\n", "STDOUT");
   await fixture.log(job, error("two <is> wrong"), "STDERR");
@@ -156,9 +157,42 @@ test("the errors of a failed job come first, with their file and line", async ()
   const text = await page(job);
   const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
   expect(words({ text: shown })).toBe(
-    " apply failed (exit code 1) one is wrong main.tf:7 Because. 7: x { two <is> wrong main.tf:7 Because. 7: x { ",
+    " apply failed (exit code 1) one is wrong x.y main.tf:7 Because. 7: x { two <is> wrong x.y main.tf:7 Because. 7: x { ",
   );
   expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
+});
+
+test("the beginning of an id leads to the only job with it", async () => {
+  const configuration_id = await fixture.configure("short");
+  const queue = () => fixture.queue({ job_type: "PLAN", configuration_id });
+  const { id } = await queue();
+  const { id: other } = await queue();
+  const open = (path: string) => ask(plane, "GET", path, { headers: fixture.headers });
+  const { status, headers } = await open(`/jobs/${id.slice(0, -1).toUpperCase()}`);
+  expect([status, headers["location"]]).toEqual([303, `/jobs/${id}`]);
+  const several = await open(`/jobs/${id.slice(0, 4)}`);
+  expect(several.status).toBe(404);
+  expect(words(several)).toContain(`The ids of several jobs begin with ${id.slice(0, 4)}.`);
+  expect((await open("/jobs/zzzz")).status).toBe(404);
+  for (const job of [id, other])
+    await fixture.person.get(endpoints.cancelJob, { params: { id: job } });
+});
+
+test("a plan is to come, was applied, or was to be applied", async () => {
+  const counts = { ...emptySummary.counts, create: 2 };
+  const changes = ["a.a", "a.b"].map((address) => ({ address, action: "create" }));
+  const run = async (job_type: "PLAN" | "DEPLOY", status: "SUCCESS" | "FAILED") => {
+    const job = await begin(job_type);
+    await fixture.end(job, status, { plan_summary: { ...emptySummary, counts, changes } });
+    return words({ text: await page(job) });
+  };
+  const plan = await run("PLAN", "SUCCESS");
+  expect(plan).toContain("What this plan changes");
+  expect(plan).toContain("2 resources will be created");
+  expect(await run("DEPLOY", "SUCCESS")).toContain("2 resources were created");
+  const failed = await run("DEPLOY", "FAILED");
+  expect(failed).toContain("What the plan was to change");
+  expect(failed).toContain("2 resources were to be created");
 });
 
 test("while a job runs, its log comes before the plan that it applies", async () => {

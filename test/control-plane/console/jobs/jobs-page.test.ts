@@ -46,21 +46,26 @@ describe("the list of jobs", () => {
   const today = new Date().toISOString().slice(0, 10);
   test.each([
     ["", ["silent", "failed", "deploy"]],
-    ["?type=PLAN", ["failed"]],
+    ["?job_type=PLAN", ["failed"]],
     ["?status=SUCCESS", ["silent", "deploy"]],
-    ["?status=SUCCESS&type=DESTROY", ["silent"]],
+    ["?status=SUCCESS&job_type=DESTROY", ["silent"]],
     ["?name=NETW", ["failed", "deploy"]],
-    ["?name=NETW&type=DEPLOY", ["deploy"]],
+    ["?name=NETW&job_type=DEPLOY", ["deploy"]],
     ["?by=ada@example.com", ["silent", "failed", "deploy"]],
     ["?by=grace@example.com", []],
     ["?since=2001-01-01", ["silent", "failed", "deploy"]],
     ["?until=2001-01-01", []],
     [
-      "?since=yesterday&status=DONE&type=X&configuration=x&before=x",
+      "?since=yesterday&status=DONE&job_type=X&configuration=x&before=x",
       ["silent", "failed", "deploy"],
     ],
   ])("with the filter %s shows %j", async (query, names) => {
     expect(await listed(query)).toEqual(names);
+  });
+
+  test("says which parts of the address filter nothing", async () => {
+    const said = words(await page("/jobs?status=DONE&from=2026-01-01&job_type=PLAN&name="));
+    expect(said).toContain("which is ignored: status=DONE from=2026-01-01");
   });
 
   test("is filtered by configuration, and says by which", async () => {
@@ -106,4 +111,15 @@ test("a zone shows the last runs of each configuration: outcome, duration, chang
   expect(strip).toContain("1 of 2 succeeded, 1 failed");
   const own = (await page(`/configurations/${network}`)).text;
   expect(own).toContain(`<a href="/jobs/${ran["failed"]}" tabindex="-1">`);
+});
+
+test("an empty cell is marked, so that a narrow screen leaves it out", async () => {
+  const { text } = await page("/jobs");
+  expect(text).toMatch(/<td data-head="When" >/);
+  const waiting = await fixture.queue({
+    job_type: "PLAN",
+    configuration_id: await fixture.configure("waiting"),
+  });
+  expect((await page("/jobs")).text).toMatch(/<td data-head="Took" class="blank">–</);
+  await fixture.person.get(endpoints.cancelJob, { params: { id: waiting.id } });
 });
