@@ -85,6 +85,7 @@ export const endpointPaths: {
     path: "/api/cli/configurations/{name}/state/versions/{serial}/rollback",
   },
   pushState: { method: "POST", path: "/api/cli/configurations/{name}/state/versions" },
+  getStateLock: { method: "GET", path: "/api/cli/configurations/{name}/state/lock" },
   breakStateLock: { method: "DELETE", path: "/api/cli/configurations/{name}/state/lock" },
   listCloudIdentities: { method: "GET", path: "/api/cli/cloud-identities" },
   createCloudIdentity: { method: "POST", path: "/api/cli/cloud-identities" },

@@ -22,6 +22,17 @@ export const StateVersion = Type.Object({
 });
 export type StateVersion = Static<typeof StateVersion>;
 
+/** What locks a state. */
+export const StateLock = Type.Object({
+  job_id: Uuid,
+  created_at: Timestamp,
+  held: about(
+    Type.Boolean(),
+    "Whether a runner still holds the job: then cancel the job instead of unlocking the state.",
+  ),
+});
+export type StateLock = Static<typeof StateLock>;
+
 const path = "/api/cli/configurations/{name}/state";
 const configuration = about(Name, "The name or id of the configuration.");
 const params = Type.Object({ name: configuration });
@@ -91,6 +102,16 @@ export const stateVersionEndpoints = {
     status: 201,
     answer: StateVersion,
     refusals: ["state_conflict", "state_locked", "quota_exceeded"],
+  }),
+  getStateLock: endpoint({
+    method: "GET",
+    path: `${path}/lock`,
+    summary: "Show which job locks the state; null if it is not locked",
+    caller: "client",
+    permission: "read",
+    params,
+    status: 200,
+    answer: Type.Object({ state_lock: Nullable(StateLock) }),
   }),
   breakStateLock: endpoint({
     method: "DELETE",

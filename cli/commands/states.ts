@@ -101,14 +101,7 @@ export function stateCommand() {
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
-        const { id, name: found } = await configurationOf(run, name);
-        const { confirm } = await import("../terminal/ask.ts");
-        await confirm(
-          `Unlock the state of "${found}"? If its terraform is still running, it may overwrite later changes.`,
-          options,
-        );
-        await run.api.call("breakStateLock", { params: { name: id } });
-        run.done(`The state of "${found}" is unlocked. Waiting jobs continue.`);
+        await (await states()).unlock(run, name, options);
       }),
     );
   verbExamples(state, {

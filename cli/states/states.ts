@@ -9,6 +9,7 @@ import { confirm } from "../terminal/ask.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { table } from "../terminal/table.ts";
+import { ago } from "../terminal/times.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
@@ -47,6 +48,28 @@ export async function show(run: Run, name: string, address: string): Promise<voi
 
 const textOf = (value: unknown): string =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
+
+/** `state unlock`: asks, unless there is no lock or a running job has it. */
+export async function unlock(
+  run: Run,
+  name: string,
+  options: { readonly yes?: true | undefined },
+): Promise<void> {
+  const { id, name: found } = await configurationOf(run.api, name);
+  const { state_lock: lock } = await run.api.call("getStateLock", { params: { name: id } });
+  if (lock === null) return run.done(`The state of "${found}" is not locked.`);
+  if (lock.held)
+    throw new CliError(
+      `The running job ${lock.job_id} locks the state of "${found}". Cancel it instead: windlass jobs cancel ${lock.job_id}`,
+    );
+  run.done(`The job ${lock.job_id}, which was lost, locked the state ${ago(lock.created_at)}.`);
+  await confirm(
+    `Unlock the state of "${found}"? If its terraform is still running, it may overwrite later changes.`,
+    options,
+  );
+  await run.api.call("breakStateLock", { params: { name: id } });
+  run.done(`The state of "${found}" is unlocked. Waiting jobs continue.`);
+}
 
 export interface PushOptions {
   readonly file?: string | undefined;

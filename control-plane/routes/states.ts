@@ -14,6 +14,7 @@ import { pushState } from "../services/states/push.ts";
 import { bytesOf } from "../http/bytes.ts";
 import {
   breakStateLock,
+  findStateLock,
   findStateContent,
   listStateVersions,
   rollBackState,
@@ -108,6 +109,9 @@ function versionRoutes(app: FastifyInstance, context: Context, guards: Guards): 
       return sent;
     });
   });
+  route(app, endpoints.getStateLock, guards, async ({ caller, params }) => ({
+    state_lock: await findStateLock(context, caller, params.name),
+  }));
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.rollBackState, guards, async ({ caller, params }) =>
       rollBackState(context, caller, params.name, params.serial),

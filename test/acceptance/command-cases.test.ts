@@ -173,6 +173,8 @@ describe.concurrent("the command line", () => {
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
+    const unlocked = await ada.run("state", "unlock", "db");
+    expect(unlocked).toMatchObject({ exitCode: 0, stderr: 'The state of "db" is not locked.' });
     await using terminal = openTerminal(["state", "download", "db"], ada.environment);
     expect(await terminal.exited).toBe(2);
     expect(terminal.screen()).toContain("A state may contain secrets. Write it to a file");

@@ -81,6 +81,7 @@ const rules: Record<string, Rule> = {
   "POST /api/cli/configurations/:name/state/versions": "deployer",
   "GET /api/cli/configurations/:name/state/versions/:serial": "deployer",
   "POST /api/cli/configurations/:name/state/versions/:serial/rollback": "deployer",
+  "GET /api/cli/configurations/:name/state/lock": "viewer",
   "DELETE /api/cli/configurations/:name/state/lock": "deployer",
   "GET /api/cli/cloud-identities": "viewer",
   "POST /api/cli/cloud-identities": "admin",

@@ -156,6 +156,7 @@ const rules: Record<string, Rule> = {
   "POST /api/cli/configurations/:name/state/versions": "person",
   "GET /api/cli/configurations/:name/state/versions/:serial": "person",
   "POST /api/cli/configurations/:name/state/versions/:serial/rollback": "person",
+  "GET /api/cli/configurations/:name/state/lock": "person",
   "DELETE /api/cli/configurations/:name/state/lock": "person",
   "GET /api/cli/logins": "person",
   "POST /api/cli/access-tokens": "person",

@@ -102,7 +102,7 @@ const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html 
           </p>`
     }
     ${
-      lock === null || lock.isHeld
+      lock === null || lock.held
         ? null
         : html`<p class="notice flow">
             Its state is locked: jobs wait until it is unlocked. <a href="#state-title">See why</a>

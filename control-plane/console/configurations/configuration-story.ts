@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
-import type { StateVersion } from "../../../protocol/state-versions.ts";
+import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
@@ -11,11 +11,7 @@ import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
 import { listRuns, type Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
-import {
-  findStateLock,
-  listStateVersions,
-  type StateLock,
-} from "../../services/states/versions.ts";
+import { findStateLock, listStateVersions } from "../../services/states/versions.ts";
 import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
 import type { SetsStory } from "../variable-sets/attached-view.ts";

@@ -1,7 +1,6 @@
 /** The versions of a managed state, and its lock. */
 import type { Configuration } from "../../../protocol/configurations.ts";
-import type { StateVersion } from "../../../protocol/state-versions.ts";
-import type { StateLock } from "../../services/states/versions.ts";
+import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import type { Slice } from "../configurations/configuration-story.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
@@ -37,8 +36,8 @@ export const stateView = (
         </p>`
   }`;
 
-const lockView = ({ id }: Configuration, { job_id, created_at, isHeld }: StateLock): Html =>
-  isHeld
+const lockView = ({ id }: Configuration, { job_id, created_at, held }: StateLock): Html =>
+  held
     ? html`<p class="soft">
         Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">the running job</a>.
       </p>`

@@ -18,7 +18,7 @@ import {
   UpdateConfiguration,
   Zone,
 } from "../../../protocol/configurations.ts";
-import { StateVersion } from "../../../protocol/state-versions.ts";
+import { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import {
   CreateVariableSet,
   UpdateVariableSet,
@@ -142,6 +142,7 @@ export const configurationExamples = [
     job_id: ids.job,
     created_at: at(240),
   }),
+  example(StateLock, { job_id: ids.job, created_at: at(180), held: false }),
   example(CloudIdentity, {
     id: ids.identity,
     name: "deploy",

@@ -1,6 +1,6 @@
 /** Managed state for users: its versions, rollback, unlock. */
 import { buffer } from "node:stream/consumers";
-import type { StateVersion } from "../../../protocol/state-versions.ts";
+import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
@@ -38,17 +38,7 @@ export async function listStateVersions(
   return (await listRows(read, id, before, limit)).map(view);
 }
 
-/** The holder of the lock of a state. */
-export interface StateLock {
-  readonly job_id: string;
-  readonly created_at: string;
-  /**
-   * Whether the job may still write with the lock: then users must cancel it instead of unlocking.
-   */
-  readonly isHeld: boolean;
-}
-
-/** The lock of a configuration's state; null if it is not locked. */
+/** GET …/state/lock; null if the state is not locked. */
 export async function findStateLock(
   { store: { read } }: Context,
   { space_id }: UserCaller,
@@ -59,7 +49,7 @@ export async function findStateLock(
   if (!lock) return null;
   const { job_id, created_at } = lock;
   const holder = await read.first(findJob, { id: job_id });
-  return { job_id, created_at: time(created_at), isHeld: holder !== undefined && isHeld(holder) };
+  return { job_id, created_at: time(created_at), held: holder !== undefined && isHeld(holder) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { addSpec } from "../../../helpers/rows.ts";
 
 const {
   breakStateLock,
+  getStateLock,
   claimJob,
   createJob,
   getConfiguration,
@@ -81,6 +82,7 @@ describe("the versions of a state", () => {
     const { headers, client } = await addTestUser(plane);
     const { refusal } = client;
     expect(await refusal(listStateVersions, { params, query: {} })).toBe("404 not_found");
+    expect(await refusal(getStateLock, { params })).toBe("404 not_found");
     expect(await refusal(breakStateLock, { params })).toBe("404 not_found");
     expect(await refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
       "404 not_found",
@@ -97,8 +99,12 @@ describe("breaking a state lock", () => {
     const body = { job_type: "PLAN" as const, configuration_id: spec };
     const { id } = await client.get(createJob, { body });
     expect((await client.get(getJob, { params: { id } })).waiting_reason).toBe("state_locked");
+    expect(await client.get(getStateLock, { params })).toMatchObject({
+      state_lock: { job_id: job.id, held: false },
+    });
     const claim = runner.get(claimJob, { query: { wait: 20 } });
     await client.ask(breakStateLock, { params });
+    expect(await client.get(getStateLock, { params })).toEqual({ state_lock: null });
     expect((await claim).job.id).toBe(id);
     // Without a lock it succeeds and does nothing.
     await client.ask(breakStateLock, { params });
@@ -106,6 +112,8 @@ describe("breaking a state lock", () => {
 
   it("is refused while the job that holds the lock runs", async () => {
     const { client, params } = await written(1);
+    const { state_lock } = await client.get(getStateLock, { params });
+    expect(state_lock).toMatchObject({ held: true });
     expect(await client.refusal(breakStateLock, { params })).toBe("409 configuration_busy");
   });
 });
