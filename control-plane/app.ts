@@ -28,6 +28,7 @@ import { logRoutes } from "./routes/logs.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { releaseRoutes } from "./routes/releases.ts";
 import { stateRoutes } from "./routes/states.ts";
+import { teamRoutes } from "./routes/teams.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import { variableSetRoutes } from "./routes/variable-sets.ts";
 import { zoneRoutes } from "./routes/zones.ts";
@@ -154,6 +155,7 @@ export async function buildApp(
   planRoutes(app, context, guards);
   stateRoutes(app, context, guards);
   workerRoutes(app, context, guards);
+  teamRoutes(app, context, guards);
   auditRoutes(app, context, guards);
   return app;
 }

@@ -51,6 +51,7 @@ export interface ServerConfig extends LogSettings {
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
   readonly signInAllow: readonly SignInRule[];
+  readonly teamCreators: readonly SignInRule[];
   readonly heartbeatSeconds: number;
   readonly offlineSeconds: number;
   readonly lostSeconds: number;
@@ -105,6 +106,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     releaseSecret: read("RELEASE_API_SECRET"),
     providers,
     signInAllow,
+    teamCreators: teamCreatorsOf(read("WINDLASS_TEAM_CREATORS")),
     heartbeatSeconds: read("WINDLASS_HEARTBEAT_SECONDS"),
     offlineSeconds: read("WINDLASS_OFFLINE_SECONDS"),
     lostSeconds: read("WINDLASS_LOST_SECONDS"),
@@ -214,6 +216,16 @@ function signInAllowOf(entries: readonly string[]): SignInRule[] {
       `WINDLASS_SIGN_IN_ALLOW must name at most ${signInGroupLimit} organisations and groups`,
     );
   return rules;
+}
+
+function teamCreatorsOf(entries: readonly string[]): SignInRule[] {
+  return entries.map((text) => {
+    const rule = signInRule(text);
+    if (rule !== undefined && rule.kind !== "group") return rule;
+    throw new ConfigError(
+      `WINDLASS_TEAM_CREATORS must be ${expected(serverSettings.WINDLASS_TEAM_CREATORS)}, not "${text}"`,
+    );
+  });
 }
 
 /** Warns at the start about a list that allows no one, or an entry that cannot match. */

@@ -94,6 +94,7 @@ async function openServices(
     releaseSecret: config.releaseSecret,
     providers: config.providers,
     signInAllow: config.signInAllow,
+    teamCreators: config.teamCreators,
     publicUrl: () => publicUrl,
     setPublicUrl: (url) => {
       publicUrl = url;

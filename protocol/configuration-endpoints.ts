@@ -7,6 +7,7 @@ import {
   CreateConfiguration,
   CreateZone,
   UpdateConfiguration,
+  UpdateZone,
   Zone,
 } from "./configurations.ts";
 import { endpoint } from "./endpoint.ts";
@@ -52,14 +53,16 @@ export const configurationEndpoints = {
   updateZone: endpoint({
     method: "PATCH",
     path: "/api/cli/zones/{id}",
-    summary: "Rename a zone",
+    summary: "Rename a zone, or move it to another team",
+    description:
+      "A zone moves with its configurations, their jobs and their states. It cannot move while a job of it runs or while it uses a variable set or a cloud identity; the message names them.",
     caller: "client",
     permission: "configure",
     ...zonePath,
-    body: CreateZone,
+    body: UpdateZone,
     status: 200,
     answer: Zone,
-    refusals: ["name_taken"],
+    refusals: ["name_taken", "team_not_found", "zone_busy", "zone_in_use", "quota_exceeded"],
   }),
   deleteZone: endpoint({
     method: "DELETE",

@@ -13,6 +13,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { jobTypes } from "./limits.ts";
+import { TeamSlug } from "./teams.ts";
 import { TextValue, valueFields, VariableName } from "./values.ts";
 
 /** Limit of all inline files together: 1 MiB of text. */
@@ -328,6 +329,20 @@ export type Zone = Static<typeof Zone>;
 
 export const CreateZone = Type.Object({ name: Name }, { additionalProperties: false });
 export type CreateZone = Static<typeof CreateZone>;
+
+export const UpdateZone = Type.Object(
+  {
+    name: Type.Optional(Name),
+    team: Type.Optional(
+      about(
+        Nullable(TeamSlug),
+        "Moves the zone, with its configurations, their jobs and their states, to this team; null: to the caller's personal space. The caller must be an admin in both.",
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type UpdateZone = Static<typeof UpdateZone>;
 
 export const Archive = Type.Object({ sha256: Sha256, size_bytes: Type.Integer() });
 export type Archive = Static<typeof Archive>;

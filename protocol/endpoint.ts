@@ -51,6 +51,10 @@ export interface Endpoint {
   readonly bodyValues?: number;
 }
 
+/** Whether a request acts in a space, which the header `Windlass-Team` may choose. */
+export const actsInSpace = ({ caller, permission }: Endpoint): boolean =>
+  permission !== undefined && caller !== "session";
+
 /** Preserves the literal types of an endpoint, so that server and client agree at compile time. */
 export const endpoint = <const E extends Endpoint>(definition: E): E => definition;
 

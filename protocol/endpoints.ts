@@ -14,6 +14,7 @@ import { repositoryEndpoints } from "./repositories.ts";
 import { signInEndpoints } from "./sign-in.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
+import { teamEndpoints } from "./teams.ts";
 import { variableSetEndpoints } from "./variable-sets.ts";
 import { workerEndpoints } from "./worker-endpoints.ts";
 
@@ -30,6 +31,7 @@ export const endpoints = {
   ...releaseEndpoints,
   ...loginEndpoints,
   ...accessTokenEndpoints,
+  ...teamEndpoints,
   ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
   ...variableSetEndpoints,

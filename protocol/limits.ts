@@ -12,6 +12,12 @@ export const idPrefixLength = 4;
 export const accessTokenDaysLimit = 365;
 export const accessTokenDaysDefault = 90;
 
+/** The header that names the team in which a request acts. */
+export const teamHeader = "windlass-team";
+
+/** How many days the link of an invitation works. */
+export const invitationDays = 7;
+
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 

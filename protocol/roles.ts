@@ -9,6 +9,14 @@ export type Role = Static<typeof Role>;
 
 /**
  * What a caller may do; control-plane/domain/roles.ts says which role may. `account`: what belongs
- * to a person and not to a space, such as logins, which no access token may do.
+ * to a person and not to a space, such as logins, which no access token may do. `members`: what
+ * changes a team, its members and its invitations, which only an admin in person may do.
  */
-export type Permission = "read" | "plan" | "deploy" | "configure" | "administer" | "account";
+export type Permission =
+  | "read"
+  | "plan"
+  | "deploy"
+  | "configure"
+  | "administer"
+  | "members"
+  | "account";

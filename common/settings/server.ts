@@ -178,6 +178,14 @@ export const providers = {
     help: "who may sign in with a provider",
     details: "See [Who may sign in](#who-may-sign-in)",
   },
+  WINDLASS_TEAM_CREATORS: {
+    type: "list",
+    expected: "addresses, @domains or *",
+    otherwise: "every user",
+    help: "who may create teams",
+    details:
+      "The first user who signs in with a link of `windlass server login-link` always may. Everyone may join a team by an invitation",
+  },
 } as const satisfies Settings;
 
 export const retention = {

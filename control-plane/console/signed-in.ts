@@ -1,6 +1,7 @@
 /** Routes of pages that need a session. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller } from "../services/callers.ts";
+import { actingFor } from "../http/acting.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
 import { answerUnread } from "../http/unread-body.ts";
@@ -35,8 +36,8 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
         if (params.id !== undefined) params.id = params.id.toLowerCase();
         const caller = await findSession(context, request, reply);
         if (caller) {
-          request.caller = caller;
           refuseForeignOrigin(context, request);
+          request.caller = await actingFor(context, request, caller);
           return;
         }
         // Only an address that can be opened again is worth coming back to.

@@ -16,6 +16,8 @@ const leastRole: Readonly<Record<Exclude<Permission, "account">, Role>> = {
   configure: "deployer",
   // Workers and what registers them, cloud identities, and everything that deletes.
   administer: "admin",
+  // The team itself, its members and invitations.
+  members: "admin",
 };
 
 /** The part of a caller that decides. */
@@ -31,13 +33,12 @@ export const includesRole = (role: Role, other: Role): boolean =>
 
 /** Throws 403 unless the caller has the permission. */
 export function checkPermission(caller: Permitted, permission: Permission): void {
-  if (permission === "account") {
-    if (caller.login_kind !== "token") return;
+  if ((permission === "account" || permission === "members") && caller.login_kind === "token")
     throw new RefusalError(
       "permission_denied",
       "Access tokens cannot do this, because it belongs to a person: sign in instead",
     );
-  }
+  if (permission === "account") return;
   const least = leastRole[permission];
   if (includesRole(caller.role, least)) return;
   const who =

@@ -41,5 +41,5 @@ export const allowsAddress = (
     );
 
 /** Only ASCII: other letters, such as the Kelvin sign, would become letters of another domain. */
-const lowerCase = (text: string): string =>
+export const lowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());

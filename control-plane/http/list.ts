@@ -170,8 +170,8 @@ async function* inTurns(text: JsonText): AsyncGenerator<string> {
   if (piece !== "") yield piece;
 }
 
-/** Ids are stored in lower case, and accepted in any case. */
-function withId({ cursor, ...paging }: Paging): Paging {
+/** Checks a cursor that is an id. Ids are stored in lower case, and accepted in any case. */
+export function withId({ cursor, ...paging }: Paging): Paging {
   if (cursor === undefined) return paging;
   if (!validate(cursor)) throw new RefusalError("invalid_cursor");
   return { ...paging, cursor: cursor.toLowerCase() };

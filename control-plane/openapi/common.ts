@@ -45,6 +45,11 @@ export const parameters = {
     "The MD5 of the body in base64. 400 if it does not match.",
     "XUFAKrxLKna5cZ2REBfFkg==",
   ),
+  WindlassTeam: requestHeader(
+    "Windlass-Team",
+    "The slug of the team in which the request acts. Without it: the user's personal space, or the space of the access token. 404 `team_not_found` if the caller is not a member.",
+    "platform",
+  ),
   Range: requestHeader(
     "Range",
     "One range of bytes. With several ranges, the whole content is returned.",

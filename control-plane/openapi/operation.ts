@@ -1,6 +1,6 @@
 /** Converts an endpoint to an OpenAPI operation. */
 import type { TObject } from "typebox";
-import type { Endpoint } from "../../protocol/endpoint.ts";
+import { actsInSpace, type Endpoint } from "../../protocol/endpoint.ts";
 import { exampleOf } from "./examples.ts";
 import type { Problems } from "./problems.ts";
 import type { Json, Schemas } from "./schemas.ts";
@@ -33,11 +33,13 @@ export function operationOf(name: string, tag: string, endpoint: Endpoint, share
   };
 }
 
-function parametersOf({ params, query, headers, bytes, also }: Endpoint, shared: Shared): Json[] {
+function parametersOf(endpoint: Endpoint, shared: Shared): Json[] {
+  const { params, query, headers, bytes, also } = endpoint;
   return [
     ...each(params, "path", shared),
     ...each(query, "query", shared),
     ...each(headers, "header", shared),
+    ...(actsInSpace(endpoint) ? [ref("parameters", "WindlassTeam")] : []),
     ...(bytes === "request" ? [ref("parameters", "ContentMd5")] : []),
     ...(also?.[206] === undefined
       ? []

@@ -1,5 +1,5 @@
 /** Which problems an endpoint may return: those implied by its parts, and those it declares. */
-import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
+import { actsInSpace, type Caller, type Endpoint } from "../../protocol/endpoint.ts";
 import { problemCodes, type ProblemCode } from "../../protocol/problem.ts";
 
 /** Problems of the connection and the server, possible for every request. */
@@ -37,6 +37,7 @@ export function refusalsOf(endpoint: Endpoint): readonly ProblemCode[] {
       ...(bytes === "request" ? (["bad_request", "digest_mismatch"] as const) : []),
       ...ofCaller[caller],
       ...(endpoint.permission === undefined ? [] : (["permission_denied"] as const)),
+      ...(actsInSpace(endpoint) ? (["team_not_found"] as const) : []),
       ...(!isRead && browsers.has(caller) ? (["foreign_origin"] as const) : []),
       // A resource may be missing or belong to another user. The credential of a job names its
       // state.

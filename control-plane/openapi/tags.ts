@@ -15,6 +15,7 @@ import { repositoryEndpoints } from "../../protocol/repositories.ts";
 import { signInEndpoints } from "../../protocol/sign-in.ts";
 import { stateVersionEndpoints } from "../../protocol/state-versions.ts";
 import { stateEndpoints } from "../../protocol/state.ts";
+import { teamEndpoints } from "../../protocol/teams.ts";
 import { variableSetEndpoints } from "../../protocol/variable-sets.ts";
 import { workerEndpoints } from "../../protocol/worker-endpoints.ts";
 
@@ -37,6 +38,12 @@ export const tags: readonly Tag[] = [
     description:
       "Credentials of pipelines, which are sent like the access token of a login. A token has a role: a viewer reads; a planner also queues plans; a deployer also deploys, and changes zones, configurations and states; an admin also manages workers and cloud identities, and deletes.",
     endpoints: accessTokenEndpoints,
+  },
+  {
+    name: "Teams",
+    description:
+      "A team is a space that several users share, each with a role. Without the header `Windlass-Team` a request acts in the user's personal space, and an access token in the space in which it was created. The header names a team by its slug: lists, new things and names then belong to that team. What a request names by id is found in every space of which the caller is a member.",
+    endpoints: teamEndpoints,
   },
   {
     name: "Configurations",

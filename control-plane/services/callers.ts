@@ -22,6 +22,15 @@ export interface SignedIn {
   readonly login_id: string;
 }
 
+/** A space in which a caller may act. */
+export interface Space {
+  readonly space_id: string;
+  /** Null: a personal space. */
+  readonly slug: string | null;
+  /** What the caller may do there (domain/roles.ts). */
+  readonly role: Role;
+}
+
 /**
  * A person, by a browser session or a CLI login, or an access token, which acts for the person who
  * created it.
@@ -34,6 +43,8 @@ export interface UserCaller extends SignedIn {
   readonly space_id: string;
   /** What the caller may do in that space (domain/roles.ts). */
   readonly role: Role;
+  /** All spaces in which the caller may act; of an access token, the one it was created in. */
+  readonly spaces: readonly Space[];
   readonly origin: Origin;
 }
 

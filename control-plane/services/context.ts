@@ -21,6 +21,8 @@ export interface Context {
   readonly providers: Providers;
   /** Who may sign in with one of them. */
   readonly signInAllow: readonly SignInRule[];
+  /** Who may create teams; empty: everyone. */
+  readonly teamCreators: readonly SignInRule[];
   /** The server's address for users and runners, without a slash at the end. */
   publicUrl(): string;
   /** Periods in milliseconds. */

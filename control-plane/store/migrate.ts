@@ -29,6 +29,7 @@ import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 import * as logArchives from "./migrations/0027-log-archives.ts";
 import * as accessTokens from "./migrations/0028-access-tokens.ts";
 import * as failedJob from "./migrations/0029-failed-job.ts";
+import * as teams from "./migrations/0030-teams.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -65,6 +66,7 @@ export const migrations: readonly Migration[] = [
   logArchives,
   accessTokens,
   failedJob,
+  teams,
 ];
 
 export interface SchemaTransaction {

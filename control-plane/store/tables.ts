@@ -8,30 +8,25 @@ import type { ColumnType, Generated } from "kysely";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
-import type { Role } from "../../protocol/roles.ts";
 import type { JobRow } from "../domain/job.ts";
-import type { ProviderName } from "../domain/providers.ts";
 import type { WorkerRow } from "../domain/worker.ts";
+import type {
+  AccessTokensTable,
+  AccountsTable,
+  CliLoginsTable,
+  InvitationsTable,
+  LoginLinksTable,
+  LoginsTable,
+  MembershipsTable,
+  SpacesTable,
+  TeamsTable,
+  UsersTable,
+} from "./people-tables.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
 /** JSON as text. */
 type Json = string;
-
-/**
- * A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a
- * row of `accounts`.
- */
-export interface UsersTable {
-  id: string;
-  email: string;
-  /**
-   * Whom the operator's one-time link for this e-mail signs in; null for people who came through a
-   * provider.
-   */
-  link_email: ColumnType<string | null, string | null | undefined, string | null>;
-  created_at: Millis;
-}
 
 export interface ZonesTable {
   id: string;
@@ -266,90 +261,6 @@ export interface FactsTable {
   value: string;
 }
 
-/**
- * A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail
- * is not.
- */
-export interface AccountsTable {
-  provider: ProviderName;
-  /**
-   * Where the provider is, such as `github.com`; empty from an older version until the server
-   * starts.
-   */
-  host: string;
-  subject: string;
-  user_id: string;
-  email: string;
-  /** Sealed, in base64url. */
-  access_token: string;
-  refresh_token: string | null;
-  /** When the access token ends; null: it does not, or the provider does not say. */
-  token_expires_at: Millis | null;
-  created_at: Millis;
-  signed_in_at: Millis;
-}
-
-/** A one-time sign-in link; the token itself is never stored. */
-export interface LoginLinksTable {
-  token_hash: string;
-  email: string;
-  created_at: Millis;
-  expires_at: Millis;
-  used_at: Millis | null;
-}
-
-/** A credential of a pipeline. Revoking it removes the row. */
-export interface AccessTokensTable {
-  id: string;
-  /** The space in which it acts. */
-  owner_id: string;
-  /** The user who created it. */
-  created_by: string;
-  name: string;
-  role: Role;
-  /** The beginning of the token. */
-  prefix: string;
-  token_hash: string;
-  created_at: Millis;
-  expires_at: Millis;
-  /** Whole minutes. */
-  last_used_at: Millis | null;
-  last_used_from: string | null;
-}
-
-/**
- * A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid`
- * of the tokens.
- */
-export interface LoginsTable {
-  id: string;
-  user_id: string;
-  kind: "session" | "cli";
-  created_at: Millis;
-  expires_at: Millis;
-  revoked_at: Millis | null;
-  /**
-   * CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s
-   * race).
-   */
-  refresh_jti: string | null;
-  previous_refresh_jti: string | null;
-  rotated_at: Millis | null;
-}
-
-/**
- * A device login that a browser approved (the interface's cli_logins). Its code is derived
- * (services/people/device-login.ts).
- */
-export interface CliLoginsTable {
-  device_code: string;
-  profile_id: string;
-  wrong_guesses: number;
-  created_at: Millis;
-  expires_at: Millis;
-  used_at: Millis | null;
-}
-
 /** The role that jobs assume in a cloud account. `external_id` is made once and never changed. */
 export interface CloudIdentitiesTable {
   id: string;
@@ -412,6 +323,10 @@ export interface AuditEntriesTable {
 
 export interface Tables {
   users: UsersTable;
+  spaces: SpacesTable;
+  teams: TeamsTable;
+  memberships: MembershipsTable;
+  invitations: InvitationsTable;
   zones: ZonesTable;
   specs: SpecsTable;
   components: ComponentsTable;

@@ -16,6 +16,7 @@ import {
   CreateZone,
   FailedJob,
   UpdateConfiguration,
+  UpdateZone,
   Zone,
 } from "../../../protocol/configurations.ts";
 import { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
@@ -84,6 +85,7 @@ const role_arn = "arn:aws:iam::123456789012:role/windlass-deploy";
 
 export const configurationExamples = [
   example(CreateZone, { name: "production" }),
+  example(UpdateZone, { name: "production", team: "platform" }),
   example(Zone, {
     id: ids.zone,
     name: "production",

@@ -24,6 +24,8 @@ export const ids = {
   identity: "019aa5c0-1c30-7f9a-a4d5-3e4f5a6b7c06",
   externalId: "5f0c7d1e-2b3a-4c4d-8e5f-6a7b8c9d0e07",
   set: "019aa5c0-2d40-7a0b-95c6-4f5a6b7c8d10",
+  user: "019aa5bd-3c20-7d1e-9f4a-6b7c8d9e0f11",
+  invitation: "019aa5bd-8e30-7e2f-a05b-7c8d9e0f1a12",
   login: "019aa5be-0d40-7a1b-8c2d-4e5f6a7b8c08",
   deviceCode: "c0ffee00-1d2e-4f3a-9b4c-5d6e7f8a9b09",
 } as const;

@@ -22,6 +22,17 @@ import {
 } from "../../../protocol/releases.ts";
 import { Repository } from "../../../protocol/repositories.ts";
 import { Role } from "../../../protocol/roles.ts";
+import {
+  CreatedInvitation,
+  CreateInvitation,
+  CreateTeam,
+  Invitation,
+  Member,
+  Team,
+  TeamSlug,
+  UpdateMember,
+  UpdateTeam,
+} from "../../../protocol/teams.ts";
 import { at, example, ids } from "./example.ts";
 
 const code = { device_code: ids.deviceCode, verification_code: "K7QW3M" };
@@ -41,6 +52,14 @@ const accessToken = {
   expires_at: at(90 * 24 * 3600),
   last_used_at: at(3600),
   last_used_from: "203.0.113.7",
+};
+const team = { slug: "platform", name: "Platform" };
+const invitation = {
+  id: ids.invitation,
+  role: "deployer" as const,
+  email: "grace@example.com",
+  expires_at: at(7 * 24 * 3600),
+  created_by: "ada@example.com",
 };
 const release = { version: "1.4.0", release_notes: "Plans are summed up before they are applied." };
 
@@ -66,6 +85,23 @@ export const peopleExamples = [
     access_token: "wlt_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
     last_used_at: null,
     last_used_from: null,
+  }),
+  example(TeamSlug, team.slug),
+  example(Team, { ...team, role: "admin", created_at: at(0) }),
+  example(CreateTeam, team),
+  example(UpdateTeam, { name: "Platform" }),
+  example(Member, {
+    user_id: ids.user,
+    email: "ada@example.com",
+    role: "admin",
+    joined_at: at(0),
+  }),
+  example(UpdateMember, { role: "deployer" }),
+  example(CreateInvitation, { role: "deployer", email: "grace@example.com" }),
+  example(Invitation, invitation),
+  example(CreatedInvitation, {
+    ...invitation,
+    link: "https://windlass.example.com/invitations/wli_Zm9yIHRoZSBkb2N1bWVudCBvbmx5",
   }),
   example(AuditEntry, {
     id: ids.login,

@@ -5,6 +5,7 @@ import type {
   CreateAccessToken,
   CreatedAccessToken,
 } from "../../../protocol/access-tokens.ts";
+import type { Role } from "../../../protocol/roles.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -18,6 +19,7 @@ import {
   listAccessTokenNames,
   listAccessTokens as listRows,
   recordUse,
+  type AccessTokenOfTeam,
   type AccessTokenRow,
 } from "../../store/people/access-tokens.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -121,7 +123,9 @@ export async function checkAccessToken(
   origin: Origin,
 ): Promise<UserCaller> {
   const row = await store.read.first(findAccessToken, { token_hash: hashToken(token) });
-  if (!row) throw unauthenticated("the access token is wrong or was revoked; create a new one");
+  const most = row && roleOfCreator(row);
+  if (!row || most === undefined)
+    throw unauthenticated("the access token is wrong or was revoked; create a new one");
   if (row.expires_at <= now())
     throw unauthenticated(
       `the access token "${row.name}" expired on ${time(row.expires_at).slice(0, 10)}; create a new one`,
@@ -132,17 +136,24 @@ export async function checkAccessToken(
       .write((tx) => tx.run(recordUse, { id: row.id, at, from: origin.ip }))
       // Reading must not fail because this cannot be written.
       .catch(() => undefined);
+  // Its creator may have lost a role since.
+  const role = includesRole(most, row.role) ? row.role : most;
+  const space = { space_id: row.owner_id, slug: row.team_slug, role };
   return {
     user_id: row.created_by,
     email: row.email,
     login_id: row.id,
     login_kind: "token",
     token_name: row.name,
-    space_id: row.owner_id,
-    role: row.role,
+    ...space,
+    spaces: [space],
     origin,
   };
 }
+
+/** The role of the token's creator in its space; undefined: no longer a member of the team. */
+const roleOfCreator = (row: AccessTokenOfTeam): Role | undefined =>
+  row.owner_id === row.created_by ? "admin" : (row.creator_role ?? undefined);
 
 /** Whether an access token still works. */
 export async function isLiveAccessToken(
@@ -150,7 +161,7 @@ export async function isLiveAccessToken(
   id: string,
 ): Promise<boolean> {
   const row = await store.read.first(findAccessTokenById, { id });
-  return row !== undefined && row.expires_at > now();
+  return row !== undefined && row.expires_at > now() && roleOfCreator(row) !== undefined;
 }
 
 const unauthenticated = (detail: string): RefusalError =>

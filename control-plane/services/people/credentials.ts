@@ -1,6 +1,6 @@
 /** The credentials of signed-in users: the session of a browser, the access token of a client. */
-import { findLogin } from "../../store/people/logins.ts";
-import type { Origin, SignedIn, UserCaller } from "../callers.ts";
+import { findLogin, type LoginOfTeam } from "../../store/people/logins.ts";
+import type { Origin, SignedIn, Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { isLiveAccessToken } from "./access-tokens.ts";
 import { signToken, verifyToken } from "./jwt.ts";
@@ -19,22 +19,31 @@ export async function findSignedIn(
 ): Promise<UserCaller | undefined> {
   const claims = await verifyToken(context, tokenTypes[kind], token);
   if (!claims) return undefined;
-  const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
+  const rows = await context.store.read.all(findLogin, { id: claims.sid, now: context.now() });
+  const [login] = rows;
   if (login?.kind !== kind) return undefined;
   const { user_id, email, id: login_id } = login;
-  // A person acts in their personal space, of which they are the admin.
-  const inOwnSpace = { space_id: user_id, role: "admin" } as const;
-  return { user_id, email, login_id, login_kind: kind, ...inOwnSpace, origin };
+  // A person acts in their personal space, of which they are the admin, unless the request says
+  // otherwise (http/acting.ts).
+  const own = { space_id: user_id, slug: null, role: "admin" } as const;
+  const spaces = [own, ...rows.flatMap((row) => teamOf(row) ?? [])];
+  return { user_id, email, login_id, login_kind: kind, ...own, spaces, origin };
 }
 
-/** Whether the login or access token of a caller still works. */
+/** Whether the login or access token of a caller still works in the space in which it acts. */
 export async function isLive(
   context: Pick<Context, "store" | "now">,
-  { login_kind, login_id: id }: UserCaller,
+  { login_kind, login_id: id, user_id, space_id }: UserCaller,
 ): Promise<boolean> {
   if (login_kind === "token") return isLiveAccessToken(context, id);
-  return (await context.store.read.first(findLogin, { id, now: context.now() })) !== undefined;
+  const rows = await context.store.read.all(findLogin, { id, now: context.now() });
+  return rows.some((row) => space_id === user_id || row.team_id === space_id);
 }
+
+const teamOf = ({ team_id, team_slug, team_role }: LoginOfTeam): Space | undefined =>
+  team_id === null || team_role === null
+    ? undefined
+    : { space_id: team_id, slug: team_slug, role: team_role };
 
 /** Signs the token of a browser's session. */
 export const sessionToken = (

@@ -12,8 +12,8 @@ type Caller = UserCaller | WorkerCaller;
 
 export interface Revocations {
   /**
-   * Calls `cut` when the caller's login or token is no longer valid. Returns a function that ends
-   * the watch.
+   * Calls `cut` when the caller's login, token or membership has ended. Returns a function that
+   * ends the watch.
    */
   watch(caller: Caller, cut: () => void): () => void;
   close(): void;
@@ -22,7 +22,7 @@ export interface Revocations {
 /** Watches the callers of all open responses. */
 export function watchRevocations(context: Context): Revocations {
   const { wakeups } = context;
-  /** By credential. */
+  /** By credential, and the space in which it acts. */
   const watched = new Map<string, { caller: Caller; cuts: Set<() => void> }>();
 
   const look = async (): Promise<void> => {
@@ -36,7 +36,9 @@ export function watchRevocations(context: Context): Revocations {
 
   return {
     watch: (caller, cut) => {
-      const key = isUser(caller) ? caller.login_id : `${caller.id} ${caller.presented_hash}`;
+      const key = isUser(caller)
+        ? `${caller.login_id} ${caller.space_id}`
+        : `${caller.id} ${caller.presented_hash}`;
       const entry = watched.get(key) ?? { caller, cuts: new Set() };
       watched.set(key, entry);
       entry.cuts.add(cut);

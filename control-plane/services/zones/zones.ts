@@ -3,7 +3,12 @@
  * configuration.
  */
 import { v7 as uuid } from "uuid";
-import type { Configuration, CreateZone, Zone } from "../../../protocol/configurations.ts";
+import type {
+  Configuration,
+  CreateZone,
+  UpdateZone,
+  Zone,
+} from "../../../protocol/configurations.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
 import {
@@ -175,13 +180,16 @@ export async function updateZone(
   context: Context,
   user: UserCaller,
   id: string,
-  asked: CreateZone | ((now: Pick<Zone, "name">) => CreateZone),
+  asked: UpdateZone | ((now: Pick<Zone, "name">) => CreateZone),
 ): Promise<void> {
   const owner = user.space_id;
+  if (typeof asked !== "function" && asked.team !== undefined)
+    throw new RefusalError("zone_in_use", "zones cannot be moved yet");
   await context.store.write(async (tx) => {
     const before = await tx.first(findZone, { id, owner });
     if (!before) throw notFound("zone");
     const { name } = typeof asked === "function" ? asked(before) : asked;
+    if (name === undefined) return;
     const named = await tx.first(findZoneByName, { name, owner });
     if (named && named.id !== id)
       throw new RefusalError("name_taken", `the zone "${name}" already exists`);

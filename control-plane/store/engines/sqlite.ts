@@ -40,11 +40,14 @@ export function openSqlite(file: string): Promise<Store> {
     writer.database.pragma("auto_vacuum = INCREMENTAL");
     // Of two that make one file this one may fail at once, whatever the busy timeout.
     await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
+    // Migrations may change the text of the schema, which better-sqlite3 otherwise forbids.
+    writer.database.unsafeMode(true);
     await migrate(writer.sql, {
       begin: () => writer.execute("begin immediate"),
       commit: () => writer.execute("commit"),
       rollback: () => writer.execute("rollback"),
     });
+    writer.database.unsafeMode(false);
   });
 }
 

@@ -1,30 +1,40 @@
 /** SQL of access tokens. */
+import type { Kysely } from "kysely";
+import type { Role } from "../../../protocol/roles.ts";
 import type { Queries } from "../db.ts";
 import { accessTokensBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
-import type { Row } from "../tables.ts";
+import type { Row, Tables } from "../tables.ts";
 
 /** With the e-mail address of its creator. */
 export type AccessTokenRow = Row<"access_tokens"> & { readonly email: string };
 
-/** Also an expired one: what every call with an access token asks. */
-export const findAccessToken = statement<{ token_hash: string }, AccessTokenRow>(
-  (db, { token_hash }) =>
-    db
-      .selectFrom("access_tokens")
-      .innerJoin("users", "users.id", "access_tokens.created_by")
-      .selectAll("access_tokens")
-      .select("users.email")
-      .where("token_hash", "=", token_hash),
-);
+/** With the team that it acts in, and the role of its creator there. */
+export type AccessTokenOfTeam = AccessTokenRow & {
+  readonly team_slug: string | null;
+  readonly creator_role: Role | null;
+};
 
-export const findAccessTokenById = statement<{ id: string }, AccessTokenRow>((db, { id }) =>
+const tokens = (db: Kysely<Tables>) =>
   db
     .selectFrom("access_tokens")
     .innerJoin("users", "users.id", "access_tokens.created_by")
+    .leftJoin("teams", "teams.id", "access_tokens.owner_id")
+    .leftJoin("memberships", (join) =>
+      join
+        .onRef("memberships.space_id", "=", "access_tokens.owner_id")
+        .onRef("memberships.user_id", "=", "access_tokens.created_by"),
+    )
     .selectAll("access_tokens")
-    .select("users.email")
-    .where("access_tokens.id", "=", id),
+    .select(["users.email", "teams.slug as team_slug", "memberships.role as creator_role"]);
+
+/** Also an expired one: what every call with an access token asks. */
+export const findAccessToken = statement<{ token_hash: string }, AccessTokenOfTeam>(
+  (db, { token_hash }) => tokens(db).where("token_hash", "=", token_hash),
+);
+
+export const findAccessTokenById = statement<{ id: string }, AccessTokenOfTeam>((db, { id }) =>
+  tokens(db).where("access_tokens.id", "=", id),
 );
 
 export const recordUse = statement<{ id: string; at: number; from: string }>(

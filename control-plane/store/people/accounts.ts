@@ -1,5 +1,6 @@
 /** SQL of accounts at sign-in providers. */
 import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type AccountRow = Row<"accounts">;
@@ -57,6 +58,31 @@ export async function setMissingHosts(
     .where("host", "=", "")
     .execute();
 }
+
+/**
+ * The addresses of a user, each verified by a provider or by the operator who made the link; the
+ * same one may be there more than once.
+ */
+export async function listAddressesOf({ sql }: Queries, user: string): Promise<string[]> {
+  const rows = await sql
+    .selectFrom("users")
+    .select("email")
+    .where("id", "=", user)
+    .unionAll(sql.selectFrom("accounts").select("email").where("user_id", "=", user))
+    .execute();
+  return rows.map(({ email }) => email);
+}
+
+/** The first user who came by an operator's link. */
+export const findFirstUser = statement<Record<string, never>, { id: string }>((db) =>
+  db
+    .selectFrom("users")
+    .select("id")
+    .where("link_email", "is not", null)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(1),
+);
 
 /** The accounts of a user. */
 export const listAccounts = (

@@ -1,4 +1,5 @@
 /** SQL of users, one-time links, logins and device logins. */
+import type { Role } from "../../../protocol/roles.ts";
 import type { Queries } from "../db.ts";
 import { loginsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -7,15 +8,33 @@ import type { Row } from "../tables.ts";
 export type LoginRow = Row<"logins">;
 export type CliLoginRow = Row<"cli_logins">;
 
-/** A login that works now, with its user: what every signed-in call asks. */
-export const findLogin = statement<
-  { id: string; now: number },
-  Pick<LoginRow, "id" | "user_id" | "kind"> & { email: string }
->((db, { id, now }) =>
+/** A login with its user and one of the user's teams. */
+export type LoginOfTeam = Pick<LoginRow, "id" | "user_id" | "kind"> & {
+  readonly email: string;
+  readonly team_id: string | null;
+  readonly team_slug: string | null;
+  readonly team_role: Role | null;
+};
+
+/**
+ * A login that works now, with its user: what every signed-in call asks. One row for each team of
+ * the user, and one if there is none.
+ */
+export const findLogin = statement<{ id: string; now: number }, LoginOfTeam>((db, { id, now }) =>
   db
     .selectFrom("logins")
     .innerJoin("users", "users.id", "logins.user_id")
-    .select(["logins.id", "logins.user_id", "logins.kind", "users.email"])
+    .leftJoin("memberships", "memberships.user_id", "logins.user_id")
+    .leftJoin("teams", "teams.id", "memberships.space_id")
+    .select([
+      "logins.id",
+      "logins.user_id",
+      "logins.kind",
+      "users.email",
+      "teams.id as team_id",
+      "teams.slug as team_slug",
+      "memberships.role as team_role",
+    ])
     .where("logins.id", "=", id)
     .where("logins.revoked_at", "is", null)
     .where("logins.expires_at", ">", now),
@@ -183,6 +202,7 @@ export async function deleteExpired({ sql: db }: Queries, before: number): Promi
     "cli_logins",
     "registration_tokens",
     "access_tokens",
+    "invitations",
   ] as const;
   for (const table of tables) await db.deleteFrom(table).where("expires_at", "<", before).execute();
 }

@@ -38,6 +38,7 @@ const callerOf = ({ id }: Owner): UserCaller => ({
   login_kind: "cli",
   space_id: id,
   role: "admin",
+  spaces: [],
   origin,
 });
 

@@ -79,6 +79,7 @@ const person = ({ owner }: Scene) => ({
   login_kind: "cli" as const,
   space_id: owner.id,
   role: "admin" as const,
+  spaces: [],
   origin,
 });
 const jobs = ({ world }: Scene): { id: string }[] =>

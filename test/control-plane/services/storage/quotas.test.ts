@@ -73,6 +73,7 @@ describe("the quota", () => {
       login_kind: "cli",
       space_id: owner.id,
       role: "admin",
+      spaces: [],
       origin: { ip: "127.0.0.1", id: "request", headers: {} },
     };
     const create = () => createJob(context, user, { job_type: "PLAN", configuration_id: spec });

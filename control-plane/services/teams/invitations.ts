@@ -1,0 +1,194 @@
+/** Invitations: links with which a person joins a team, once. */
+import { v7 as uuid } from "uuid";
+import { day } from "../../../common/units.ts";
+import { invitationDays } from "../../../protocol/limits.ts";
+import type { CreatedInvitation, CreateInvitation, Invitation } from "../../../protocol/teams.ts";
+import { lowerCase } from "../../domain/sign-in-allow.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { hashToken, newToken } from "../../domain/tokens.ts";
+import type { Queries } from "../../store/db.ts";
+import { listAddressesOf } from "../../store/people/accounts.ts";
+import {
+  countOpenInvitations,
+  deleteInvitation,
+  findInvitationByToken,
+  insertInvitation,
+  listOpenInvitations,
+  useInvitation,
+  type InvitationRow,
+  type OpenedInvitation,
+} from "../../store/teams/invitations.ts";
+import { countMembers, findMember, insertMember } from "../../store/teams/members.ts";
+import { person, record, recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { checkTeamCount } from "./teams.ts";
+
+/** How many invitations of a team may be open. */
+export const invitationsLimit = 100;
+/** How many members a team may have. */
+export const membersLimit = 500;
+
+const linkPath = "/invitations/";
+
+/** POST /api/cli/teams/{slug}/invitations. */
+export async function createInvitation(
+  { store, now, publicUrl }: Context,
+  user: UserCaller,
+  { role, email: asked }: CreateInvitation,
+): Promise<CreatedInvitation> {
+  const token = newToken("wli");
+  const created_at = now();
+  const { space_id, user_id } = user;
+  const email = asked ? lowerCase(asked) : null;
+  const row = {
+    id: uuid(),
+    space_id,
+    token_hash: hashToken(token),
+    role,
+    email,
+    created_by: user_id,
+    created_at,
+    expires_at: created_at + invitationDays * day,
+    used_at: null,
+  };
+  await store.write(async (tx) => {
+    const { count = 0 } =
+      (await tx.first(countOpenInvitations, { space: space_id, now: created_at })) ?? {};
+    if (count >= invitationsLimit)
+      throw new RefusalError(
+        "quota_exceeded",
+        `${count} invitations of this team are open, which is the limit: revoke those that are not needed`,
+      );
+    await insertInvitation(tx, row);
+    const details = { role };
+    const entry = { action: "invitation.create", id: row.id, name: email, details } as const;
+    await recordOwn(tx, user, entry, created_at);
+  });
+  return { ...view({ ...row, inviter: user.email }), link: `${publicUrl()}${linkPath}${token}` };
+}
+
+/** A page of GET /api/cli/teams/{slug}/invitations. */
+export async function listInvitations(
+  { store: { read }, now }: Context,
+  { space_id: space }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Invitation[]> {
+  return (await listOpenInvitations(read, { space, now: now() }, before, limit)).map(view);
+}
+
+/** DELETE /api/cli/teams/{slug}/invitations/{id}. */
+export async function revokeInvitation(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const revoked = await tx.first(deleteInvitation, { id, space: user.space_id, now: now() });
+    if (!revoked) throw notFound("open invitation");
+    const { role, email: name } = revoked;
+    const entry = { action: "invitation.revoke", id, name, details: { role } } as const;
+    await recordOwn(tx, user, entry, now());
+  });
+}
+
+/** The invitation of a link, if it can still be used. Throws 404 or, for a used one, 409. */
+export async function openInvitation(
+  { store: { read }, now }: Context,
+  token: string,
+): Promise<OpenedInvitation> {
+  return checkOpen(
+    await read.first(findInvitationByToken, { token_hash: hashToken(token) }),
+    now(),
+  );
+}
+
+/** Whether the link permits a person with these verified addresses to sign up. */
+export async function permitsSignUp(
+  { store: { read }, now }: Context,
+  next: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  if (!next.startsWith(linkPath)) return false;
+  const token_hash = hashToken(next.slice(linkPath.length));
+  const found = await read.first(findInvitationByToken, { token_hash });
+  return (
+    found !== undefined &&
+    found.used_at === null &&
+    found.expires_at > now() &&
+    isFor(found, addresses)
+  );
+}
+
+/**
+ * Joins the team of a link, which is used up by this. A member of the team keeps the role, and the
+ * link. Returns the slug of the team.
+ */
+export async function acceptInvitation(
+  { store, wakeups, now }: Context,
+  caller: UserCaller,
+  token: string,
+): Promise<string> {
+  const slug = await store.write(async (tx) => {
+    const at = now();
+    const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
+    const invitation = checkOpen(row, at);
+    const { id, space_id: space, role, team_slug } = invitation;
+    const { user_id: user } = caller;
+    if (await tx.first(findMember, { space, user })) return team_slug;
+    await checkAddress(tx, invitation, user);
+    await checkTeamCount(tx, user);
+    const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
+    if (count >= membersLimit)
+      throw new RefusalError(
+        "quota_exceeded",
+        `the team has ${count} members, which is the limit: ask an admin to remove one`,
+      );
+    if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
+    await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at });
+    const details = { role, invitation_id: id, invited_by: invitation.inviter };
+    const entry = { action: "member.join", id: user, name: caller.email, details } as const;
+    await record(tx, { by: person(caller), owner: space, ...entry }, at);
+    return team_slug;
+  });
+  wakeups.ring("login", caller.user_id);
+  return slug;
+}
+
+function checkOpen(row: OpenedInvitation | undefined, now: number): OpenedInvitation {
+  if (!row || (row.used_at === null && row.expires_at <= now))
+    throw new RefusalError(
+      "not_found",
+      "this invitation does not exist, was revoked or has expired: ask for a new one",
+    );
+  if (row.used_at !== null) throw usedInvitation();
+  return row;
+}
+
+const usedInvitation = (): RefusalError =>
+  new RefusalError("invitation_used", "this invitation has been used: ask for a new one");
+
+async function checkAddress(
+  tx: Queries,
+  invitation: OpenedInvitation,
+  user: string,
+): Promise<void> {
+  if (isFor(invitation, await listAddressesOf(tx, user))) return;
+  throw new RefusalError(
+    "permission_denied",
+    `This invitation is for ${invitation.email}: sign in with an account that has this verified address`,
+  );
+}
+
+const isFor = ({ email }: Pick<InvitationRow, "email">, addresses: readonly string[]): boolean =>
+  email === null || addresses.some((address) => lowerCase(address) === email);
+
+const view = ({ id, role, email, expires_at, inviter }: InvitationRow): Invitation => ({
+  id,
+  role,
+  email,
+  expires_at: time(expires_at),
+  created_by: inviter,
+});

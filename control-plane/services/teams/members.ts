@@ -1,0 +1,103 @@
+/** Members of a team. The caller acts in the team. */
+import type { Member, UpdateMember } from "../../../protocol/teams.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import type { Queries } from "../../store/db.ts";
+import {
+  deleteMember,
+  deleteTokensOf,
+  findMember,
+  findOtherAdmin,
+  listMembers as listRows,
+  saveMemberRole,
+  type MemberRow,
+} from "../../store/teams/members.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+
+/** A page of GET /api/cli/teams/{slug}/members. */
+export async function listMembers(
+  { store: { read } }: Context,
+  { space_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Member[]> {
+  return (await listRows(read, space_id, before, limit)).map(view);
+}
+
+/** PATCH /api/cli/teams/{slug}/members/{user_id}. */
+export async function updateMember(
+  { store, wakeups, now }: Context,
+  caller: UserCaller,
+  user: string,
+  { role }: UpdateMember,
+): Promise<Member> {
+  const { space_id: space } = caller;
+  const member = await store.write(async (tx) => {
+    const before = await findMemberAs(tx, caller, user);
+    if (before.role === role) return before;
+    if (before.role === "admin") await checkOtherAdmin(tx, space, user);
+    await tx.run(saveMemberRole, { space, user, role });
+    const details = { role, role_before: before.role };
+    const entry = { action: "member.update", id: user, name: before.email, details } as const;
+    await recordOwn(tx, caller, entry, now());
+    return { ...before, role };
+  });
+  wakeups.ring("login", user);
+  return view(member);
+}
+
+/**
+ * DELETE /api/cli/teams/{slug}/members/{user_id}: removes a member, or leaves. Access ends at once,
+ * also that of the access tokens which the member created in this team.
+ */
+export async function removeMember(
+  { store, wakeups, now }: Context,
+  caller: UserCaller,
+  user: string,
+): Promise<void> {
+  const { space_id: space } = caller;
+  if (user !== caller.user_id) checkPermission(caller, "members");
+  await store.write(async (tx) => {
+    const { email, role } = await findMemberAs(tx, caller, user);
+    if (role === "admin") await checkOtherAdmin(tx, space, user);
+    await tx.run(deleteMember, { space, user });
+    const tokens = await tx.all(deleteTokensOf, { space, user });
+    const details = { role, access_tokens: tokens.length };
+    const entry = { action: "member.remove", id: user, name: email, details } as const;
+    await recordOwn(tx, caller, entry, now());
+  });
+  wakeups.ring("login", user);
+}
+
+/**
+ * The member to change. The caller's own membership is read in the same transaction: of two admins
+ * who remove each other at once, one has lost the right.
+ */
+async function findMemberAs(tx: Queries, caller: UserCaller, user: string): Promise<MemberRow> {
+  const { space_id: space, user_id } = caller;
+  const own = await tx.first(findMember, { space, user: user_id });
+  if (!own) throw new RefusalError("team_not_found", "you are no longer a member of this team");
+  if (user === user_id) return own;
+  checkPermission({ ...caller, role: own.role }, "members");
+  const member = await tx.first(findMember, { space, user });
+  if (!member) throw notFound("member");
+  return member;
+}
+
+async function checkOtherAdmin(tx: Queries, space: string, user: string): Promise<void> {
+  if (await tx.first(findOtherAdmin, { space, user })) return;
+  throw new RefusalError(
+    "last_admin",
+    "this is the only admin of the team: make another member admin first, or delete the team",
+  );
+}
+
+const view = ({ user_id, email, role, joined_at }: MemberRow): Member => ({
+  user_id,
+  email,
+  role,
+  joined_at: time(joined_at),
+});

@@ -1,0 +1,171 @@
+/** Teams. The caller acts in the team already (http/acting.ts). */
+import { v7 as uuid } from "uuid";
+import type { CreateTeam, Team, UpdateTeam } from "../../../protocol/teams.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
+import { countOpenJobs } from "../../store/jobs/lists.ts";
+import type { Queries } from "../../store/db.ts";
+import { countTeamsOf, insertMember } from "../../store/teams/members.ts";
+import {
+  deleteTeam as deleteRow,
+  findTeam,
+  findTeamBySlug,
+  findWorkerOf,
+  findZoneOf,
+  insertTeam,
+  listTeamsOf,
+  saveTeam,
+  type TeamOfMember,
+  type TeamRow,
+} from "../../store/teams/teams.ts";
+import { person, record, recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { checkTeamCreator } from "./creators.ts";
+
+/** How many teams a user may be a member of. */
+export const teamsLimit = 100;
+
+/** A team with its id, which is not part of the wire. */
+export interface ListedTeam {
+  readonly id: string;
+  readonly team: Team;
+}
+
+/** A page of GET /api/cli/teams; of an access token, the team that it acts in. */
+export async function listTeams(
+  { store: { read } }: Context,
+  { user_id, login_kind, spaces }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<ListedTeam[]> {
+  const rows = await listTeamsOf(read, user_id, before, limit);
+  return rows
+    .flatMap((row): TeamOfMember[] => {
+      const space = spaces.find(({ space_id }) => space_id === row.id);
+      if (login_kind !== "token") return [row];
+      return space ? [{ ...row, role: space.role }] : [];
+    })
+    .map((row) => ({ id: row.id, team: view(row) }));
+}
+
+/** POST /api/cli/teams. */
+export async function createTeam(
+  context: Context,
+  user: UserCaller,
+  { name, slug: asked }: CreateTeam,
+): Promise<Team> {
+  const at = context.now();
+  const slug = asked ?? slugOf(name);
+  const team: TeamRow = { id: uuid(), slug, name, created_at: at };
+  await context.store.write(async (tx) => {
+    await checkTeamCreator(context, tx, user);
+    await checkSlug(tx, slug);
+    await checkTeamCount(tx, user.user_id);
+    await insertTeam(tx, team);
+    const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
+    await insertMember(tx, { ...member, joined_at: at });
+    const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
+    await record(tx, { by: person(user), owner: team.id, ...entry }, at);
+  });
+  return view({ ...team, role: "admin" });
+}
+
+/** Refuses one more team of a user. */
+export async function checkTeamCount(tx: Queries, user: string): Promise<void> {
+  const { count = 0 } = (await tx.first(countTeamsOf, { user })) ?? {};
+  if (count < teamsLimit) return;
+  throw new RefusalError(
+    "quota_exceeded",
+    `you are a member of ${count} teams, which is the limit: leave one of them first`,
+  );
+}
+
+async function checkSlug(tx: Queries, slug: string, id?: string): Promise<void> {
+  const found = await tx.first(findTeamBySlug, { slug });
+  if (found === undefined || found.id === id) return;
+  throw new RefusalError(
+    "name_taken",
+    `there is a team with the slug "${slug}" on this server: choose another slug`,
+  );
+}
+
+/** GET /api/cli/teams/{slug}. */
+export async function getTeam({ store: { read } }: Context, user: UserCaller): Promise<Team> {
+  const { space_id: id, role } = user;
+  const row = await read.first(findTeam, { id });
+  if (!row) throw notFound("team");
+  return view({ ...row, role });
+}
+
+/** PATCH /api/cli/teams/{slug}. */
+export async function updateTeam(
+  { store, now }: Context,
+  user: UserCaller,
+  change: UpdateTeam,
+): Promise<Team> {
+  const { space_id: id, role } = user;
+  return store.write(async (tx) => {
+    const before = await tx.first(findTeam, { id });
+    if (!before) throw notFound("team");
+    const after = { ...before, ...change };
+    if (change.slug !== undefined) await checkSlug(tx, after.slug, id);
+    await saveTeam(tx, after);
+    const details = { fields: Object.keys(change), slug: after.slug };
+    await recordOwn(tx, user, { action: "team.update", id, name: after.name, details }, now());
+    return view({ ...after, role });
+  });
+}
+
+/** DELETE /api/cli/teams/{slug}. */
+export async function deleteTeam(
+  { store, wakeups, now }: Context,
+  user: UserCaller,
+): Promise<void> {
+  const { space_id: id } = user;
+  await store.write(async (tx) => {
+    const team = await tx.first(findTeam, { id });
+    if (!team) throw notFound("team");
+    const left = await findWhatIsLeft(tx, id);
+    if (left !== undefined)
+      throw new RefusalError(
+        "team_not_empty",
+        `the team still has ${left}: delete them, or move its zones to another space first`,
+      );
+    await deleteRow(tx, id);
+    const { name, slug } = team;
+    // No one can read the log of the team any more.
+    const entry = { action: "team.delete", id, name, details: { slug } } as const;
+    await record(tx, { by: person(user), owner: user.user_id, ...entry }, now());
+  });
+  // Ends the event streams of its members.
+  wakeups.ring("login", id);
+}
+
+async function findWhatIsLeft(tx: Queries, owner: string): Promise<string | undefined> {
+  if (await tx.first(findZoneOf, { owner })) return "zones";
+  if (await tx.first(findWorkerOf, { owner })) return "workers";
+  const isBusy =
+    (await countOpenJobs(tx, { owner, status: "QUEUED", limit: 1 })) > 0 ||
+    (await tx.first(countHeldOfOwner, { owner })) !== undefined;
+  return isBusy ? "jobs that have not ended" : undefined;
+}
+
+/** Makes a slug of a name: "Platform & Data" becomes "platform-data". */
+export function slugOf(name: string): string {
+  const plain = name.normalize("NFKD").toLowerCase();
+  const slug = plain
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replaceAll(/^-+|-+$/g, "");
+  return slug === "" ? "team" : slug;
+}
+
+const view = ({ slug, name, role, created_at }: TeamOfMember): Team => ({
+  slug,
+  name,
+  role,
+  created_at: time(created_at),
+});

@@ -1,0 +1,144 @@
+/** The tables of people and teams, and of what they sign in with; see tables.ts. */
+import type { ColumnType } from "kysely";
+import type { Role } from "../../protocol/roles.ts";
+import type { ProviderName } from "../domain/providers.ts";
+
+/** Epoch milliseconds. */
+type Millis = number;
+
+/**
+ * A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a
+ * row of `accounts`.
+ */
+export interface UsersTable {
+  id: string;
+  email: string;
+  /**
+   * Whom the operator's one-time link for this e-mail signs in; null for people who came through a
+   * provider.
+   */
+  link_email: ColumnType<string | null, string | null | undefined, string | null>;
+  created_at: Millis;
+}
+
+/**
+ * What has an owner belongs to a space: a user's personal one, which has the id of the user and is
+ * made by a trigger, or a team. The space of a deleted team stays for what history it has.
+ */
+export interface SpacesTable {
+  id: string;
+}
+
+/** A space that several users share. */
+export interface TeamsTable {
+  id: string;
+  slug: string;
+  name: string;
+  created_at: Millis;
+}
+
+/** Of teams only: in a personal space its user is the admin. */
+export interface MembershipsTable {
+  space_id: string;
+  user_id: string;
+  role: Role;
+  joined_at: Millis;
+}
+
+/** A link with which one person joins a team. Revoking it removes the row. */
+export interface InvitationsTable {
+  id: string;
+  space_id: string;
+  token_hash: string;
+  role: Role;
+  /** The only verified address that may use it, in lower case. */
+  email: string | null;
+  created_by: string;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** A credential of a pipeline. Revoking it removes the row. */
+export interface AccessTokensTable {
+  id: string;
+  /** The space in which it acts. */
+  owner_id: string;
+  /** The user who created it. */
+  created_by: string;
+  name: string;
+  role: Role;
+  /** The beginning of the token. */
+  prefix: string;
+  token_hash: string;
+  created_at: Millis;
+  expires_at: Millis;
+  /** Whole minutes. */
+  last_used_at: Millis | null;
+  last_used_from: string | null;
+}
+
+/**
+ * A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid`
+ * of the tokens.
+ */
+export interface LoginsTable {
+  id: string;
+  user_id: string;
+  kind: "session" | "cli";
+  created_at: Millis;
+  expires_at: Millis;
+  revoked_at: Millis | null;
+  /**
+   * CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s
+   * race).
+   */
+  refresh_jti: string | null;
+  previous_refresh_jti: string | null;
+  rotated_at: Millis | null;
+}
+
+/** A one-time sign-in link; the token itself is never stored. */
+export interface LoginLinksTable {
+  token_hash: string;
+  email: string;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/**
+ * A device login that a browser approved (the interface's cli_logins). Its code is derived
+ * (services/people/device-login.ts).
+ */
+export interface CliLoginsTable {
+  device_code: string;
+  profile_id: string;
+  wrong_guesses: number;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/**
+ * A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail
+ * is not.
+ */
+export interface AccountsTable {
+  provider: ProviderName;
+  /**
+   * Where the provider is, such as `github.com`; empty from an older version until the server
+   * starts.
+   */
+  host: string;
+  subject: string;
+  user_id: string;
+  email: string;
+  /** Sealed, in base64url. */
+  access_token: string;
+  refresh_token: string | null;
+  /** When the access token ends; null: it does not, or the provider does not say. */
+  token_expires_at: Millis | null;
+  created_at: Millis;
+  signed_in_at: Millis;
+}

@@ -1,0 +1,92 @@
+/** SQL of memberships. */
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+/** With the user's e-mail address. */
+export type MemberRow = Row<"memberships"> & { readonly email: string };
+
+export const findMember = statement<{ space: string; user: string }, MemberRow>(
+  (db, { space, user }) =>
+    db
+      .selectFrom("memberships")
+      .innerJoin("users", "users.id", "memberships.user_id")
+      .selectAll("memberships")
+      .select("users.email")
+      .where("space_id", "=", space)
+      .where("user_id", "=", user),
+);
+
+/** A page of the members of a team, the newest users first. */
+export function listMembers(
+  { sql }: Queries,
+  space: string,
+  before: string | undefined,
+  limit: number,
+): Promise<MemberRow[]> {
+  let query = sql
+    .selectFrom("memberships")
+    .innerJoin("users", "users.id", "memberships.user_id")
+    .selectAll("memberships")
+    .select("users.email")
+    .where("space_id", "=", space);
+  if (before !== undefined) query = query.where("user_id", "<", before);
+  return query.orderBy("user_id", "desc").limit(limit).execute();
+}
+
+export const countMembers = statement<{ space: string }, { count: number }>((db, { space }) =>
+  db
+    .selectFrom("memberships")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("space_id", "=", space),
+);
+
+export const countTeamsOf = statement<{ user: string }, { count: number }>((db, { user }) =>
+  db
+    .selectFrom("memberships")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("user_id", "=", user),
+);
+
+/** Another admin of the team. */
+export const findOtherAdmin = statement<{ space: string; user: string }, { user_id: string }>(
+  (db, { space, user }) =>
+    db
+      .selectFrom("memberships")
+      .select("user_id")
+      .where("space_id", "=", space)
+      .where("user_id", "<>", user)
+      .where("role", "=", "admin")
+      .limit(1),
+);
+
+/** Adds a member. */
+export async function insertMember({ sql }: Queries, member: Row<"memberships">): Promise<void> {
+  await sql.insertInto("memberships").values(member).execute();
+}
+
+export const saveMemberRole = statement<{
+  space: string;
+  user: string;
+  role: Row<"memberships">["role"];
+}>((db, { space, user, role }) =>
+  db
+    .updateTable("memberships")
+    .set({ role })
+    .where("space_id", "=", space)
+    .where("user_id", "=", user),
+);
+
+export const deleteMember = statement<{ space: string; user: string }>((db, { space, user }) =>
+  db.deleteFrom("memberships").where("space_id", "=", space).where("user_id", "=", user),
+);
+
+/** Deletes the access tokens that a user created in a space. */
+export const deleteTokensOf = statement<{ space: string; user: string }, { id: string }>(
+  (db, { space, user }) =>
+    db
+      .deleteFrom("access_tokens")
+      .where("owner_id", "=", space)
+      .where("created_by", "=", user)
+      .returning("id"),
+);

@@ -1,0 +1,74 @@
+/** SQL of teams. */
+import type { Queries } from "../db.ts";
+import { workersBy, zonesBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type TeamRow = Row<"teams">;
+
+/** A team with the role of one of its members. */
+export type TeamOfMember = TeamRow & Pick<Row<"memberships">, "role">;
+
+export const findTeamBySlug = statement<{ slug: string }, TeamRow>((db, { slug }) =>
+  db.selectFrom("teams").selectAll().where("slug", "=", slug),
+);
+
+export const findTeam = statement<{ id: string }, TeamRow>((db, { id }) =>
+  db.selectFrom("teams").selectAll().where("id", "=", id),
+);
+
+/** A page of the teams of a user, newest first. */
+export function listTeamsOf(
+  { sql }: Queries,
+  user: string,
+  before: string | undefined,
+  limit: number,
+): Promise<TeamOfMember[]> {
+  let query = sql
+    .selectFrom("memberships")
+    .innerJoin("teams", "teams.id", "memberships.space_id")
+    .selectAll("teams")
+    .select("memberships.role")
+    .where("memberships.user_id", "=", user);
+  if (before !== undefined) query = query.where("memberships.space_id", "<", before);
+  return query.orderBy("memberships.space_id", "desc").limit(limit).execute();
+}
+
+/** Adds a team and its space. */
+export async function insertTeam({ sql }: Queries, team: TeamRow): Promise<void> {
+  await sql.insertInto("spaces").values({ id: team.id }).execute();
+  await sql.insertInto("teams").values(team).execute();
+}
+
+/** Saves the name and the slug of a team. */
+export async function saveTeam(
+  { sql }: Queries,
+  { id, ...change }: Pick<TeamRow, "id" | "name" | "slug">,
+): Promise<void> {
+  await sql.updateTable("teams").set(change).where("id", "=", id).execute();
+}
+
+/** A zone of a space. */
+export const findZoneOf = statement<{ owner: string }, { id: string }>((db, { owner }) =>
+  db.selectFrom(zonesBy("zones_owner")).select("id").where("owner_id", "=", owner).limit(1),
+);
+
+/** A worker of a space. */
+export const findWorkerOf = statement<{ owner: string }, { id: string }>((db, { owner }) =>
+  db.selectFrom(workersBy("workers_owner")).select("id").where("owner_id", "=", owner).limit(1),
+);
+
+/**
+ * Deletes a team with everything that only it could use. Its space stays, because ended jobs and
+ * the audit log belong to it.
+ */
+export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
+  for (const table of [
+    "access_tokens",
+    "registration_tokens",
+    "variable_sets",
+    "cloud_identities",
+  ] as const)
+    await sql.deleteFrom(table).where("owner_id", "=", id).execute();
+  await sql.deleteFrom("teams").where("id", "=", id).execute();
+}

@@ -1,0 +1,221 @@
+/** Teams: spaces that several people share, each of them with a role. */
+import { Type, type Static } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import { invitationDays } from "./limits.ts";
+import { Role } from "./roles.ts";
+
+/** How a team is named in addresses, in the header `Windlass-Team` and by the client. */
+export const TeamSlug = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  pattern: "^[a-z0-9-]+$",
+  "x-form": "lower-case letters, digits and hyphens",
+});
+
+export const Team = Type.Object({
+  slug: about(TeamSlug, "Unique on this server."),
+  name: Name,
+  role: about(Role, "The role of the caller in this team."),
+  created_at: Timestamp,
+});
+export type Team = Static<typeof Team>;
+
+export const CreateTeam = Type.Object(
+  {
+    name: Name,
+    slug: Type.Optional(about(TeamSlug, "Without it, the server makes one from the name.")),
+  },
+  { additionalProperties: false },
+);
+export type CreateTeam = Static<typeof CreateTeam>;
+
+export const UpdateTeam = Type.Object(
+  { name: Type.Optional(Name), slug: Type.Optional(TeamSlug) },
+  { additionalProperties: false },
+);
+export type UpdateTeam = Static<typeof UpdateTeam>;
+
+export const Member = Type.Object({
+  user_id: Uuid,
+  email: Type.String(),
+  role: Role,
+  joined_at: Timestamp,
+});
+export type Member = Static<typeof Member>;
+
+export const UpdateMember = Type.Object({ role: Role }, { additionalProperties: false });
+export type UpdateMember = Static<typeof UpdateMember>;
+
+export const CreateInvitation = Type.Object(
+  {
+    role: about(Role, "The role that the new member gets."),
+    email: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 3,
+          maxLength: 254,
+          pattern: "^[^\\s@]+@[^\\s@]+$",
+          "x-form": "an e-mail address",
+          description:
+            "Only an account with this verified address may use the link. Missing or null: anyone who has the link.",
+        }),
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type CreateInvitation = Static<typeof CreateInvitation>;
+
+const invitation = {
+  id: Uuid,
+  role: Role,
+  email: about(Nullable(Type.String()), "The only address that may use it; null: any."),
+  expires_at: Timestamp,
+  created_by: about(Type.String(), "The e-mail address of the member who invites."),
+};
+
+export const Invitation = Type.Object(invitation);
+export type Invitation = Static<typeof Invitation>;
+
+export const CreatedInvitation = Type.Object({
+  ...invitation,
+  link: about(
+    Type.String(),
+    "The page on which the invited person joins. It is returned once and stored as a hash.",
+  ),
+});
+export type CreatedInvitation = Static<typeof CreatedInvitation>;
+
+const path = "/api/cli/teams";
+const slug = about(TeamSlug, "The team.");
+const teamPath = { params: Type.Object({ slug }) };
+const memberPath = { params: Type.Object({ slug, user_id: about(Uuid, "The member.") }) };
+
+export const teamEndpoints = {
+  listTeams: endpoint({
+    method: "GET",
+    path,
+    summary: "List the caller's teams, newest first, with the caller's role in each",
+    caller: "client",
+    permission: "read",
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ teams: Type.Array(Team), next_cursor: NextCursor }),
+  }),
+  createTeam: endpoint({
+    method: "POST",
+    path,
+    summary: "Create a team, of which the caller becomes an admin",
+    description:
+      "The setting `WINDLASS_TEAM_CREATORS` may limit who can do this. The first user of the server always can.",
+    caller: "client",
+    permission: "account",
+    body: CreateTeam,
+    status: 201,
+    answer: Team,
+    refusals: ["name_taken", "quota_exceeded"],
+  }),
+  getTeam: endpoint({
+    method: "GET",
+    path: `${path}/{slug}`,
+    summary: "Read a team",
+    caller: "client",
+    permission: "read",
+    ...teamPath,
+    status: 200,
+    answer: Team,
+  }),
+  updateTeam: endpoint({
+    method: "PATCH",
+    path: `${path}/{slug}`,
+    summary: "Change the name or the slug of a team",
+    caller: "client",
+    permission: "members",
+    ...teamPath,
+    body: UpdateTeam,
+    status: 200,
+    answer: Team,
+    refusals: ["name_taken"],
+  }),
+  deleteTeam: endpoint({
+    method: "DELETE",
+    path: `${path}/{slug}`,
+    summary: "Delete a team without zones, workers and unfinished jobs",
+    description:
+      "Its members, invitations, access tokens, registration tokens, cloud identities and variable sets are deleted with it.",
+    caller: "client",
+    permission: "members",
+    ...teamPath,
+    status: 204,
+    refusals: ["team_not_empty"],
+  }),
+  listMembers: endpoint({
+    method: "GET",
+    path: `${path}/{slug}/members`,
+    summary: "List the members of a team",
+    caller: "client",
+    permission: "read",
+    ...teamPath,
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ members: Type.Array(Member), next_cursor: NextCursor }),
+  }),
+  updateMember: endpoint({
+    method: "PATCH",
+    path: `${path}/{slug}/members/{user_id}`,
+    summary: "Change the role of a member",
+    caller: "client",
+    permission: "members",
+    ...memberPath,
+    body: UpdateMember,
+    status: 200,
+    answer: Member,
+    refusals: ["last_admin"],
+  }),
+  removeMember: endpoint({
+    method: "DELETE",
+    path: `${path}/{slug}/members/{user_id}`,
+    summary: "Remove a member, or leave the team",
+    description:
+      "Every member may leave; removing another one needs the role admin. Access ends at once, and so do the member's event streams and access tokens of this team. Their jobs stay with the team.",
+    caller: "client",
+    permission: "account",
+    ...memberPath,
+    status: 204,
+    refusals: ["last_admin"],
+  }),
+  createInvitation: endpoint({
+    method: "POST",
+    path: `${path}/{slug}/invitations`,
+    summary: "Invite a person by a link, which is returned once",
+    description: `The link works once, for ${invitationDays} days. It opens a page that shows the team, the role and the inviter, and asks before it does anything. A person who is no user of the server yet signs in there first, and may do so because of the invitation.`,
+    caller: "client",
+    permission: "members",
+    ...teamPath,
+    body: CreateInvitation,
+    status: 201,
+    answer: CreatedInvitation,
+    refusals: ["quota_exceeded"],
+  }),
+  listInvitations: endpoint({
+    method: "GET",
+    path: `${path}/{slug}/invitations`,
+    summary: "List the invitations of a team that are still open, newest first",
+    caller: "client",
+    permission: "members",
+    ...teamPath,
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ invitations: Type.Array(Invitation), next_cursor: NextCursor }),
+  }),
+  revokeInvitation: endpoint({
+    method: "DELETE",
+    path: `${path}/{slug}/invitations/{id}`,
+    summary: "Revoke an invitation; its link stops working at once",
+    caller: "client",
+    permission: "members",
+    params: Type.Object({ slug, id: about(Uuid, "The invitation.") }),
+    status: 204,
+  }),
+};

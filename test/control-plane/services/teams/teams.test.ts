@@ -1,0 +1,146 @@
+import { describe, expect } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { teamHeader } from "../../../../protocol/limits.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addMember, addTeam, newSlug } from "../../../helpers/teams.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+
+const {
+  createInvitation,
+  createTeam,
+  createZone,
+  deleteTeam,
+  deleteZone,
+  getTeam,
+  getZone,
+  listAuditEntries,
+  listInvitations,
+  listMembers,
+  listTeams,
+  listZones,
+  removeMember,
+  revokeInvitation,
+  updateMember,
+  updateTeam,
+} = endpoints;
+
+const { plane, it } = planeForFile();
+
+describe("a team", () => {
+  it("is created, listed, shown, renamed and deleted", async () => {
+    const user = await addTestUser(plane);
+    const { client } = user;
+    const made = await client.get(createTeam, { body: { name: "Plätform & Data" } });
+    expect(made).toMatchObject({ slug: "platform-data", name: "Plätform & Data", role: "admin" });
+    const params = { slug: made.slug };
+    expect(await client.get(getTeam, { params })).toEqual(made);
+    expect((await client.get(listTeams, { query: {} })).teams).toEqual([made]);
+    const body = { name: "Data", slug: newSlug() };
+    const renamed = await client.get(updateTeam, { params, body });
+    expect(renamed).toEqual({ ...made, ...body });
+    expect(await client.refusal(getTeam, { params })).toBe("404 team_not_found");
+    const other = await addTestUser(plane);
+    expect(await other.client.refusal(createTeam, { body })).toBe("409 name_taken");
+    expect(await other.client.refusal(getTeam, { params: { slug: body.slug } })).toBe(
+      "404 team_not_found",
+    );
+    await client.ask(deleteTeam, { params: { slug: body.slug } });
+    expect((await client.get(listTeams, { query: {} })).teams).toEqual([]);
+    await other.client.get(createTeam, { body });
+  });
+
+  it("has its own zones, which its members find by id in every space", async () => {
+    const user = await addTestUser(plane);
+    const { client, owner } = user;
+    const { slug, params, calls } = await addTeam(plane, user);
+    const zone = await calls.get(createZone, { body: { name: "shared" } });
+    expect((await calls.get(listZones, { query: {} })).zones).toEqual([zone]);
+    expect((await client.get(listZones, { query: {} })).zones.map(({ id }) => id)).toEqual([
+      owner.zone,
+    ]);
+    expect(await client.get(getZone, { params: zone })).toEqual(zone);
+    const viewer = await addMember(plane, user, slug, "viewer");
+    expect(await viewer.client.get(getZone, { params: zone })).toEqual(zone);
+    expect(await viewer.client.refusal(deleteZone, { params: zone })).toBe("403 permission_denied");
+    expect(await viewer.calls.refusal(createZone, { body: { name: "x" } })).toBe(
+      "403 permission_denied",
+    );
+    const other = await addTestUser(plane);
+    expect(await other.client.refusal(getZone, { params: zone })).toBe("404 not_found");
+    const asked = callsOf(plane, { ...other.headers, [teamHeader]: slug });
+    expect(await asked.refusal(listZones, { query: {} })).toBe("404 team_not_found");
+    expect(await client.refusal(deleteTeam, { params })).toBe("409 team_not_empty");
+    await client.ask(deleteZone, { params: zone });
+    await client.ask(deleteTeam, { params });
+  });
+
+  it("has an audit log that names the actor", async () => {
+    const user = await addTestUser(plane);
+    const { slug, calls } = await addTeam(plane, user);
+    const deployer = await addMember(plane, user, slug, "deployer");
+    await deployer.calls.get(createZone, { body: { name: "shared" } });
+    const { audit_entries } = await calls.get(listAuditEntries, { query: {} });
+    expect(audit_entries.map(({ action, actor }) => [action, actor.name])).toEqual([
+      ["zone.create", `${deployer.owner.id}@example.com`],
+      ["member.join", `${deployer.owner.id}@example.com`],
+      ["invitation.create", `${user.owner.id}@example.com`],
+      ["team.create", `${user.owner.id}@example.com`],
+    ]);
+  });
+});
+
+describe("members", () => {
+  it("are listed, get another role, and are removed", async () => {
+    const user = await addTestUser(plane);
+    const { client } = user;
+    const { slug, params } = await addTeam(plane, user);
+    const viewer = await addMember(plane, user, slug, "viewer");
+    const { members } = await client.get(listMembers, { params });
+    expect(members.map(({ user_id, role }) => [user_id, role])).toEqual([
+      [viewer.owner.id, "viewer"],
+      [user.owner.id, "admin"],
+    ]);
+    const one = { slug, user_id: viewer.owner.id };
+    expect(
+      await viewer.client.refusal(updateMember, { params: one, body: { role: "admin" } }),
+    ).toBe("403 permission_denied");
+    await client.get(updateMember, { params: one, body: { role: "deployer" } });
+    await viewer.calls.get(createZone, { body: { name: "now allowed" } });
+    await client.ask(removeMember, { params: one });
+    expect(await viewer.calls.refusal(listZones, { query: {} })).toBe("404 team_not_found");
+    expect(await client.refusal(removeMember, { params: one })).toBe("404 not_found");
+  });
+
+  it("may leave, but the last admin can neither leave nor become less", async () => {
+    const user = await addTestUser(plane);
+    const { client, owner } = user;
+    const { slug } = await addTeam(plane, user);
+    const own = { slug, user_id: owner.id };
+    expect(await client.refusal(removeMember, { params: own })).toBe("409 last_admin");
+    expect(await client.refusal(updateMember, { params: own, body: { role: "viewer" } })).toBe(
+      "409 last_admin",
+    );
+    const second = await addMember(plane, user, slug, "admin");
+    await client.ask(removeMember, { params: own });
+    const its = { slug, user_id: second.owner.id };
+    expect(await second.client.refusal(removeMember, { params: its })).toBe("409 last_admin");
+  });
+});
+
+describe("an invitation", () => {
+  it("is listed while it is open, and revoked", async () => {
+    const user = await addTestUser(plane);
+    const { client } = user;
+    const { params } = await addTeam(plane, user);
+    const body = { role: "planner", email: "Ada@Example.com" } as const;
+    const { link, ...made } = await client.get(createInvitation, { params, body });
+    expect(link).toMatch(/\/invitations\/wli_[\w-]{43}$/);
+    expect(made).toMatchObject({ role: "planner", email: "ada@example.com" });
+    expect((await client.get(listInvitations, { params })).invitations).toEqual([made]);
+    const one = { ...params, id: made.id };
+    await client.ask(revokeInvitation, { params: one });
+    expect(await client.refusal(revokeInvitation, { params: one })).toBe("404 not_found");
+    expect((await client.get(listInvitations, { params })).invitations).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+/** Teams with members, made through the API. */
+import { acceptInvitation } from "../../control-plane/services/teams/invitations.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { teamHeader } from "../../protocol/limits.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { callerOf } from "./caller.ts";
+import { callsOf, type Calls } from "./calls.ts";
+import type { Plane } from "./plane.ts";
+import { addTestUser, type TestUser } from "./test-user.ts";
+
+let count = 0;
+
+/** A slug that no other team of this file has. */
+export const newSlug = (): string => `team-${(count += 1)}`;
+
+/** Adds a team of a user; `calls` is the API as this user calls it within the team. */
+export async function addTeam(plane: Plane, { client, headers }: TestUser) {
+  const slug = newSlug();
+  await client.get(endpoints.createTeam, { body: { name: "Platform", slug } });
+  return { slug, params: { slug }, calls: callsWithin(plane, headers, slug) };
+}
+
+/** A member of a team; `calls` is the API as the member calls it within the team. */
+export interface TestMember extends TestUser {
+  readonly calls: Calls;
+}
+
+/** Lets a new user join the team of an admin with a role. */
+export async function addMember(
+  plane: Plane,
+  { client }: Pick<TestUser, "client">,
+  slug: string,
+  role: Role,
+): Promise<TestMember> {
+  const user = await addTestUser(plane);
+  const { link } = await client.get(endpoints.createInvitation, {
+    params: { slug },
+    body: { role },
+  });
+  await acceptInvitation(plane.context, callerOf(user.owner), link.split("/").at(-1) ?? "");
+  return { ...user, calls: callsWithin(plane, user.headers, slug) };
+}
+
+/** The API as a user calls it within a team. */
+export const callsWithin = (plane: Plane, headers: Record<string, string>, slug: string): Calls =>
+  callsOf(plane, { ...headers, [teamHeader]: slug });
