@@ -7,6 +7,7 @@ import { steadyClock, type Clock } from "./services/operations/clock.ts";
 import type { Store } from "./store/db.ts";
 import { PostgresChannel } from "./store/engines/postgres-channel.ts";
 import { openPostgres } from "./store/engines/postgres.ts";
+import { readSchema, requireSchema } from "./store/migrate.ts";
 import { findNow } from "./store/operations/now.ts";
 import { sharedWakeups } from "./wakeups/shared.ts";
 import type { Wakeups } from "./wakeups/wakeups.ts";
@@ -36,6 +37,8 @@ export async function openShared(
   try {
     const opened = await PostgresChannel.open(postgres.url, channelName);
     channel = opened;
+    // A newer release migrates only while no server that it would break is present on the channel.
+    requireSchema(await readSchema(store.read.sql));
     await checkSharedSecrets(config, store, await opened.isAlone());
     await checkSharedFolder(config, store);
     const wakeups = sharedWakeups(

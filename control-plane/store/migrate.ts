@@ -30,11 +30,17 @@ import * as logArchives from "./migrations/0027-log-archives.ts";
 import * as accessTokens from "./migrations/0028-access-tokens.ts";
 import * as failedJob from "./migrations/0029-failed-job.ts";
 import * as teams from "./migrations/0030-teams.ts";
+import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
   /** The same for PostgreSQL; of migrations that its baseline does not contain. */
   readonly upPostgres?: (db: Kysely<unknown>) => Promise<void>;
+  /**
+   * Whether a server of the release before can use the schema after it: it adds tables, indexes that
+   * are not unique, or columns that are nullable or have a default, and nothing else.
+   */
+  readonly isAdditive?: boolean;
 }
 
 /** In order; the schema's version is how many of them have run. */
@@ -67,6 +73,7 @@ export const migrations: readonly Migration[] = [
   accessTokens,
   failedJob,
   teams,
+  schemaCompatibility,
 ];
 
 export interface SchemaTransaction {
@@ -78,22 +85,36 @@ export interface SchemaTransaction {
 /** The newest schema that this version knows. */
 export const knownSchema = migrations.length;
 
-/** Throws when a store has a newer schema. */
-export function checkSchema(version: number): void {
-  if (version > knownSchema)
+/** What a store says of its schema. */
+export interface StoredSchema {
+  readonly version: number;
+  /** The oldest schema whose servers can use it; null in a store of an earlier release. */
+  readonly compatible_since: number | null;
+}
+
+/**
+ * The oldest schema whose servers can use this version's: all migrations after it are additive.
+ */
+export const compatibleSince =
+  migrations.findLastIndex(({ isAdditive }) => isAdditive !== true) + 1;
+
+/** Throws when a store has a newer schema that servers of this version cannot use. */
+export function checkSchema({ version, compatible_since }: StoredSchema): void {
+  if (version > knownSchema && (compatible_since ?? version) > knownSchema)
     throw new SchemaError(
       `the data was written by a newer Windlass (schema ${version}, this one knows ${knownSchema}); start that version`,
     );
 }
 
 /**
- * Throws unless a store has exactly this version's schema, for what works beside a running server.
+ * Throws unless this version can use a store without migrating it, for what works beside a running
+ * server.
  */
-export function requireSchema(version: number): void {
-  checkSchema(version);
-  if (version < knownSchema)
+export function requireSchema(schema: StoredSchema): void {
+  checkSchema(schema);
+  if (schema.version < knownSchema)
     throw new SchemaError(
-      `the data was written by an older Windlass (schema ${version}, this one needs ${knownSchema}), which may be running; use the command of that version, or start this version's server first`,
+      `the data was written by an older Windlass (schema ${schema.version}, this one needs ${knownSchema}), which may be running; use the command of that version, or start this version's server first`,
     );
 }
 
@@ -106,14 +127,11 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
   transaction.begin();
   try {
     await sql`create table if not exists schema_version (version integer not null)`.execute(db);
-    const version = await readSchema(db);
-    checkSchema(version);
-    for (const migration of migrations.slice(version)) await migration.up(db as Kysely<unknown>);
-    if (version === 0)
-      await sql`insert into schema_version (version) values (${knownSchema})`.execute(db);
-    // Without this condition every start would write, and would fail on a full disk.
-    else if (version < knownSchema)
-      await sql`update schema_version set version = ${knownSchema}`.execute(db);
+    const schema = await readSchema(db);
+    checkSchema(schema);
+    for (const migration of migrations.slice(schema.version))
+      await migration.up(db as Kysely<unknown>);
+    await saveSchema(db, schema.version);
     transaction.commit();
   } catch (error) {
     transaction.rollback();
@@ -126,30 +144,38 @@ export interface SharedSchemaTransaction {
   begin(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
+  /** Whether servers run on the database. */
+  isUsed(): Promise<boolean>;
 }
 
 /**
  * The same for PostgreSQL. A new database gets the baseline at once. One that is up to date is only
- * read, so a role that may change no table can start the server.
+ * read, so a role that may change no table can start the server. Running servers continue to work
+ * if the missing migrations are additive; throws `SchemaError` if they would not.
  */
 export async function migratePostgres<T>(
   db: Kysely<T>,
   transaction: SharedSchemaTransaction,
 ): Promise<void> {
-  if ((await readPostgresSchema(db)) === knownSchema) return;
+  const found = await readPostgresSchema(db);
+  checkSchema(found);
+  if (found.version >= knownSchema) return;
   await transaction.begin();
   try {
-    const version = await readPostgresSchema(db);
-    checkSchema(version);
+    const schema = await readPostgresSchema(db);
+    const { version } = schema;
+    checkSchema(schema);
+    if (version > 0 && version < compatibleSince && (await transaction.isUsed()))
+      throw new SchemaError(
+        `servers of an older Windlass run on this database (schema ${version}) and cannot use the schema of this version (${knownSchema}, for servers that know ${compatibleSince} or newer): stop all of them, then start this version`,
+      );
     if (version === 0) {
       await postgresBaseline.up(db as Kysely<unknown>);
       await sql`create table schema_version (version integer not null)`.execute(db);
-      await sql`insert into schema_version (version) values (${knownSchema})`.execute(db);
     }
     for (const migration of migrations.slice(version || postgresBaseline.version))
       await migration.upPostgres?.(db as Kysely<unknown>);
-    if (version > 0 && version < knownSchema)
-      await sql`update schema_version set version = ${knownSchema}`.execute(db);
+    await saveSchema(db, version);
     await transaction.commit();
   } catch (error) {
     await transaction.rollback();
@@ -157,14 +183,25 @@ export async function migratePostgres<T>(
   }
 }
 
-async function readPostgresSchema<T>(db: Kysely<T>): Promise<number> {
+async function readPostgresSchema<T>(db: Kysely<T>): Promise<StoredSchema> {
   const { rows } = await sql<{ is_there: number }>`
     select to_regclass('schema_version') is not null as is_there`.execute(db);
-  return rows[0]?.is_there === 1 ? readSchema(db) : 0;
+  return rows[0]?.is_there === 1 ? readSchema(db) : neverMigrated;
 }
 
-/** The schema of a store; 0 for one that was never migrated. */
-export async function readSchema<T>(db: Kysely<T>): Promise<number> {
-  const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db);
-  return rows[0]?.version ?? 0;
+const neverMigrated: StoredSchema = { version: 0, compatible_since: null };
+
+/** The schema of a store; version 0 for one that was never migrated. */
+export async function readSchema<T>(db: Kysely<T>): Promise<StoredSchema> {
+  const { rows } = await sql<StoredSchema>`select * from schema_version`.execute(db);
+  return rows[0] ?? neverMigrated;
+}
+
+/** Without these conditions every start would write, and would fail on a full disk. */
+async function saveSchema<T>(db: Kysely<T>, before: number): Promise<void> {
+  const saved =
+    before === 0
+      ? sql`insert into schema_version (version, compatible_since) values (${knownSchema}, ${compatibleSince})`
+      : sql`update schema_version set version = ${knownSchema}, compatible_since = ${compatibleSince}`;
+  if (before < knownSchema) await saved.execute(db);
 }

@@ -4,15 +4,16 @@
  * acknowledged is lost.
  */
 import { join } from "node:path";
-import Database from "better-sqlite3";
-import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { createLink } from "../../control-plane/services/people/logins.ts";
-import { openPostgresBeside } from "../../control-plane/store/engines/postgres.ts";
-import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
-import type { Store } from "../../control-plane/store/db.ts";
 import { findBreaches } from "../helpers/acknowledged.ts";
 import { scratch } from "../helpers/agent-process.ts";
+import {
+  copyToSqlite,
+  newSharedLink,
+  sharedSettings,
+  untilAllKinds,
+  untilAnswered,
+} from "../helpers/control-planes.ts";
 import { findUnserved } from "../helpers/find-unserved.ts";
 import { seeded } from "../helpers/hostile-values.ts";
 import { Load } from "../helpers/load.ts";
@@ -31,12 +32,7 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
   using place = scratch();
   const database = await startPostgres();
   const url = await database.create();
-  const settings = {
-    WINDLASS_DATABASE_URL: url,
-    WINDLASS_ARTIFACTS_URL: `file:${join(place.path, "blobs")}`,
-    CLI_JWT_SECRET: "j".repeat(40),
-    WINDLASS_SECRET_KEY: "k".repeat(40),
-  };
+  const settings = sharedSettings(url, place.path);
   const spawn = (index: number): ServerProcess =>
     spawnServer(join(place.path, `data-${index}`), settings);
   const servers = [spawn(0), spawn(1)];
@@ -51,7 +47,7 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
         return running[calls++ % running.length] ?? nowhere;
       },
     });
-    await load.start(await newLink(url));
+    await load.start(await newSharedLink(url));
     for (let n = 0; n < kills; n += 1) {
       await untilAnswered(load, 60);
       if (n % 3 === 2) {
@@ -67,10 +63,7 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
       servers[index] = spawn(index);
       urls[index] = await servers[index].ready;
     }
-    const { ended, logs, states, artifacts } = load.acknowledged;
-    const parts = [ended, logs, states, artifacts];
-    while (parts.some(({ size }) => size < 3) && load.failures.length === 0)
-      await untilAnswered(load, 1);
+    await untilAllKinds(load);
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(await findUnserved(load)).toEqual([]);
@@ -78,6 +71,7 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
     expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0, 0]);
     await copyToSqlite(url, join(place.path, "windlass.db"));
     expect(await findBreaches(place.path, load.acknowledged)).toEqual([]);
+    const { ended, artifacts } = load.acknowledged;
     process.stderr.write(
       `${ended.size} jobs, ${artifacts.size} plans, ${load.answered} calls answered, ${load.unanswered} repeated, ${load.refused} refused with 503\n`,
     );
@@ -87,50 +81,3 @@ test("kill -9 of one of two servers, and of the database, loses and doubles noth
     await database.close();
   }
 });
-
-async function newLink(url: string): Promise<string> {
-  const store = await openPostgresBeside({ url, connections: 2 });
-  try {
-    return `/login/link/${await createLink(store, "ada@example.com", Date.now())}`;
-  } finally {
-    await store.close();
-  }
-}
-
-/** Copies all tables, so that the checks of a SQLite file apply. */
-async function copyToSqlite(url: string, file: string): Promise<void> {
-  await (await openSqlite(file)).close();
-  const store = await openPostgresBeside({ url, connections: 2 });
-  const copy = new Database(file);
-  try {
-    copy.pragma("foreign_keys = OFF");
-    const tables = copy
-      .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
-      .pluck()
-      .all() as string[];
-    for (const table of tables) await copyTable(store, copy, table);
-  } finally {
-    copy.close();
-    await store.close();
-  }
-}
-
-async function copyTable(store: Store, copy: Database.Database, table: string): Promise<void> {
-  const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(
-    store.read.sql,
-  );
-  const [first] = rows;
-  if (first === undefined) return;
-  const names = Object.keys(first);
-  const insert = copy.prepare(
-    `insert or replace into ${table} (${names.join()}) values (${names.map(() => "?").join()})`,
-  );
-  for (const row of rows) insert.run(...names.map((name) => row[name]));
-}
-
-/** Waits until the clients have received this many more responses. */
-async function untilAnswered(load: Load, more: number): Promise<void> {
-  const before = load.answered;
-  while (load.answered < before + more && load.failures.length === 0)
-    await new Promise((resolve) => setTimeout(resolve, 5));
-}

@@ -50,7 +50,7 @@ describe("the storage", () => {
       await using disk = await smallDisk(48);
       if (!disk) return context.skip(needsRoot);
       // The log is on the same disk. A server that cannot write its log must continue.
-      await using server = spawnServer(disk.path, {}, join(disk.path, "server.log"));
+      await using server = spawnServer(disk.path, {}, { logFile: join(disk.path, "server.log") });
       const load = new Load(seeded(11));
       load.url = await server.ready;
       await load.start(await newLink(disk.path));

@@ -30,15 +30,18 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts a server on a free port. Its log is written to `logFile` if that is given. */
+/**
+ * Starts a server on a free port. Its log is written to `logFile` if that is given. `program` is
+ * another release's `bin/windlass`.
+ */
 export function spawnServer(
   directory: string,
   settings: Readonly<Record<string, string>> = {},
-  logFile?: string,
+  { logFile, program = bin }: { logFile?: string; program?: string } = {},
 ): ServerProcess {
   const stderr = logFile === undefined ? "pipe" : openSync(logFile, "w");
   const startedAt = performance.now();
-  const child = spawn(bin, ["server"], {
+  const child = spawn(program, ["server"], {
     env: {
       PATH: process.env["PATH"],
       TMPDIR: tmpdir(),

@@ -47,12 +47,7 @@ export class PostgresChannel {
 
   /** Whether no other control plane runs on this database. */
   async isAlone(): Promise<boolean> {
-    const { rows } = await this.#client.query<{ count: number }>(
-      `select count(*) as count from pg_locks
-        where locktype = 'advisory' and objsubid = 1 and classid = 0 and objid = ${presenceLock}
-          and database = (select oid from pg_database where datname = current_database()) and granted`,
-    );
-    return rows[0]?.count === 1;
+    return (await countControlPlanes(this.#client)) === 1;
   }
 
   /** Calls these from now on. */
@@ -107,6 +102,16 @@ export class PostgresChannel {
     }
     return undefined;
   }
+}
+
+/** Returns how many control planes run on the database of a connection. */
+export async function countControlPlanes(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*) as count from pg_locks
+      where locktype = 'advisory' and objsubid = 1 and classid = 0 and objid = ${presenceLock}
+        and database = (select oid from pg_database where datname = current_database()) and granted`,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 async function connect(url: string, name: string): Promise<pg.Client> {

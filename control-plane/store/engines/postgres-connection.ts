@@ -17,6 +17,7 @@ import { bind, type Bindable, type CompiledStatement, type Statement } from "../
 import type { Tables } from "../tables.ts";
 import { decodeText, encodeText, postgresText } from "./postgres-text.ts";
 import { driverOver } from "./kysely-driver.ts";
+import { isOutdated } from "./postgres-locks.ts";
 import { StorageError, type StorageTrouble } from "./storage-error.ts";
 
 /** Runs a query: a pool, or one connection inside a transaction. */
@@ -32,9 +33,11 @@ export class PostgresQueries implements Queries {
   /** Whether a statement failed: PostgreSQL then accepts nothing but a rollback. */
   hasFailed = false;
   readonly #runner: Runner;
+  readonly #isPool: boolean;
 
-  constructor(runner: Runner) {
+  constructor(runner: Runner, { isPool = false }: { readonly isPool?: boolean } = {}) {
     this.#runner = runner;
+    this.#isPool = isPool;
     this.sql = new Kysely<Tables>({ dialect: dialectOver(this) });
   }
 
@@ -51,7 +54,16 @@ export class PostgresQueries implements Queries {
   ): Promise<R[]> {
     const { name, compiled } = hotOf(statement);
     const values = bind(compiled, params);
-    return (await this.query({ name, text: compiled.sql, values })).rows as R[];
+    const query = { name: `${name}_${generation}`, text: compiled.sql, values };
+    try {
+      return (await this.query(query)).rows as R[];
+    } catch (error) {
+      if (!isOutdated(error)) throw error;
+      if (query.name === `${name}_${generation}`) generation += 1;
+      // A transaction has failed, and is run again as a whole.
+      if (!this.#isPool) throw error;
+      return (await this.query({ ...query, name: `${name}_${generation}` })).rows as R[];
+    }
   }
 
   async run<P extends Record<string, Bindable>>(
@@ -121,10 +133,13 @@ export const connectionOf = (url: string): pg.ClientConfig => ({
 });
 
 interface Hot {
-  /** Each connection prepares it once under this name. */
+  /** Each connection prepares it once under this name and the generation. */
   readonly name: string;
   readonly compiled: CompiledStatement;
 }
+
+/** Part of the names of prepared statements, so that all of them can be prepared again. */
+let generation = 0;
 
 const hot = new WeakMap<Statement<never, unknown>, Hot>();
 let named = 0;

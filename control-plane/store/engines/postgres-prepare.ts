@@ -1,12 +1,16 @@
 /** What happens to a PostgreSQL database before it is used: checks, migrations, rights. */
 import pg from "pg";
 import { migratePostgres } from "../migrate.ts";
+import { countControlPlanes } from "./postgres-channel.ts";
 import { connectionOf, PostgresQueries } from "./postgres-connection.ts";
+import { changesLock, isConflict } from "./postgres-locks.ts";
 
 /** The key of the advisory lock of migrations: arbitrary, and never changed. */
 const schemaLock = 1_464_816_898;
 
 const oldestVersion = 15;
+
+const migrationAttempts = 5;
 
 /**
  * Creates or migrates the tables. With the address of an owner, its role does that, and the role of
@@ -36,12 +40,24 @@ export async function prepareDatabase(
 const begin = `begin; set local statement_timeout = 0; set local lock_timeout = 0;
   select pg_advisory_xact_lock(${schemaLock})`;
 
-const migrate = (client: pg.ClientBase): Promise<void> =>
-  migratePostgres(new PostgresQueries(client).sql, {
-    begin: () => run(client, begin),
-    commit: () => run(client, "commit"),
-    rollback: () => run(client, "rollback"),
-  });
+/**
+ * Servers of an older release may work meanwhile. Their changes wait: each locks several tables, as
+ * this does. One that only reads may still lock two of them in another order.
+ */
+async function migrate(client: pg.ClientBase): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await migratePostgres(new PostgresQueries(client).sql, {
+        begin: () => run(client, `${begin}; select pg_advisory_xact_lock(${changesLock})`),
+        commit: () => run(client, "commit"),
+        rollback: () => run(client, "rollback"),
+        isUsed: async () => (await countControlPlanes(client)) > 0,
+      });
+    } catch (error) {
+      if (attempt === migrationAttempts || !isConflict(error)) throw error;
+    }
+  }
+}
 
 /** Lets a role read and change rows, but no table, no entry of the audit log and no version. */
 async function grant(owner: pg.ClientBase, role: string): Promise<void> {

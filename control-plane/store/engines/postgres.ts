@@ -12,6 +12,7 @@ import type { Queries, Store } from "../db.ts";
 import { requireSchema, readSchema } from "../migrate.ts";
 import { GroupCommit, type Change } from "./group-commit.ts";
 import { connectionOf, PostgresQueries, storageErrorOf } from "./postgres-connection.ts";
+import { changesLock, isConflict, isDuplicate, isOutdated } from "./postgres-locks.ts";
 import { prepareDatabase } from "./postgres-prepare.ts";
 import { StorageError } from "./storage-error.ts";
 
@@ -22,9 +23,6 @@ export interface PostgresOptions {
   /** The address with the role that owns and migrates the tables; undefined: that of `url`. */
   readonly ownerUrl?: string | undefined;
 }
-
-/** The key of the advisory lock of changes: arbitrary, and never changed. */
-const changesLock = 1_464_816_897;
 
 /**
  * No statement, wait or pause inside a transaction takes longer: a process that is stopped while it
@@ -93,7 +91,7 @@ export class PostgresStore implements Store {
     const writers = Math.ceil(connections / 2);
     this.#writers = pool(writers);
     this.#readers = pool(connections - writers);
-    this.read = new PostgresQueries(this.#readers);
+    this.read = new PostgresQueries(this.#readers, { isPool: true });
   }
 
   /** Runs something on a connection before the store is used. */
@@ -159,13 +157,15 @@ export class PostgresStore implements Store {
    */
   async #commitRound(changes: readonly Change[]): Promise<unknown> {
     try {
-      await this.#transaction("", async (tx, client) => {
-        if (await tryAll(tx, changes)) return;
-        await client.query("rollback");
-        tx.hasFailed = false;
-        await client.query(begin(""));
-        await runApart(tx, client, changes);
-      });
+      await repeated(isConflict, () =>
+        this.#transaction("", async (tx, client) => {
+          if (await tryAll(tx, changes)) return;
+          await client.query("rollback");
+          tx.hasFailed = false;
+          await client.query(begin(""));
+          await runApart(tx, client, changes);
+        }),
+      );
       return undefined;
     } catch (error) {
       return error;
@@ -173,14 +173,11 @@ export class PostgresStore implements Store {
   }
 
   /** Rows may be locked in another order by a change of another process: then it runs again. */
-  async #runShared<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#transaction("_shared", (tx) => change(tx));
-      } catch (error) {
-        if (attempt === sharedAttempts || !isConflict(error)) throw error;
-      }
-    }
+  #runShared<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    return repeated(
+      (error) => isConflict(error) || isDuplicate(error) || isOutdated(error),
+      () => this.#transaction("_shared", (tx) => change(tx)),
+    );
   }
 
   async #transaction<T>(
@@ -210,13 +207,21 @@ export class PostgresStore implements Store {
   }
 }
 
-const sharedAttempts = 5;
+const attempts = 5;
 
-/** A deadlock, a serialisation failure, or two changes that insert the same key. */
-const isConflict = (error: unknown): boolean => {
-  const { cause = error } = error as Error;
-  return /^(40P01|40001|23505)$/.test((cause as { code?: string }).code ?? "");
-};
+/** Runs a transaction again after errors that another run may not meet. */
+async function repeated<T>(
+  isPassing: (error: unknown) => boolean,
+  transaction: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (attempt === attempts || !isPassing(error)) throw error;
+    }
+  }
+}
 
 const begin = (mode: "" | "_shared"): string =>
   `begin; select pg_advisory_xact_lock${mode}(${changesLock})`;

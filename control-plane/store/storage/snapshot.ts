@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "../facts.ts";
-import { checkSchema } from "../migrate.ts";
+import { checkSchema, type StoredSchema } from "../migrate.ts";
 import { blobTables } from "./blob-tables.ts";
 import { hour } from "../../../common/units.ts";
 
@@ -79,7 +79,7 @@ export interface Snapshot {
 export function openSnapshot(file: string): Snapshot {
   const database = new Database(file, { fileMustExist: true });
   return {
-    schema: schemaOf(database),
+    schema: schemaOf(database).version,
     blobs: () =>
       database
         .prepare(
@@ -117,6 +117,7 @@ const hasTable = (database: Database.Database, name: string): boolean =>
   database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !==
   undefined;
 
-function schemaOf(database: Database.Database): number {
-  return database.prepare("select version from schema_version").pluck().get() as number;
+/** That of an earlier release has no `compatible_since`. */
+function schemaOf(database: Database.Database): StoredSchema {
+  return database.prepare("select * from schema_version").get() as StoredSchema;
 }

@@ -104,7 +104,9 @@ describe("a store of another release", () => {
       const file = join(scratch, `${schema}.db`);
       await (await openSqlite(file)).close();
       const database = new Database(file);
-      database.prepare("update schema_version set version = ?").run(schema);
+      database
+        .prepare("update schema_version set version = ?, compatible_since = ?")
+        .run(schema, schema);
       await expect(openBeside(file)).rejects.toThrow(
         `written by ${which} Windlass (schema ${schema}`,
       );

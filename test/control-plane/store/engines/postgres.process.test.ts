@@ -4,9 +4,15 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "kysely";
 import { knownSchema } from "../../../../control-plane/store/migrate.ts";
-import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
+import type { Queries } from "../../../../control-plane/store/db.ts";
+import { PostgresChannel } from "../../../../control-plane/store/engines/postgres-channel.ts";
+import {
+  openPostgres,
+  openPostgresBeside,
+} from "../../../../control-plane/store/engines/postgres.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { migrate } from "../../../../control-plane/store/migrate.ts";
+import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import type { Statement } from "../../../../control-plane/store/statement.ts";
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 import {
@@ -119,11 +125,59 @@ describe("the schema on PostgreSQL", () => {
 
   it("of a newer release is refused and left unchanged", async () => {
     const url = await server.createMigrated();
-    await command(url, "update schema_version set version = 999");
+    await command(url, "update schema_version set version = 999, compatible_since = 998");
     await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(/newer Windlass/);
     expect((await command(url, "select version from schema_version")).rows).toEqual([
       { version: 999 },
     ]);
+  });
+
+  it("of a newer release is used if that release says so", async () => {
+    const url = await server.createMigrated();
+    const compatible = `update schema_version set version = 999, compatible_since = ${knownSchema}`;
+    await command(url, compatible);
+    const options = { url, connections: 3 };
+    for (const open of [openPostgres, openPostgresBeside]) await (await open(options)).close();
+    expect((await command(url, "select version from schema_version")).rows).toEqual([
+      { version: 999 },
+    ]);
+  });
+
+  it("is not migrated beside a running server that could not use it", async () => {
+    const url = await server.createMigrated();
+    await command(url, "update schema_version set version = 1");
+    const running = await PostgresChannel.open(url, "windlass");
+    await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(
+      /servers of an older Windlass run on this database \(schema 1\).*stop all of them/,
+    );
+    expect((await command(url, "select version from schema_version")).rows).toEqual([
+      { version: 1 },
+    ]);
+    await running.close();
+  });
+
+  it("may get columns while a server uses it", async () => {
+    const url = await server.createMigrated();
+    const store = await openPostgres({ url, connections });
+    const owner = await addOwner(store);
+    const { id } = await addJob(store, owner);
+    const read = () => store.read.first(findJob, { id });
+    const inTransaction = (tx: Queries) => tx.first(findJob, { id });
+    const before = await read();
+    for (const column of ["one", "two"]) {
+      // Every connection has the statement prepared.
+      await Promise.all(Array.from({ length: 2 * connections }, read));
+      for (const way of ["write", "share"] as const) {
+        await Promise.all(Array.from({ length: connections }, () => store[way](inTransaction)));
+        await command(url, `alter table jobs add column ${column}_${way} text`);
+        const all = await Promise.all([
+          ...Array.from({ length: connections }, () => store[way](inTransaction)),
+          read(),
+        ]);
+        for (const row of all) expect(row).toMatchObject({ ...before });
+      }
+    }
+    await store.close();
   });
 
   it("is migrated by one role and used by another, which may change rows only", async () => {

@@ -46,7 +46,7 @@ it("concurrent processes create one schema", async () => {
 it("data of a newer release is refused and left unchanged", async () => {
   const { file, store, remove } = await openStore();
   const database = new Database(file);
-  database.exec("update schema_version set version = 999");
+  database.exec("update schema_version set version = 999, compatible_since = 998");
   await expect(openSqlite(file)).rejects.toThrow(/newer Windlass/);
   expect(database.prepare("select version from schema_version").pluck().get()).toBe(999);
   database.close();

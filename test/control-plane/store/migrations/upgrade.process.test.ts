@@ -7,7 +7,11 @@ import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { knownSchema, migrations } from "../../../../control-plane/store/migrate.ts";
+import {
+  compatibleSince,
+  knownSchema,
+  migrations,
+} from "../../../../control-plane/store/migrate.ts";
 import { up as first } from "../../../../control-plane/store/migrations/0001-start.ts";
 import * as variableSets from "../../../../control-plane/store/migrations/0025-variable-sets.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
@@ -151,7 +155,9 @@ it("keeps every row of the first release, except verification codes", async () =
   await Promise.all([openInProcess(), openInProcess()]);
   const after = read();
 
-  expect(after.schema_version).toEqual([{ version: knownSchema }]);
+  expect(after.schema_version).toEqual([
+    { version: knownSchema, compatible_since: compatibleSince },
+  ]);
   for (const [table, rows] of Object.entries(before).filter(([name]) => name !== "schema_version"))
     for (const [index, row] of rows.entries()) {
       const { verification_code, ...rest } = row;
@@ -198,7 +204,7 @@ it("keeps variable sets, and what they are attached to", async () => {
   const { schema_version: _, ...before } = read(path);
   await (await openSqlite(path)).close();
   const { schema_version, ...after } = read(path);
-  expect(schema_version).toEqual([{ version: knownSchema }]);
+  expect(schema_version).toMatchObject([{ version: knownSchema }]);
   expect(after).toMatchObject(before);
   expect(after.variable_sets).toMatchObject([{ id: "1", definition: managed }]);
   expect(after.variable_set_attachments).toHaveLength(2);
@@ -239,4 +245,74 @@ it("prevents any statement from changing or deleting audit entries", async () =>
     await expect(store.write((tx) => change.execute(tx.sql))).rejects.toThrow("only added");
   expect(await kept.execute()).toEqual([before]);
   await store.close();
+});
+
+it("is used without a change by an older release that knows a compatible schema", async () => {
+  const path = join(directory, "newer.db");
+  await (await openSqlite(path)).close();
+  const database = new Database(path);
+  const newer = { version: knownSchema + 2, compatible_since: knownSchema };
+  database
+    .prepare("update schema_version set version = @version, compatible_since = @compatible_since")
+    .run(newer);
+  database.close();
+  await (await openSqlite(path)).close();
+  expect(read(path).schema_version).toEqual([newer]);
+});
+
+/** What a server of the release before may rely on. */
+interface Shape {
+  /** Types and conditions by table and column. */
+  readonly columns: Map<string, Column & { notnull: number; dflt_value: unknown; pk: number }>;
+  readonly tables: Set<string>;
+  /** Triggers and unique indexes, which restrict what may be written. */
+  readonly rules: Map<string, string>;
+}
+
+function shapeOf(database: Database.Database): Shape {
+  const tables = tablesOf(database);
+  const all = database.prepare("select type, name, tbl_name, sql from sqlite_schema").all() as {
+    type: string;
+    name: string;
+    tbl_name: string;
+    sql: string | null;
+  }[];
+  return {
+    tables: new Set(tables),
+    columns: new Map(
+      tables.flatMap((table) =>
+        columnsOf(database, table).map((column) => [`${table}.${column.name}`, column as never]),
+      ),
+    ),
+    rules: new Map(
+      all
+        .filter(({ type, sql: text }) => type === "trigger" || /^create unique/i.test(text ?? ""))
+        .map(({ name, tbl_name, sql: text }) => [name, `${tbl_name}: ${text}`]),
+    ),
+  };
+}
+
+it("only gets more from migrations that say that they are additive", async () => {
+  const connection = new Connection(":memory:", {});
+  const { database } = connection;
+  database.exec("create table schema_version (version integer not null)");
+  for (const { up, isAdditive } of migrations) {
+    const before = shapeOf(database);
+    await up(connection.sql as never);
+    const after = shapeOf(database);
+    if (isAdditive !== true) continue;
+    expect([...after.columns.entries()]).toEqual(expect.arrayContaining([...before.columns]));
+    const isOfOldTable = (column: string) => before.tables.has(column.split(".")[0] ?? "");
+    const required = [...after.columns].filter(
+      ([name, { notnull, dflt_value }]) =>
+        isOfOldTable(name) && !before.columns.has(name) && notnull === 1 && dflt_value === null,
+    );
+    expect(required.map(([name]) => name)).toEqual([]);
+    const rules = [...after.rules.entries()].filter(
+      ([name, rule]) =>
+        before.rules.get(name) !== rule && before.tables.has(rule.split(":")[0] ?? ""),
+    );
+    expect(rules).toEqual([]);
+  }
+  database.close();
 });
