@@ -42,10 +42,15 @@ const ends: Partial<Readonly<Record<JobStatus, string>>> = {
   CANCELLED: "was cancelled",
 };
 
-/** Describes the outcome in a sentence without its full stop. */
+/**
+ * Describes the outcome of a job whose log was shown, in a sentence without its full stop.
+ * Terraform's own errors stand in that log, so of them it names only the command that failed.
+ */
 export function outcomeText(job: Job): string {
   const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
-  const why = job.error_message === null ? "" : `: ${job.error_message}`;
+  const [command] = /^[^:]* failed \(exit code \d+\)/.exec(job.error_message ?? "") ?? [];
+  const reason = job.log_complete === false ? job.error_message : (command ?? job.error_message);
+  const why = reason === null ? "" : `: ${reason}`;
   return `The ${nameOf(job)} ${ends[job.status] ?? "has not ended"}${time}${why}`;
 }

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { outcomeText } from "../../../cli/jobs/words.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+
+const failed = (error_message: string, log_complete: boolean | null = true): string =>
+  outcomeText({
+    job_type: "PLAN",
+    status: "FAILED",
+    config_snapshot: { name: "app" },
+    started_at: "2026-01-01T00:00:00Z",
+    ended_at: "2026-01-01T00:00:01Z",
+    error_message,
+    log_complete,
+  } as unknown as Job);
+
+test("the outcome of a job does not repeat terraform's errors, which its log has", () => {
+  const message = "plan failed (exit code 1): main.tf:3: no such thing";
+  expect(failed(message)).toBe('The plan of "app" failed after 1s: plan failed (exit code 1)');
+  expect(failed(message, false)).toContain("no such thing");
+  expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown$/);
+});
