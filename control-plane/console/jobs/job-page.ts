@@ -78,7 +78,11 @@ const planOf = ({ job, plan }: JobStory): Html | null =>
   plan === null
     ? null
     : html`${planView(plan, tenseOf(job))}
-      ${job.configuration_id === null ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+      ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+
+/** Other jobs plan by themselves, and only what they changed is known. */
+const hasPlan = ({ job_type, plan_job_id }: Job): boolean =>
+  job_type === "PLAN" || plan_job_id !== null;
 
 /** A PLAN changes nothing; its changes are still to come. */
 function tenseOf({ job_type, status }: Job): Tense {
@@ -113,12 +117,12 @@ const linkOf = (job: Job): Html | string =>
 
 const actionsOf = ({ job, plan, use }: JobStory): Html => {
   const { id, status, job_type, plan_job_id } = job;
-  const hasPlan = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
-  const isDeployable = hasPlan && use.not_deployable === null;
+  const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
+  const isDeployable = isPlanned && use.not_deployable === null;
   const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
   const isOver = status === "FAILED" || status === "CANCELLED";
   const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
-  return html`${hasPlan && !isDeployable ? notDeployable(job, use) : null}
+  return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
     ${
       isDeployOfPlan
         ? html`<p>

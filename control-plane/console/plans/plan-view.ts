@@ -35,17 +35,19 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
   const { counts, changes, outputs, drift, checks } = plan;
   const changed = outputs.filter(({ action }) => action !== "none");
   const isShort = changes.length <= openUpTo;
+  const tile = (number: number, action: Action, sign: string, planned: string, done: string) =>
+    count(number, action, sign, tense === "done" ? done : planned);
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
     <h2 id="plan-title">${titles[tense]}</h2>
     ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
     <ul class="counts">
-      ${count(counts.create, "create", "+", "to create")}
-      ${count(counts.update, "update", "~", "to change")}
-      ${count(counts.replace, "replace", "±", "to replace")}
-      ${count(counts.delete, "delete", "−", "to destroy")}
-      ${counts.forget > 0 ? count(counts.forget, "forget", "○", "to forget") : null}
-      ${counts.move > 0 ? count(counts.move, "none", "→", "to move") : null}
-      ${counts.import > 0 ? count(counts.import, "none", "↓", "to import") : null}
+      ${tile(counts.create, "create", "+", "to create", "created")}
+      ${tile(counts.update, "update", "~", "to change", "changed")}
+      ${tile(counts.replace, "replace", "±", "to replace", "replaced")}
+      ${tile(counts.delete, "delete", "−", "to destroy", "destroyed")}
+      ${counts.forget > 0 ? tile(counts.forget, "forget", "○", "to forget", "forgotten") : null}
+      ${counts.move > 0 ? tile(counts.move, "none", "→", "to move", "moved") : null}
+      ${counts.import > 0 ? tile(counts.import, "none", "↓", "to import", "imported") : null}
     </ul>
     ${plan.changes.length === 0 ? null : toolsOf(plan)}
     ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}

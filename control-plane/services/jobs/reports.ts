@@ -11,6 +11,7 @@ import type { Context } from "../context.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { changeJob, writeJobs } from "./changes.ts";
+import { summaryOfApplied } from "./resources.ts";
 import { findFenced } from "./holder.ts";
 import { recordOutcome } from "./outcomes.ts";
 import { readJobView } from "./views.ts";
@@ -50,7 +51,8 @@ export async function reportStatus(
       { by: runner(worker), action: "job.end", before: job, after: ended },
       now,
     );
-    if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
+    const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
+    if (summary) await keepPlanSummary(tx, id, summary);
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);
     return ended;

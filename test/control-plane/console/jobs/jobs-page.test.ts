@@ -123,3 +123,19 @@ test("an empty cell is marked, so that a narrow screen leaves it out", async () 
   expect((await page("/jobs")).text).toMatch(/<td data-head="Took" class="blank">–</);
   await fixture.person.get(endpoints.cancelJob, { params: { id: waiting.id } });
 });
+
+test("a destruction that planned by itself shows how many resources it destroyed", async () => {
+  const configuration_id = await fixture.configure("gone");
+  await fixture.queue({ job_type: "DESTROY", configuration_id });
+  const job = await fixture.start();
+  for (const address of ["a.a", "a.b"])
+    for (const event of ["started", "ended"] as const)
+      await fixture.resource(job, { address, action: "delete", event });
+  await fixture.resource(job, { address: "a.c", action: "delete", event: "started" });
+  await fixture.end(job, "SUCCESS");
+  expect((await fixture.read(job)).changes).toMatchObject({ create: 0, delete: 2 });
+  expect(words(await page(`/configurations/${configuration_id}`))).toMatch(
+    /DESTROY SUCCESS .* −2 /,
+  );
+  expect(words(await page(`/jobs/${job}`))).toContain("− 2 destroyed");
+});
