@@ -46,7 +46,7 @@ describe("with one database for all", () => {
       store,
       remove: async () => {
         await store.close();
-        await command(url, "truncate users, queue_heads, log_chunks cascade");
+        await command(url, "truncate spaces, users, queue_heads, log_chunks cascade");
       },
     };
   });
@@ -55,6 +55,7 @@ describe("with one database for all", () => {
 describe("the schema on PostgreSQL", () => {
   it("has the tables, columns and indexes of the one on SQLite", async () => {
     const connection = new Connection(":memory:", {});
+    connection.database.unsafeMode(true);
     await migrate(connection.sql, {
       begin: () => connection.execute("begin"),
       commit: () => connection.execute("commit"),

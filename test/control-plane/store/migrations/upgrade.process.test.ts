@@ -294,6 +294,7 @@ function shapeOf(database: Database.Database): Shape {
 
 it("only gets more from migrations that say that they are additive", async () => {
   const connection = new Connection(":memory:", {});
+  connection.database.unsafeMode(true);
   const { database } = connection;
   database.exec("create table schema_version (version integer not null)");
   for (const { up, isAdditive } of migrations) {
