@@ -31,6 +31,7 @@ import * as accessTokens from "./migrations/0028-access-tokens.ts";
 import * as failedJob from "./migrations/0029-failed-job.ts";
 import * as teams from "./migrations/0030-teams.ts";
 import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts";
+import * as quickClaims from "./migrations/0032-quick-claims.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -74,6 +75,7 @@ export const migrations: readonly Migration[] = [
   failedJob,
   teams,
   schemaCompatibility,
+  quickClaims,
 ];
 
 export interface SchemaTransaction {

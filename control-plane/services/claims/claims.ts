@@ -10,6 +10,7 @@ import type { QueuedHint } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { hintOf } from "../jobs/changes.ts";
 import { claimedJob, findRepeated, giveBack, isQueueEmpty, takeJob } from "./take.ts";
+import { ClaimsTogether } from "./together.ts";
 import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts";
 
 /** A lost wakeup costs at most this. */
@@ -32,8 +33,9 @@ export class Claims {
 
   constructor(context: Context) {
     this.#context = context;
+    const together = context.store.isShared ? new ClaimsTogether(context) : undefined;
     this.#queue = {
-      take: (worker, key) => takeJob(context, worker, key),
+      take: (worker, key) => together?.take(worker, key) ?? takeJob(context, worker, key),
       giveBack: (job) => giveBack(context, job),
     };
     context.draining.addEventListener("abort", () => this.#stopAll(), { once: true });
@@ -75,7 +77,7 @@ export class Claims {
     if (worker.draining_at !== null || context.draining.aborted) return null;
     const same = this.#findSame(request);
     if (same) return same.join(request);
-    const job = (await isQueueEmpty(context, worker)) ? null : await takeJob(context, worker, key);
+    const job = (await isQueueEmpty(context, worker)) ? null : await this.#queue.take(worker, key);
     return job ?? (waitMilliseconds > 0 ? this.#wait(request) : null);
   }
 

@@ -24,7 +24,7 @@ import { failUnreadable } from "../jobs/outcomes.ts";
 import { jobToken } from "../states/job-tokens.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
-const keyMilliseconds = 10 * minute;
+export const keyMilliseconds = 10 * minute;
 /**
  * A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one:
  * they share a transaction with others.
@@ -147,7 +147,7 @@ function planOptionsIn(stored: string): Pick<StoredSnapshot, "plan_options"> {
 }
 
 /** Undefined if they were sealed with a key that this server does not have. */
-function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {
+export function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {
   try {
     return opened(context, job);
   } catch {

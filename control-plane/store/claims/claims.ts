@@ -124,7 +124,8 @@ export const findQueuedHints = statement<
     .distinct(),
 );
 
-const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
+/** Of a row of `jobs`, what a claim returns. */
+export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
   ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
 
@@ -144,7 +145,7 @@ function claim(
 ) {
   const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
   const head = sql`select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
-              and h.target_worker <> ${worker} order by h.job_id limit`;
+              and ${isOther(db, worker)} order by h.job_id limit`;
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
   // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
@@ -174,9 +175,17 @@ function claim(
               select min(h.wanted) from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
             from kinds where kinds.wanted is not null)
       ${oldest})
-    returning ${columns}`;
+    returning ${claimedColumns}`;
   return { compile: () => query.compile(db) };
 }
+
+/**
+ * Whether a queue head is no teardown of the worker itself. Nearly every head has no target, from
+ * which PostgreSQL would conclude that nearly none differs from the worker, and read and sort the
+ * whole queue; it cannot estimate the comparison of a cast.
+ */
+const isOther = (db: Kysely<Tables>, worker: string) =>
+  isPostgres(db) ? sql`(h.target_worker = ${worker})::int < 1` : sql`h.target_worker <> ${worker}`;
 
 /**
  * Whether a worker of this owner could be given anything: what a poll asks before it bothers the

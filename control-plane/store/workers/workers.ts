@@ -53,6 +53,18 @@ export const lockWorker = statement<{ id: string }, { id: string }>((db, { id })
   forUpdate(db, db.selectFrom("workers").select("id").where("id", "=", id)),
 );
 
+/** The same for several workers, whose ids are a JSON list; always in the same order. */
+export const lockWorkers = statement<{ ids: string }, { id: string }>((db, { ids }) =>
+  forUpdate(
+    db,
+    db
+      .selectFrom("workers")
+      .select("id")
+      .where("id", "in", sql<string>`(select value from json_each(${ids}))`)
+      .orderBy("id"),
+  ),
+);
+
 export const findWorker = statement<{ id: string }, WorkerRow>((db, { id }) =>
   db.selectFrom("workers").selectAll().where("id", "=", id),
 );

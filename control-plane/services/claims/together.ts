@@ -1,0 +1,135 @@
+/**
+ * Claims that are made together where control planes share a store: those of one turn of the event
+ * loop, and those that come while the ones before are committed, share a transaction and mostly a
+ * statement.
+ */
+import { claimAnyJobs, claimOwnJobs, type TakenRow } from "../../store/claims/claims-together.ts";
+import type { ClaimRow } from "../../store/claims/claims.ts";
+import type { Queries } from "../../store/db.ts";
+import { lockWorkers } from "../../store/workers/workers.ts";
+import type { WorkerCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { ringEvent, shareJobs } from "../jobs/changes.ts";
+import { keyMilliseconds, openedOrNone, takeJob } from "./take.ts";
+
+/** So many at most share a transaction, which holds locks. */
+const claimsTogether = 64;
+
+interface Claim {
+  readonly worker: WorkerCaller;
+  readonly key: string | undefined;
+  readonly resolve: (job: ClaimRow | null | Promise<ClaimRow | null>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ClaimsTogether {
+  readonly #context: Context;
+  #waiting: Claim[] = [];
+  #isRunning = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** The same as `takeJob`. */
+  take(worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ worker, key, resolve, reject });
+      if (!this.#isRunning) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) await this.#takeSome();
+    this.#isRunning = false;
+  }
+
+  async #takeSome(): Promise<void> {
+    const claims = this.#next();
+    const single = ({ worker, key, resolve }: Claim) =>
+      resolve(takeJob(this.#context, worker, key));
+    // The statement for one claim by itself takes what this one leaves out.
+    if (claims.length === 1) return claims.forEach(single);
+    try {
+      const taken = await takeTogether(this.#context, claims);
+      for (const claim of claims) {
+        const job = taken.get(claim);
+        if (job) claim.resolve(job);
+        else single(claim);
+      }
+    } catch (error) {
+      for (const claim of claims)
+        if (error instanceof UnreadableJobError) single(claim);
+        else claim.reject(error);
+    }
+  }
+
+  /** Takes the next claims from the queue: of those with the same key, the first. */
+  #next(): Claim[] {
+    const keys = new Set<string>();
+    const next: Claim[] = [];
+    const later: Claim[] = [];
+    for (const claim of this.#waiting) {
+      const key =
+        claim.key === undefined ? undefined : JSON.stringify([claim.worker.id, claim.key]);
+      if (next.length >= claimsTogether || (key !== undefined && keys.has(key))) later.push(claim);
+      else next.push(claim);
+      if (key !== undefined) keys.add(key);
+    }
+    this.#waiting = later;
+    return next;
+  }
+}
+
+/** A job cannot be opened. The claim that takes it alone fails it. */
+class UnreadableJobError extends Error {
+  override readonly name = "UnreadableJobError";
+}
+
+async function takeTogether(
+  context: Context,
+  claims: readonly Claim[],
+): Promise<Map<Claim, ClaimRow>> {
+  const groups = Map.groupBy(claims, ({ worker: { owner_id, labels, features } }) =>
+    JSON.stringify([owner_id, labels, features]),
+  );
+  return shareJobs(context, async (tx, rings) => {
+    const taken = new Map<Claim, ClaimRow>();
+    // Claims with the same key follow one another.
+    const keyed = claims.filter(({ key }) => key !== undefined).map(({ worker }) => worker.id);
+    if (keyed.length > 0) await tx.all(lockWorkers, { ids: JSON.stringify(keyed) });
+    for (const group of groups.values()) {
+      const rows = await claimJobs(tx, group, context.now());
+      for (const claim of group) {
+        const index = rows.findIndex(
+          (row) => row.worker_id === claim.worker.id && row.claim_key === (claim.key ?? null),
+        );
+        if (index < 0) continue;
+        const [row] = rows.splice(index, 1);
+        const job = openedOrNone(context, row!);
+        if (!job) throw new UnreadableJobError();
+        taken.set(claim, job);
+        ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
+      }
+    }
+    return taken;
+  });
+}
+
+/** One statement for workers that may take the same jobs. */
+function claimJobs(tx: Queries, claims: readonly Claim[], now: number): Promise<TakenRow[]> {
+  const { owner_id: owner, labels, features } = claims[0]!.worker;
+  const params = {
+    claims: JSON.stringify(
+      claims.map(({ worker, key }, n) => ({ n, worker: worker.id, key: key ?? null })),
+    ),
+    labels,
+    features,
+    now,
+    after: now - keyMilliseconds,
+    heads: 16 + 4 * claims.length,
+  };
+  return owner === null ? tx.all(claimAnyJobs, params) : tx.all(claimOwnJobs, { ...params, owner });
+}
