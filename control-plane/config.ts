@@ -3,9 +3,10 @@
  * common/settings/server.ts declares them, and docs/settings.md, "The control plane", describes
  * them. Rules that involve several settings are here.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
 import type { LogSettings } from "../common/log.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
@@ -137,6 +138,28 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     ],
   };
 }
+
+/** Where a server's data is. Another server's is never meant by the environment. */
+const places = ["WINDLASS_DATABASE_URL", "WINDLASS_DATABASE_OWNER_URL", "WINDLASS_ARTIFACTS_URL"];
+
+/**
+ * Reads the settings of another server: `place` is its data directory, or a file with a NAME=value
+ * per line. All but places come from the environment if they are not there.
+ */
+export function readConfigOf(place: string): ServerConfig {
+  const stat = statSync(place, { throwIfNoEntry: false });
+  if (stat === undefined)
+    throw new ConfigError(`${place} does not exist: name a data directory or a file with settings`);
+  const given = stat.isDirectory()
+    ? { WINDLASS_DATA_DIR: place }
+    : parseEnv(readFileSync(place, "utf8"));
+  const own = new Set([...places, ...Object.keys(given).map(withoutFile)]);
+  const inherited = Object.entries(process.env).filter(([name]) => !own.has(withoutFile(name)));
+  return readConfig({ ...Object.fromEntries(inherited), ...given });
+}
+
+/** The setting that NAME_FILE is another form of. */
+const withoutFile = (name: string): string => name.replace(/_FILE$/, "");
 
 /** A SQLite file or the address of a PostgreSQL database. A message never repeats a password. */
 function databaseOf(

@@ -1,5 +1,6 @@
 /** Opens everything that a control plane needs: data directory, secrets, store, blobs. */
 import { join } from "node:path";
+import { refuseHalfMoved } from "./data-directory/move-mark.ts";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { openBlobs } from "./blobs/open.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
@@ -64,7 +65,14 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
 /** A SQLite file, which no other process uses. */
 async function openOwn(config: ServerConfig): Promise<OpenedStore> {
   const store = await openSqlite(config.databaseFile);
-  return { store, wakeups: memoryWakeups(), clock: steadyClock(), close: () => store.close() };
+  const close = () => store.close();
+  try {
+    await refuseHalfMoved(store);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { store, wakeups: memoryWakeups(), clock: steadyClock(), close };
 }
 
 interface Opened extends Omit<OpenedStore, "close"> {

@@ -22,6 +22,9 @@ Commands:
   install                      install the control plane as a systemd service
   rotate-key                   change the key that encrypts the data of a
                                stopped server
+  migrate-store --from PLACE --to PLACE
+                               move all data of a stopped server to another
+                               database and another place for files
 
 Options:
   -h, --help                   print this help
@@ -56,6 +59,8 @@ export async function main(args: string[]): Promise<void> {
     if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
     if (command === "rotate-key")
       return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
+    if (command === "migrate-store")
+      return await (await import("./commands/migrate-store.ts")).migrateStore(rest);
     if (command === "install") return await (await import("./commands/install.ts")).install(rest);
     if (command !== undefined)
       return fail(`windlass server has no command "${command}"\n\n${usage()}`, 2);

@@ -1,6 +1,7 @@
 /** Opens a PostgreSQL database, which other control planes may use, and the wakeups between them. */
 import { randomUUID } from "node:crypto";
 import type { ServerConfig } from "./config.ts";
+import { refuseHalfMoved } from "./data-directory/move-mark.ts";
 import { checkSharedFolder } from "./data-directory/shared-folder.ts";
 import { checkSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { steadyClock, type Clock } from "./services/operations/clock.ts";
@@ -35,6 +36,7 @@ export async function openShared(
     await store.close();
   };
   try {
+    await refuseHalfMoved(store);
     const opened = await PostgresChannel.open(postgres.url, channelName);
     channel = opened;
     // A newer release migrates only while no server that it would break is present on the channel.

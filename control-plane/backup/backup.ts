@@ -129,7 +129,7 @@ async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void>
         strict: true,
         // Sealed content cannot be compressed, so more effort gains nothing.
         gzip: { level: 1 },
-        onWriteEntry: shown.step,
+        onWriteEntry: () => shown.step(),
       },
       paths,
     );

@@ -25,15 +25,19 @@ export async function flushDirectory(path: string): Promise<void> {
 }
 
 /** Reports progress on stderr, once a second and only after the first second. */
-export function progress(what: string, total: () => number): { step(): void; end(): void } {
+export function progress(
+  what: string,
+  total: () => number,
+  unit: "files" | "rows" = "files",
+): { step(count?: number): void; end(): void } {
   let done = 0;
   let isShown = false;
   const timer = setInterval(() => {
     isShown = true;
-    process.stderr.write(`${what}: ${done} of ${total()} files\n`);
+    process.stderr.write(`${what}: ${done} of ${total()} ${unit}\n`);
   }, 1000);
   return {
-    step: () => void (done += 1),
+    step: (count = 1) => void (done += count),
     end: () => {
       clearInterval(timer);
       if (isShown) process.stderr.write(`${what}: done\n`);

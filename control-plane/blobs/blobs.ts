@@ -13,8 +13,9 @@ export interface Blobs {
   /**
    * Stores a stream. Resolves once it is durable. If it rejects (an interrupted stream, or more
    * than `limit` bytes: RefusalError payload_too_large), nothing is left behind.
+   * Its name is new, or one that no blob here has.
    */
-  write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;
+  write(content: AsyncIterable<Uint8Array>, limit: number, blob?: string): Promise<WrittenBlob>;
   /**
    * Returns the content, or the bytes from `start` to `end` (inclusive, and `end` may be beyond its
    * end). Rejects if there is no such blob.

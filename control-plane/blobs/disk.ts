@@ -37,8 +37,7 @@ export async function diskBlobs(
   const folders = new Folders(directory);
 
   return {
-    write: async (content, limit) => {
-      const name = newName();
+    write: async (content, limit, name = newName()) => {
       const file = join(temporary, name);
       const path = pathOf(directory, name);
       const folder = dirname(path);

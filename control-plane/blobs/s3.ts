@@ -165,8 +165,7 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
   }
 
   const blobs: Blobs = {
-    write: async (content, limit) => {
-      const blob = newName();
+    write: async (content, limit, blob = newName()) => {
       const Key = keyOf(blob);
       const seen = { hash: createHash("sha256"), size: 0 };
       let upload: Upload | undefined;

@@ -25,9 +25,9 @@ export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
   const pieceStart = (index: number) => nameBytes + index * sealedBytes;
 
   return {
-    write: async (content, limit) => {
+    write: async (content, limit, name) => {
       const seen = { hash: createHash("sha256"), size: 0 };
-      const { blob } = await inner.write(seal(box, measured(content, limit, seen)), Infinity);
+      const { blob } = await inner.write(seal(box, measured(content, limit, seen)), Infinity, name);
       return { blob, size_bytes: seen.size, sha256: seen.hash.digest("hex") };
     },
     read: async (blob, range) => {

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
+import { refuseHalfMoved } from "../data-directory/move-mark.ts";
 import { isDirectoryHeld } from "../data-directory/lock.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
@@ -51,6 +52,7 @@ export async function loginLink(args: string[]): Promise<void> {
       ).openPostgresBeside({ ...config.postgres, connections: 2 })
     : await openBeside(config.databaseFile);
   try {
+    await refuseHalfMoved(store);
     const token = await createLink(store, email, Date.now());
     const server =
       config.publicUrl ??

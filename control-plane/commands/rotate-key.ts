@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { progress } from "../backup/files.ts";
+import { refuseHalfMoved } from "../data-directory/move-mark.ts";
 import { refuseHalfRestored } from "../data-directory/restore-mark.ts";
 import type { Blobs } from "../blobs/blobs.ts";
 import { openBlobs } from "../blobs/open.ts";
@@ -63,6 +64,7 @@ export async function rotateKey(args: string[]): Promise<void> {
   try {
     const store = await openAlone(config);
     try {
+      await refuseHalfMoved(store);
       const keys = await openSecretKeys(config, store);
       const [current, ...older] = keys;
       if (older.includes(current))

@@ -16,12 +16,12 @@ type Places = Pick<
 >;
 
 /**
- * Locks all of the server's data until the release or the end of this process. Creates the
- * directories.
+ * Locks all data of these servers, which may share directories, until the release or the end of
+ * this process. Creates the directories.
  */
-export function holdData(places: Places): Release {
-  makeDirectory(places.dataDirectory);
-  return hold(lockFiles(places));
+export function holdData(...servers: readonly Places[]): Release {
+  for (const { dataDirectory } of servers) makeDirectory(dataDirectory);
+  return hold([...new Set(servers.flatMap(lockFiles))]);
 }
 
 /** Locks a data directory with the usual layout. Creates it. */
@@ -44,7 +44,7 @@ function makeDirectory(directory: string): void {
 }
 
 /**
- * Throws if another server, a restore or a key rotation has one of the locks; then none is taken.
+ * Throws if another server, a restore, a key rotation or a move has one of the locks; then none is taken.
  */
 function hold(files: readonly string[]): Release {
   const held: Release[] = [];
@@ -57,7 +57,7 @@ function hold(files: readonly string[]): Release {
       const end = holdFile(file);
       if (end === undefined)
         throw new Error(
-          `another Windlass server (or a restore or rotate-key) uses ${dirname(file)}; stop it, or set WINDLASS_DATA_DIR to another directory`,
+          `another Windlass server (or a restore, rotate-key or migrate-store) uses ${dirname(file)}; stop it, or set WINDLASS_DATA_DIR to another directory`,
         );
       held.push(end);
     }

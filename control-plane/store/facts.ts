@@ -55,6 +55,11 @@ export const secretKeyChecks = "secret_key_checks";
 export const backupsFrom = "backup:";
 export const backupsTo = "backup;";
 
+/** Facts whose names begin so belong to a move of all data to this store that is not complete. */
+export const movesFrom = "move:";
+/** Where the data of an incomplete move comes from. No server starts while it is there. */
+export const moveMark = `${movesFrom}from`;
+
 /** Whether a backup reads the blobs at this moment. */
 export async function isBackupRunning({ sql: db }: Queries, now: number): Promise<boolean> {
   const running = await db

@@ -67,6 +67,7 @@ const roles = [
   "server backup",
   "server restore",
   "server rotate-key",
+  "server migrate-store",
   "agent",
   "agent install",
   "agent doctor",

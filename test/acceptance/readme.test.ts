@@ -28,6 +28,10 @@ const reasons: readonly [RegExp, string][] = [
     /^(cd deploy|mkdir|chmod|printf|openssl|\w+=\$\(openssl|export WINDLASS_HOSTNAME)\b/,
     "docs/deploy.md: writes secrets for containers",
   ],
+  [
+    /^windlass server migrate-store\b/,
+    "needs PostgreSQL and S3: test/acceptance/migrate-store.test.ts",
+  ],
   [/^(nginx|caddy|curl|createuser|createdb|pg_dump)\b/, "needs another program"],
 ];
 
@@ -240,7 +244,9 @@ async function newKey(path: string): Promise<string> {
 
 /** The commands of server and agent, and the nouns of the client. */
 const ofRoles = [
-  ...["", " login-link", " backup", " restore", " rotate-key"].map((verb) => `server${verb}`),
+  ...["", " login-link", " backup", " restore", " rotate-key", " migrate-store"].map(
+    (verb) => `server${verb}`,
+  ),
   ...["", " install", " doctor"].map((verb) => `agent${verb}`),
   "audit",
   "jobs",

@@ -14,7 +14,7 @@ export interface ChannelEvents {
 }
 
 /** The key of the advisory lock that running control planes share. */
-const presenceLock = 1_464_816_899;
+export const presenceLock = 1_464_816_899;
 
 /** Pauses between attempts to connect: doubled up to the longest. */
 const shortestPause = 100;

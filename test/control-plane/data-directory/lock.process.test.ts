@@ -32,7 +32,8 @@ afterAll(async () => {
   for (const path of [dirname(directory), scratch]) await rm(path, { recursive: true });
 });
 
-const refusal = () => `another Windlass server (or a restore or rotate-key) uses ${directory}`;
+const refusal = () =>
+  `another Windlass server (or a restore, rotate-key or migrate-store) uses ${directory}`;
 
 describe("the data directory of a running server", () => {
   it("is refused to a second server, also in another PID namespace, before it changes anything", async () => {

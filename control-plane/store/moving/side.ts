@@ -1,0 +1,51 @@
+/**
+ * One end of a move of all rows from one database to another: the tables unchanged, whatever the
+ * engine.
+ */
+
+export type Value = string | number | null;
+/** The values of a row, in the order of the columns that were asked for. */
+export type MovedRow = readonly Value[];
+
+export interface MovedTable {
+  readonly name: string;
+  /** Sorted by name. */
+  readonly columns: readonly string[];
+  /** The tables that its foreign keys name. */
+  readonly references: readonly string[];
+}
+
+export interface MoveSide {
+  /** All tables, apart from the one with the version of the schema. */
+  tables(): Promise<MovedTable[]>;
+  /** Returns the number of rows. */
+  count(table: string): Promise<number>;
+  /**
+   * Returns all rows, as they were at one moment, in batches of bounded size. No other method may
+   * be called meanwhile.
+   */
+  rows(table: Pick<MovedTable, "name" | "columns">): AsyncGenerator<MovedRow[]>;
+  insert(table: Pick<MovedTable, "name" | "columns">, rows: readonly MovedRow[]): Promise<void>;
+  /** Removes all rows. */
+  empty(table: string): Promise<void>;
+  /**
+   * Runs changes of a table in a transaction. Its triggers do not fire: what they wrote at the source
+   * is moved too.
+   */
+  change(table: string, work: () => Promise<void>): Promise<void>;
+  /** Returns the last number that the table has given to a row; undefined: it gives none. */
+  lastNumber(table: string): Promise<number | undefined>;
+  setLastNumber(table: string, number: number): Promise<void>;
+  /** Lets the engine count what it plans queries by. */
+  analyze(): Promise<void>;
+  /** Ends the connection, and with it the lock on a shared database. */
+  close(): Promise<void>;
+}
+
+/** A batch ends at the first of these bounds. */
+export const batchRows = 500;
+export const batchBytes = 4 * 1024 * 1024;
+
+/** Returns about how much memory a row needs. */
+export const sizeOf = (row: MovedRow): number =>
+  row.reduce((sum: number, value) => sum + (typeof value === "string" ? value.length : 8), 0);
