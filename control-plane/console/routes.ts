@@ -5,6 +5,7 @@ import { clearSession, setSession } from "../http/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
 import { RefusalError } from "../domain/refusal.ts";
+import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { endLogin, openLink } from "../services/people/logins.ts";
@@ -17,6 +18,7 @@ import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
 import { jobsPages } from "./jobs/jobs-routes.ts";
+import { inTeam, teamOf } from "./page/in-space.ts";
 import { sendPage } from "./page/layout.ts";
 import { keepNext, nextOf, takeNext } from "./people/next.ts";
 import { oauthRoutes } from "./people/oauth-routes.ts";
@@ -32,6 +34,7 @@ import {
 import { problemPages } from "./docs/problem-pages.ts";
 import { searchPages } from "./search/search-routes.ts";
 import { signedInRoutes } from "./signed-in.ts";
+import { teamPages } from "./teams/team-routes.ts";
 import { workerPages } from "./workers/worker-routes.ts";
 import { variableSetPages } from "./variable-sets/variable-set-routes.ts";
 import { zonePages } from "./zones/zone-routes.ts";
@@ -48,6 +51,15 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     readForms(pages);
     // An error on a page is shown as a page.
     pages.setErrorHandler((error, request, reply) => sendErrorPage(context, error, request, reply));
+
+    // After a form, a list is that of the same team.
+    pages.addHook("onSend", (request, reply, payload, done) => {
+      const location = reply.getHeader("location");
+      const caller = request.caller as UserCaller | null;
+      if (typeof location === "string" && caller)
+        reply.header("location", inTeam(location, teamOf(caller)));
+      done(null, payload);
+    });
 
     assetRoutes(pages);
     oauthRoutes(pages, context);
@@ -85,6 +97,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     workerPages(signedIn, context);
     searchPages(signedIn, context);
     peoplePages(signedIn, context);
+    teamPages(signedIn, context);
     signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
       const { email } = caller;
       const deviceCode = deviceCodeOf(query);

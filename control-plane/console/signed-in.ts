@@ -1,9 +1,11 @@
 /** Routes of pages that need a session. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { checkPermission } from "../domain/roles.ts";
 import type { UserCaller } from "../services/callers.ts";
 import { actingFor } from "../http/acting.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
+import { permissionOfPage } from "./page-permissions.ts";
 import { answerUnread } from "../http/unread-body.ts";
 
 export type PageHandler = (
@@ -26,6 +28,7 @@ export type SignedIn = (
  */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
   return (method, url, handler, options = {}) => {
+    const permission = permissionOfPage(method, url);
     pages.route({
       method,
       url,
@@ -37,7 +40,11 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
         const caller = await findSession(context, request, reply);
         if (caller) {
           refuseForeignOrigin(context, request);
-          request.caller = await actingFor(context, request, caller);
+          // Also for the page of a refusal.
+          request.caller = caller;
+          const acting = await actingFor(context, request, caller);
+          checkPermission(acting, permission);
+          request.caller = acting;
           return;
         }
         // Only an address that can be opened again is worth coming back to.

@@ -31,6 +31,12 @@ export interface Permitted {
 export const includesRole = (role: Role, other: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(other);
 
+/** The role that a caller lacks for a permission; undefined: none. */
+export function roleFor({ role }: Permitted, permission: Permission): Role | undefined {
+  if (permission === "account" || includesRole(role, leastRole[permission])) return undefined;
+  return leastRole[permission];
+}
+
 /** Throws 403 unless the caller has the permission. */
 export function checkPermission(caller: Permitted, permission: Permission): void {
   if ((permission === "account" || permission === "members") && caller.login_kind === "token")

@@ -2,6 +2,7 @@
 import { endpoints } from "../../protocol/endpoints.ts";
 import { addHeldJob, addTestWorker, ask, type Plane, setJob, stateHeaders } from "./plane.ts";
 import type { SampleUser } from "./sample-data.ts";
+import { newSlug } from "./teams.ts";
 
 /** Creates them and returns name and path of each page. */
 export async function fillPlaces(
@@ -56,6 +57,14 @@ export async function fillPlaces(
     },
   });
   const bare = await person.get(endpoints.createVariableSet, { body: { name: "empty" } });
+  const { slug } = await person.get(endpoints.createTeam, {
+    body: { name: "Platform & Data", slug: newSlug() },
+  });
+  for (const email of [null, "grace.hopper@research.example.com"])
+    await person.get(endpoints.createInvitation, {
+      params: { slug },
+      body: { role: "deployer", email },
+    });
   await writeState(plane, fixture, id);
   const fresh = await fixture.configure("fresh");
   await person.get(endpoints.updateWorker, {
@@ -91,6 +100,9 @@ export async function fillPlaces(
     "variable-set": `/variable-sets/${set.id}`,
     "variable-set-empty": `/variable-sets/${bare.id}`,
     "worker-edit": `/workers/${fixture.worker}/edit`,
+    teams: "/teams",
+    team: `/teams/${slug}`,
+    "team-zones": `/zones?team=${slug}`,
   };
 }
 

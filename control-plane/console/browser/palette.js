@@ -43,7 +43,11 @@ const here = () =>
 
 /** What has this text in its name. @param {string} text @returns {Promise<Command[]>} */
 async function found(text) {
-  const answer = await fetch(`/search?q=${encodeURIComponent(text)}`);
+  // The form of the navigation knows the team.
+  const form = document.querySelector("header form[role=search]");
+  const address = new URL(form?.getAttribute("action") ?? "/search", location.href);
+  address.searchParams.set("q", text);
+  const answer = await fetch(address);
   if (!answer.ok || answer.redirected) return [];
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   return [...page.querySelectorAll("#found a")].map((link) => ({

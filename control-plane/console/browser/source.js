@@ -34,6 +34,9 @@ chosen?.addEventListener("change", () => {
   if (file) void send(file);
 });
 
+/** Whose archive it is; a personal one without a team. */
+const { team } = document.querySelector("main")?.dataset ?? {};
+
 let uploading = new AbortController();
 
 /** @param {File} file */
@@ -51,7 +54,7 @@ async function send(file) {
   try {
     const answer = await fetch("/api/cli/archives", {
       method: "POST",
-      headers: { "content-type": "application/gzip" },
+      headers: { "content-type": "application/gzip", ...(team ? { "windlass-team": team } : {}) },
       body: file,
       signal,
     });

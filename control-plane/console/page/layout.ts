@@ -1,7 +1,9 @@
 /** The frame of every page. */
 import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
+import type { UserCaller } from "../../services/callers.ts";
 import { html, type Html } from "./html.ts";
+import { fitToSpace, teamOf } from "./in-space.ts";
 
 export interface Page {
   readonly title: string;
@@ -37,6 +39,8 @@ const places = [
  * and loads nothing from elsewhere.
  */
 export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
+  const caller = reply.request.caller as UserCaller | null;
+  const text = document(page, page.email === undefined ? null : caller).text;
   reply
     .headers({
       "content-security-policy":
@@ -47,10 +51,13 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
       "cache-control": "no-store",
     })
     .type("text/html; charset=utf-8");
-  answerUnread(reply, status, document(page).text);
+  answerUnread(reply, status, caller ? fitToSpace(text, caller) : text);
 }
 
-const document = ({ title, body, email, at, refresh, from, search = "" }: Page): Html =>
+const document = (
+  { title, body, email, at, refresh, from, search = "" }: Page,
+  caller: UserCaller | null,
+): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -65,7 +72,7 @@ const document = ({ title, body, email, at, refresh, from, search = "" }: Page):
         <a class="skip" href="#main">Skip to the content</a>
         <header class="frame">
           <a class="brand" href="/">Windlass</a>
-          ${email === undefined ? null : navigation(email, at, search)}
+          ${email === undefined ? null : navigation(email, at, search, caller)}
         </header>
         <p class="away-note" role="status">
           The server does not respond. This page may be out of date.
@@ -73,6 +80,7 @@ const document = ({ title, body, email, at, refresh, from, search = "" }: Page):
         <main
           id="main"
           data-now="${new Date().toISOString()}"
+          ${caller === null ? null : html`data-team="${teamOf(caller)}"`}
           ${refresh === undefined ? null : html`data-refresh="${refresh}"`}
           ${from === undefined ? null : html`data-from="${from}"`}
         >
@@ -99,8 +107,14 @@ const tastes = html`<label hidden
   >
   <button type="button" class="quiet" name="keys" hidden>Keys</button>`;
 
-const navigation = (email: string, at: string | undefined, search: string): Html =>
-  html`<nav aria-label="Pages">
+const navigation = (
+  email: string,
+  at: string | undefined,
+  search: string,
+  caller: UserCaller | null,
+): Html =>
+  html`${caller === null ? null : spaces(caller, at)}
+    <nav aria-label="Pages">
       ${places.map(
         ([path, name]) =>
           html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}>${name}</a>`,
@@ -121,3 +135,22 @@ const navigation = (email: string, at: string | undefined, search: string): Html
     <form method="post" action="/logout">
       <span class="who">${email}</span> <button class="quiet">Sign out</button>
     </form>`;
+
+/** Where the reader acts, and the ways to their other spaces. */
+function spaces(caller: UserCaller, at = "/"): Html {
+  const current = teamOf(caller);
+  const path = at === "/teams" ? "/" : at;
+  const link = (team: string, name: string) =>
+    html`<a
+      href="${path}?team=${team}"
+      ${team === (current ?? "") ? html`aria-current="true"` : null}
+      >${name}</a
+    >`;
+  return html`<details class="spaces">
+    <summary aria-label="Space: ${current ?? "Personal"}">${current ?? "Personal"}</summary>
+    <div>
+      ${caller.spaces.map(({ slug }) => link(slug ?? "", slug ?? "Personal"))}
+      <a href="/teams">Teams…</a>
+    </div>
+  </details>`;
+}

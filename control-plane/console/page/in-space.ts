@@ -1,0 +1,57 @@
+/**
+ * Fits a finished page to the space it is of and to the role of its reader there. This is done in one
+ * place, so that no page can forget it.
+ */
+import { roleFor } from "../../domain/roles.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { permissionOfForm } from "../page-permissions.ts";
+
+/** The slug of the team in which a caller acts; null: their personal space. */
+export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
+  spaces.find((space) => space.space_id === space_id)?.slug ?? null;
+
+/** Pages whose address names no thing: `?team=` says whose things they show. */
+const withoutId =
+  /^\/(?:(?:zones|jobs|workers|identities|variable-sets|audit|settings|search)(?:\/[a-z-]+)*)?(?=[?#]|$)/;
+
+/** The address of such a page for a team; any other address unchanged. */
+export function inTeam(address: string, team: string | null): string {
+  if (team === null || !withoutId.test(address)) return address;
+  // Not of an entity such as &#39;.
+  const [before = "", hash] = address.split(/(?<!&)#/);
+  const [path = "", query = ""] = before.split("?");
+  if (/(^|&)(amp;)?team=/.test(query)) return address;
+  const rest = query === "" ? "" : `&${query}`;
+  return `${path}?team=${team}${rest}${hash === undefined ? "" : `#${hash}`}`;
+}
+
+/** The page with links and forms that stay in the space, and without buttons that would be refused. */
+export function fitToSpace(page: string, caller: UserCaller): string {
+  const team = teamOf(caller);
+  const linked =
+    team === null
+      ? page
+      : page
+          .replaceAll(/ (href|action)="([^"]*)"/g, (whole, name: string, address: string) =>
+            address.startsWith("/") ? ` ${name}="${inTeam(address, team)}"` : whole,
+          )
+          // A browser replaces the query of such an address by the fields.
+          .replaceAll(
+            /<form method="get" action="([^"]*\?team=[^"]*)"[^>]*>/g,
+            (form) => `${form}<input type="hidden" name="team" value="${team}" />`,
+          );
+  return linked.replaceAll(
+    /<form method="post" action="([^"]*)"[^>]*>.*?<\/form>/gs,
+    (form, action: string) => withoutRefused(form, action, caller),
+  );
+}
+
+/** The form, whose buttons are off and name the role if the caller lacks it. */
+function withoutRefused(form: string, action: string, caller: UserCaller): string {
+  const isApply = /name="job_type" value="(DEPLOY|DESTROY)"/.test(form);
+  const permission = isApply ? "deploy" : permissionOfForm(action);
+  const role = permission === undefined ? undefined : roleFor(caller, permission);
+  return role === undefined
+    ? form
+    : form.replaceAll("<button", `<button disabled title="Needs the role ${role}"`);
+}

@@ -1,0 +1,240 @@
+/** The list of a person's teams, and one team with its members and open invitations. */
+import { invitationDays } from "../../../protocol/limits.ts";
+import { roles, type Role } from "../../../protocol/roles.ts";
+import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
+import { ask, choice, columns, line, trouble } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { copyButton, copyScript } from "../page/secret.ts";
+import { table } from "../page/table.ts";
+import { clock } from "../page/words.ts";
+
+const roleWords: Readonly<Record<Role, string>> = {
+  viewer: "viewer: reads",
+  planner: "planner: also plans",
+  deployer: "deployer: also deploys and approves",
+  admin: "admin: also manages and deletes",
+};
+
+/** The form that invites, as it is offered. */
+export const newInvitation = new Form({ role: "deployer" });
+
+/** `more`: there are more teams than are shown. */
+export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Html =>
+  html`<h1>Teams</h1>
+    <p class="soft">
+      The members of a team share its zones, workers and everything else, each with a role. What is
+      in your personal space stays yours.
+    </p>
+    ${
+      teams.length === 0
+        ? html`<p>
+            You are in no team yet. Create one here, or ask an admin of a team for an invitation.
+          </p>`
+        : table(
+            "Teams",
+            ["Name", "Slug", "Your role", "Created"],
+            teams.map(({ slug, name, role, created_at }) => [
+              html`<a href="/teams/${slug}">${name}</a>`,
+              html`<code>${slug}</code>`,
+              role,
+              clock(created_at),
+            ]),
+          )
+    }
+    ${more ? html`<p class="soft">There are more: <code>windlass teams list</code></p>` : null}
+    <section aria-labelledby="create">
+      <h2 id="create">New team</h2>
+      <form method="post" action="/teams" class="form">
+        ${trouble(form, ["name", "slug"])}
+        ${columns(
+          line(form, { name: "name", label: "Name", placeholder: "Platform", required: true }),
+          line(form, {
+            name: "slug",
+            label: "Slug",
+            placeholder: "platform",
+            hint: "For addresses and the client. Without one, the name decides.",
+          }),
+        )}
+        <p><button>Create the team</button></p>
+      </form>
+    </section>`;
+
+/** What the page of a team shows. */
+export interface TeamStory {
+  readonly team: Team;
+  readonly members: readonly Member[];
+  /** Null: the reader may not see them. */
+  readonly invitations: readonly Invitation[] | null;
+  /** Who reads the page. */
+  readonly user: string;
+}
+
+/** The forms of the page. */
+export interface TeamForms {
+  readonly rename: Form;
+  readonly members: Form;
+  readonly invite: Form;
+  readonly remove: Form;
+}
+
+/** One team. */
+export const teamPage = (
+  { team, members, invitations, user }: TeamStory,
+  forms: TeamForms,
+): Html => {
+  const path = `/teams/${team.slug}`;
+  return html`<nav class="trail" aria-label="Above"><a href="/teams">Teams</a></nav>
+    <h1>${team.name}</h1>
+    <p>
+      Your role is <strong>${team.role}</strong>.
+      <a href="/zones?team=${team.slug}">Show its zones</a>
+    </p>
+    <section aria-labelledby="members">
+      <h2 id="members">Members</h2>
+      ${trouble(forms.members)}
+      ${table(
+        "Members with their roles",
+        ["Member", "Role", "Joined", "Remove"],
+        members.map((member) => [
+          member.user_id === user ? html`${member.email} (you)` : member.email,
+          team.role === "admin" ? roleForm(path, member) : member.role,
+          clock(member.joined_at),
+          removal(path, member, user, team.role),
+        ]),
+      )}
+      <p class="soft">
+        A viewer reads. A planner also plans. A deployer also deploys, approves and changes
+        configurations. An admin also manages workers and members, and deletes.
+      </p>
+    </section>
+    ${invitations === null ? null : invitationsSection(path, invitations, forms.invite)}
+    ${team.role === "admin" ? settings(path, team, forms) : null}`;
+};
+
+const roleForm = (path: string, { user_id, email, role }: Member): Html =>
+  html`<form method="post" action="${path}/members/${user_id}" class="inline">
+    <select name="role" aria-label="Role of ${email}">
+      ${roles.map(
+        (one) =>
+          html`<option value="${one}" ${one === role ? html`selected` : null}>${one}</option>`,
+      )}
+    </select>
+    <button class="quiet" aria-label="Change the role of ${email}">Change</button>
+  </form>`;
+
+function removal(
+  path: string,
+  { user_id, email }: Member,
+  user: string,
+  role: Role,
+): Html | string {
+  const isSelf = user_id === user;
+  if (!isSelf && role !== "admin") return "";
+  const words = isSelf ? "Leave the team" : `Remove ${email}`;
+  return ask(
+    isSelf ? "Leave…" : "Remove…",
+    html`<p>
+        ${isSelf ? "Your" : "Their"} access ends at once, and so do the access tokens that
+        ${isSelf ? "you" : "they"} created here. Jobs stay.
+      </p>
+      <form method="post" action="${path}/members/${user_id}/remove">
+        <button class="danger">${words}</button>
+      </form>`,
+  );
+}
+
+const invitationsSection = (path: string, invitations: readonly Invitation[], form: Form): Html =>
+  html`<section aria-labelledby="invitations">
+    <h2 id="invitations">Invitations</h2>
+    ${
+      invitations.length === 0
+        ? html`<p class="soft">No open invitation.</p>`
+        : table(
+            "Open invitations",
+            ["For", "Role", "Invited by", "Expires", "Revoke"],
+            invitations.map(({ id, email, role, created_by, expires_at }) => [
+              email ?? "anyone with the link",
+              role,
+              created_by,
+              clock(expires_at),
+              html`<form method="post" action="${path}/invitations/${id}/revoke">
+                <button class="quiet" aria-label="Revoke the invitation for ${email ?? "anyone"}">
+                  Revoke
+                </button>
+              </form>`,
+            ]),
+          )
+    }
+    <h3>Invite someone</h3>
+    <form method="post" action="${path}/invitations" class="form">
+      ${trouble(form, ["role", "email"])}
+      ${columns(
+        choice(form, { name: "role", label: "Role" }, Object.entries(roleWords)),
+        line(form, {
+          name: "email",
+          label: "E-mail address",
+          placeholder: "grace@example.com",
+          hint: "Only an account with this address may join. Without it: anyone who has the link.",
+        }),
+      )}
+      <p><button>Create the invitation</button></p>
+    </form>
+  </section>`;
+
+const settings = (path: string, { name, slug }: Team, { rename, remove }: TeamForms): Html =>
+  html`<section aria-labelledby="rename">
+      <h2 id="rename">Rename</h2>
+      <form method="post" action="${path}" class="form">
+        ${trouble(rename, ["name", "slug"])}
+        ${columns(
+          line(rename, { name: "name", label: "Name", required: true }),
+          line(rename, {
+            name: "slug",
+            label: "Slug",
+            hint: "Addresses and pipelines that use the old slug stop working.",
+            required: true,
+          }),
+        )}
+        <p><button class="quiet">Save</button></p>
+      </form>
+    </section>
+    <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      ${trouble(remove)}
+      ${ask(
+        "Delete this team…",
+        html`<p>
+            A team can be deleted when it has no zones, workers and unfinished jobs. Its members,
+            invitations and access tokens are deleted with it.
+          </p>
+          <form method="post" action="${path}/delete">
+            ${line(remove, {
+              name: "confirm",
+              label: "To confirm, type the slug of the team",
+              hint: html`<code>${slug}</code>`,
+            })}
+            <button class="danger">Delete ${name}</button>
+          </form>`,
+        remove.refusal !== undefined,
+      )}
+    </section>`;
+
+/** A new invitation, whose link is shown this once. */
+export const createdInvitationPage = (
+  team: Team,
+  { link, role, email, expires_at }: CreatedInvitation,
+): Html =>
+  html`<nav class="trail" aria-label="Above">
+      <a href="/teams">Teams</a> <a href="/teams/${team.slug}">${team.name}</a>
+    </nav>
+    <h1>An invitation to ${team.name}</h1>
+    <p>
+      Send this link to ${email ?? "the person whom you invite"}. It works once, for
+      ${String(invitationDays)} days until ${clock(expires_at)}, gives the role ${role}, and is
+      shown only now.
+    </p>
+    <p class="secret"><code id="link">${link}</code></p>
+    ${copyButton("link", "Copy the link")}
+    <p><a href="/teams/${team.slug}#invitations">To the team</a></p>
+    ${copyScript}`;

@@ -1,0 +1,147 @@
+/** The pages of teams, and what a person does with them. */
+import { validate } from "uuid";
+import { CreateInvitation, CreateTeam, UpdateMember, UpdateTeam } from "../../../protocol/teams.ts";
+import { judge } from "../../domain/judge.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import type { Context } from "../../services/context.ts";
+import {
+  createInvitation,
+  invitationsLimit,
+  listInvitations,
+  membersLimit,
+  revokeInvitation,
+} from "../../services/teams/invitations.ts";
+import { listMembers, removeMember, updateMember } from "../../services/teams/members.ts";
+import {
+  createTeam,
+  deleteTeam,
+  getTeam,
+  listTeams,
+  teamsLimit,
+  updateTeam,
+} from "../../services/teams/teams.ts";
+import { attempt, Form } from "../page/form.ts";
+import { sendPage, type Page } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+import {
+  createdInvitationPage,
+  newInvitation,
+  teamPage,
+  teamsPage,
+  type TeamForms,
+} from "./team-pages.ts";
+
+const judgeTeam = judge(CreateTeam);
+const judgeChange = judge(UpdateTeam);
+const judgeMember = judge(UpdateMember);
+const judgeInvitation = judge(CreateInvitation);
+
+const frame = ({ email }: UserCaller) => ({ email, at: "/teams" });
+
+/** Adds `/teams` and what is below it. */
+export function teamPages(signedIn: SignedIn, context: Context): void {
+  const list = async (caller: UserCaller, form: Form): Promise<Page> => {
+    const teams = await listTeams(context, caller, undefined, teamsLimit + 1);
+    const shown = teams.slice(0, teamsLimit).map(({ team }) => team);
+    const body = teamsPage(shown, teams.length > teamsLimit, form);
+    return { ...frame(caller), title: "Teams", body };
+  };
+  const page = async (caller: UserCaller, forms: Partial<TeamForms> = {}): Promise<Page> => {
+    const team = await getTeam(context, caller);
+    const members = await listMembers(context, caller, undefined, membersLimit);
+    const invitations =
+      team.role === "admin"
+        ? await listInvitations(context, caller, undefined, invitationsLimit)
+        : null;
+    const story = { team, members, invitations, user: caller.user_id };
+    const body = teamPage(story, {
+      rename: new Form({ name: team.name, slug: team.slug }),
+      members: new Form(),
+      invite: newInvitation,
+      remove: new Form(),
+      ...forms,
+    });
+    return { ...frame(caller), title: team.name, body, from: `/teams/${team.slug}` };
+  };
+
+  signedIn("GET", "/teams", async (caller, _, reply) => {
+    sendPage(reply, await list(caller, new Form()));
+  });
+  signedIn("POST", "/teams", async (caller, { body }, reply) => {
+    const form = await attempt(body, async () => {
+      const { slug } = await createTeam(context, caller, judgeTeam(teamOf(body)));
+      reply.redirect(`/teams/${slug}`, 303);
+    });
+    if (form) sendPage(reply, await list(caller, form), form.status);
+  });
+  signedIn("GET", "/teams/:slug", async (caller, _, reply) => {
+    sendPage(reply, await page(caller));
+  });
+  signedIn("POST", "/teams/:slug", async (caller, { body }, reply) => {
+    const rename = await attempt(body, async () => {
+      const { slug } = await updateTeam(context, caller, judgeChange(teamOf(body)));
+      reply.redirect(`/teams/${slug}`, 303);
+    });
+    if (rename) sendPage(reply, await page(caller, { rename }), rename.status);
+  });
+  signedIn("POST", "/teams/:slug/delete", async (caller, { params, body }, reply) => {
+    const remove = await attempt(body, async () => {
+      if (new Form(body).word("confirm") !== slugOf(params))
+        throw new RefusalError("invalid_request", "The slug that you typed is not the team's");
+      await deleteTeam(context, caller);
+      reply.redirect("/teams", 303);
+    });
+    if (remove) sendPage(reply, await page(caller, { remove }), remove.status);
+  });
+  signedIn("POST", "/teams/:slug/members/:user", async (caller, { params, body }, reply) => {
+    const members = await attempt({}, async () => {
+      const change = judgeMember({ role: new Form(body).text("role") });
+      await updateMember(context, caller, memberOf(params), change);
+      reply.redirect(`/teams/${slugOf(params)}#members`, 303);
+    });
+    if (members) sendPage(reply, await page(caller, { members }), members.status);
+  });
+  signedIn("POST", "/teams/:slug/members/:user/remove", async (caller, { params }, reply) => {
+    const user = memberOf(params);
+    const members = await attempt({}, async () => {
+      await removeMember(context, caller, user);
+      const isSelf = user === caller.user_id;
+      reply.redirect(isSelf ? "/teams" : `/teams/${slugOf(params)}#members`, 303);
+    });
+    if (members) sendPage(reply, await page(caller, { members }), members.status);
+  });
+  signedIn("POST", "/teams/:slug/invitations", async (caller, { body }, reply) => {
+    const invite = await attempt(body, async () => {
+      const form = new Form(body);
+      const email = form.word("email");
+      const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
+      const made = await createInvitation(context, caller, judgeInvitation(asked));
+      const team = await getTeam(context, caller);
+      const title = `An invitation to ${team.name}`;
+      sendPage(reply, { ...frame(caller), title, body: createdInvitationPage(team, made) });
+    });
+    if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
+  });
+  signedIn("POST", "/teams/:slug/invitations/:id/revoke", async (caller, { params }, reply) => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("open invitation");
+    await revokeInvitation(context, caller, id);
+    reply.redirect(`/teams/${slugOf(params)}#invitations`, 303);
+  });
+}
+
+/** The fields of a team; an empty slug is none. */
+function teamOf(fields: unknown): unknown {
+  const form = new Form(fields);
+  const slug = form.word("slug");
+  return { name: form.word("name"), ...(slug === "" ? {} : { slug }) };
+}
+
+const slugOf = (params: unknown): string => (params as { slug: string }).slug;
+
+function memberOf(params: unknown): string {
+  const { user } = params as { user: string };
+  if (!validate(user)) throw notFound("member");
+  return user.toLowerCase();
+}

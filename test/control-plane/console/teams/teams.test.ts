@@ -1,0 +1,172 @@
+import { expect, test } from "vitest";
+import { acceptInvitation } from "../../../../control-plane/services/teams/invitations.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { roles, type Role } from "../../../../protocol/roles.ts";
+import { callerOf } from "../../../helpers/caller.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { submit, words, type Fields } from "../../../helpers/forms.ts";
+import { ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { openBrowser } from "../../../helpers/sign-in.ts";
+import { callsWithin, newSlug } from "../../../helpers/teams.ts";
+
+const { plane } = planeForFile();
+
+/** A person who is signed in in a browser. */
+async function openPerson() {
+  const { email, headers } = await openBrowser(plane);
+  const { id } = await plane.context.store.read.sql
+    .selectFrom("users")
+    .select("id")
+    .where("email", "=", email)
+    .executeTakeFirstOrThrow();
+  return {
+    id,
+    headers,
+    client: callsOf(plane, headers),
+    page: (path: string) => ask(plane, "GET", path, { headers }),
+    post: (path: string, fields: Fields = {}) => submit(plane, path, fields, headers),
+  };
+}
+
+/** A team, and its admin. */
+async function openTeam() {
+  const admin = await openPerson();
+  const slug = newSlug();
+  await admin.client.get(endpoints.createTeam, { body: { name: "Platform", slug } });
+  const calls = callsWithin(plane, admin.headers, slug);
+  return { admin, slug, params: { slug }, path: `/teams/${slug}`, calls };
+}
+
+/** Lets a new person join a team. */
+async function addPerson({ admin, params }: Awaited<ReturnType<typeof openTeam>>, role: Role) {
+  const person = await openPerson();
+  const { link } = await admin.client.get(endpoints.createInvitation, { params, body: { role } });
+  await acceptInvitation(plane.context, callerOf(person), link.split("/").at(-1) ?? "");
+  return person;
+}
+
+/** The buttons of a page that are off, by what they say. */
+const offOn = (text: string): string[] =>
+  [...text.matchAll(/<button disabled title="([^"]*)"[^>]*>([^<]*)/g)].map(
+    ([, why, what]) => `${what?.trim()}: ${why}`,
+  );
+
+test("a team is made, renamed and deleted on its pages", async () => {
+  const { page, post } = await openPerson();
+  expect(words(await page("/teams"))).toContain("You are in no team yet.");
+  const slug = newSlug();
+  const refused = await post("/teams", { name: "Platform", slug: "No slug" });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('value="No slug"');
+  const made = await post("/teams", { name: "Platform & Data", slug });
+  expect([made.status, made.headers["location"]]).toEqual([303, `/teams/${slug}`]);
+  expect((await page("/teams")).text).toContain(`<a href="/teams/${slug}">Platform &amp; Data</a>`);
+  const after = newSlug();
+  await post(`/teams/${slug}`, { name: "Platform", slug: after });
+  expect((await page(`/teams/${slug}`)).status).toBe(404);
+  expect(words(await page(`/teams/${after}`))).toContain("Your role is admin");
+  const unconfirmed = await post(`/teams/${after}/delete`, { confirm: slug });
+  expect([unconfirmed.status, words(unconfirmed)]).toEqual([
+    400,
+    expect.stringContaining("The slug that you typed is not the team's"),
+  ]);
+  const deleted = await post(`/teams/${after}/delete`, { confirm: after });
+  expect([deleted.status, deleted.headers["location"]]).toEqual([303, "/teams"]);
+  expect(words(await page("/teams"))).toContain("You are in no team yet.");
+});
+
+test("the page of a team invites, changes roles and removes members", async () => {
+  const team = await openTeam();
+  const { admin, path } = team;
+  const invited = await admin.post(`${path}/invitations`, {
+    role: "planner",
+    email: "grace@example.com",
+  });
+  expect(invited.headers["cache-control"]).toContain("no-store");
+  const [link] = /http[^<]*\/invitations\/[\w-]+/.exec(invited.text) ?? [];
+  expect(words(invited)).toContain("Send this link to grace@example.com");
+  const listed = (await admin.page(path)).text;
+  expect(listed).not.toContain(link);
+  const revoke = /action="([^"]*\/invitations\/[\w-]+\/revoke)"/.exec(listed)?.[1] ?? "";
+  expect((await admin.post(revoke)).status).toBe(303);
+  expect(words(await admin.page(path))).toContain("No open invitation.");
+
+  const { id } = await addPerson(team, "viewer");
+  const member = `${path}/members/${id}`;
+  expect((await admin.post(member, { role: "owner" })).status).toBe(400);
+  expect((await admin.post(member, { role: "deployer" })).status).toBe(303);
+  const roleOf = async () =>
+    (await admin.client.get(endpoints.listMembers, { params: team.params })).members.find(
+      ({ user_id }) => user_id === id,
+    )?.role;
+  expect(await roleOf()).toBe("deployer");
+  expect((await admin.post(`${member}/remove`)).status).toBe(303);
+  expect(await roleOf()).toBeUndefined();
+  const last = await admin.post(`${path}/members/${admin.id}/remove`);
+  expect([last.status, words(last)]).toEqual([409, expect.stringContaining("the only admin")]);
+});
+
+test("lists, links, forms and redirects stay in the team that the address names", async () => {
+  const team = await openTeam();
+  const browser = team.admin;
+  const inTeam = `?team=${team.slug}`;
+  const list = await browser.page(`/zones${inTeam}`);
+  expect(list.text).toContain(`<form method="post" action="/zones${inTeam}"`);
+  expect(list.text).toContain(`<a href="/jobs${inTeam}"`);
+  expect(list.text).toContain(`<input type="hidden" name="team" value="${team.slug}" />`);
+  const made = await browser.post(`/zones${inTeam}`, { name: "shared" });
+  const zone = String(made.headers["location"]);
+  expect((await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name)).toEqual([
+    "shared",
+  ]);
+  expect((await browser.page("/zones")).text).not.toContain("shared");
+  // A page of one thing needs no team in its address.
+  const page = await browser.page(zone);
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining(`"/jobs${inTeam}"`)]);
+  const deleted = await browser.post(`${zone}/delete`);
+  expect([deleted.status, deleted.headers["location"]]).toEqual([303, `/zones${inTeam}`]);
+
+  const another = await openPerson();
+  for (const path of [`/zones${inTeam}`, `/teams/${team.slug}`, `/audit${inTeam}`])
+    expect((await another.page(path)).status).toBe(404);
+});
+
+test.each<[role: Role, off: string[]]>([
+  ["viewer", ["Plan: planner", "Plan and apply now: deployer", "Delete the configuration: admin"]],
+  ["planner", ["Plan and apply now: deployer", "Delete the configuration: admin"]],
+  ["deployer", ["Delete the configuration: admin"]],
+  ["admin", []],
+])(
+  "with the role %s, a person sees which role a button needs, and cannot send its form",
+  async (role, off) => {
+    const team = await openTeam();
+    const zone = await team.calls.get(endpoints.createZone, { body: { name: "shared" } });
+    const source = { type: "inline" as const, files: { "main.tf": "" } };
+    const body = { zone_id: zone.id, name: newSlug(), source };
+    const { id } = await team.calls.get(endpoints.createConfiguration, { body });
+    const browser = await addPerson(team, role);
+
+    const page = await browser.page(`/configurations/${id}`);
+    expect(page.status).toBe(200);
+    const found = new Set(offOn(page.text).map((one) => one.replace("Needs the role ", "")));
+    for (const one of [
+      "Plan: planner",
+      "Plan and apply now: deployer",
+      "Delete the configuration: admin",
+    ])
+      expect([one, found.has(one)]).toEqual([one, off.includes(one)]);
+
+    const may = (least: Role) => roles.indexOf(role) >= roles.indexOf(least);
+    for (const [path, least, fields] of [
+      [`/configurations/${id}/jobs`, "planner", { job_type: "PLAN" }],
+      [`/configurations/${id}/jobs`, "deployer", { job_type: "DEPLOY" }],
+      [`/zones?team=${team.slug}`, "deployer", { name: newSlug() }],
+      [`/workers/register?team=${team.slug}`, "admin", {}],
+      [`/teams/${team.slug}/invitations`, "admin", { role: "viewer" }],
+    ] as const) {
+      const { status } = await browser.post(path, fields);
+      expect([path, fields, status === 403]).toEqual([path, fields, !may(least)]);
+    }
+  },
+);
