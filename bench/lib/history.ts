@@ -9,6 +9,8 @@ import { token } from "./fill.ts";
 
 /** How many configurations share the history. */
 const configurations = 100;
+/** More than two pages show, so that pages of failed PLANs too are as long in a short history. */
+const leastFailed = 250;
 /** Other owners, each with a worker. */
 const others = 200;
 const variableSet = "00000000-0000-7000-8000-cccc00000001";
@@ -146,7 +148,7 @@ export async function fillHistory(
       job_type: "iif(n % 2, 'PLAN', 'DEPLOY')",
       // The oldest twentieth failed, and the oldest job was cancelled, so a filter must search far
       // from where it starts.
-      status: `iif(n = 1, 'CANCELLED', iif(n < ${finished} / 20, 'FAILED', 'SUCCESS'))`,
+      status: `iif(n = 1, 'CANCELLED', iif(n <= ${Math.max(finished / 20, leastFailed)}, 'FAILED', 'SUCCESS'))`,
       spec_id: spec,
       worker_id: `'${worker}'`,
       attempt: "1",

@@ -6,6 +6,7 @@ import type { Run } from "../run.ts";
 import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
+import { originOf, stateOf } from "./facts.ts";
 import { failedText } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
@@ -17,12 +18,6 @@ export function sourceText(source: Source): string {
     [source.url, source.path].filter(Boolean).join("//") + (source.ref ? `@${source.ref}` : "")
   );
 }
-
-const stateWords = {
-  own: "in the backend that its files declare",
-  managed: "managed by the control plane",
-  auto: "in the backend that its files declare, else managed by the control plane",
-};
 
 /** Prints a configuration as names and values, and the outputs of its last deployment. */
 export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
@@ -40,11 +35,11 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     failure: it.failed_job && failedText(it.failed_job),
     deployed: it.deployed && deployedText(it.deployed),
     source: sourceText(it.source),
-    "created from": it.origin,
+    "created from": originOf(it),
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,
-    state: stateWords[it.backend ?? "auto"],
+    state: stateOf(it),
     identity: names?.identity,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),

@@ -46,7 +46,8 @@ export const jobPage = (story: JobStory): Html => {
   const { job, plan } = story;
   // While a job runs, its log is what people look for; before and after, the plan.
   const isRunning = job.status === "PROCESSING";
-  return html`<div id="job" data-live>
+  return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
+    <div id="job" data-live>
       <header class="title">
         <h1>${job.job_type} of ${linkOf(job)}</h1>
         ${badge(job.status)}

@@ -80,7 +80,8 @@ export interface WorkerStory {
 /** One worker; `teardown` is the form that was refused. */
 export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
   const { worker, jobs } = story;
-  return html`<div id="worker" data-live>
+  return html`<nav class="trail" aria-label="Above"><a href="/workers">Workers</a></nav>
+    <div id="worker" data-live>
       <header class="title">
         <h1>${worker.name}</h1>
         ${badge(worker.status)}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { originOf, stateOf } from "../../../cli/configurations/facts.ts";
+import { failedText, statusText } from "../../../cli/configurations/failed.ts";
+
+test("the origin of a configuration says what an id stands for", () => {
+  const id = "bfe01b2f-1627-4f0c-8000-000000000001";
+  expect(originOf({ origin: id })).toBe(`a directory with the id ${id} (.windlass/link.json)`);
+  expect(originOf({ origin: "github.com/a/b//c" })).toBe("github.com/a/b//c");
+  expect(originOf({})).toBeUndefined();
+});
+
+test("where the state is follows the choice, else the last deployment", () => {
+  const deployed = (serial: number | null) => ({
+    deployed: { serial, resources: 1, at: "", job_id: null, by: null },
+  });
+  expect(stateOf(deployed(2))).toBe("managed by the control plane");
+  expect(stateOf(deployed(null))).toBe("in the backend that its files declare");
+  expect(stateOf({ backend: "own", ...deployed(2) })).toBe("in the backend that its files declare");
+  expect(stateOf({ deployed: null })).toContain(", else managed");
+});
+
+test("the status of a configuration is not calm after an apply that failed", () => {
+  const job = { id: "1", status: "FAILED", error_message: null, ended_at: "" } as const;
+  const apply = { ...job, job_type: "DEPLOY" } as const;
+  expect(statusText({ status: "DEPLOYED", failed_job: apply })).toBe(
+    "DEPLOYED, last DEPLOY FAILED",
+  );
+  expect(statusText({ status: "FAILED", failed_job: apply })).toBe("FAILED");
+  expect(statusText({ status: "DEPLOYED", failed_job: null })).toBe("DEPLOYED");
+  expect(statusText({ status: "FAILED", failed_job: { ...job, job_type: "PLAN" } })).toBe("FAILED");
+  expect(failedText({ ...apply, ended_at: new Date().toISOString() })).toMatch(
+    /^last DEPLOY FAILED .+, job 1$/,
+  );
+});
