@@ -156,7 +156,7 @@ class WindlassLog extends HTMLElement {
     const { count = 0, dropped = 0 } = this.lines ?? {};
     const shown =
       dropped === 0
-        ? `${count.toLocaleString("en")} lines`
+        ? `${count.toLocaleString("en")} ${count === 1 ? "line" : "lines"}`
         : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines; the raw log has all of them`;
     const text =
       this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
