@@ -92,6 +92,7 @@ export const configurationEndpoints = {
       "Sensitive values are encrypted at rest, sent only to the runner that holds the job, and never shown. Environment variables that would change how terraform runs are refused.",
     caller: "client",
     permission: "configure",
+    below: { zone_id: "zones" },
     body: CreateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,

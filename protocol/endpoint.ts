@@ -45,6 +45,11 @@ export interface Endpoint {
   readonly also?: Readonly<Record<number, string>>;
   /** Problem codes beyond those implied by the other fields (control-plane/openapi/refusals.ts). */
   readonly refusals?: readonly ProblemCode[];
+  /**
+   * Fields of the body that name by id what the new thing belongs to, and what they name, as in
+   * paths. The first one that is there decides in which space the request acts.
+   */
+  readonly below?: Readonly<Record<string, string>>;
   /** Limit of the body in bytes, checked before it is buffered. Default 1 MiB. */
   readonly bodyLimit?: number;
   /** Limit of the members and entries of a JSON body. Default 20,000. */

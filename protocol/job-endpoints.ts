@@ -24,6 +24,7 @@ export const jobEndpoints = {
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies.",
     caller: "client",
     permission: "plan",
+    below: { configuration_id: "configurations", assigned_worker_id: "workers" },
     body: CreateJob,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,

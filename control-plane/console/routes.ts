@@ -36,6 +36,7 @@ import { searchPages } from "./search/search-routes.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { teamPages } from "./teams/team-routes.ts";
 import { workerPages } from "./workers/worker-routes.ts";
+import { invitationPages } from "./teams/invitation-routes.ts";
 import { variableSetPages } from "./variable-sets/variable-set-routes.ts";
 import { zonePages } from "./zones/zone-routes.ts";
 
@@ -98,6 +99,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     searchPages(signedIn, context);
     peoplePages(signedIn, context);
     teamPages(signedIn, context);
+    invitationPages(signedIn, context);
     signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
       const { email } = caller;
       const deviceCode = deviceCodeOf(query);

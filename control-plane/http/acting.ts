@@ -1,6 +1,8 @@
 /** Decides by the address and a header of a request in which space it acts. */
 import type { FastifyRequest } from "fastify";
+import type { Endpoint } from "../../protocol/endpoint.ts";
 import { teamHeader } from "../../protocol/limits.ts";
+import { checkPermission } from "../domain/roles.ts";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { actingInTeam, actingOn } from "../services/teams/spaces.ts";
@@ -19,6 +21,24 @@ export async function actingFor(
   const [, kind = "", name = ""] = /\/([a-z-]+)\/:(\w+)/.exec(request.routeOptions.url ?? "") ?? [];
   const id = (request.params as Record<string, string>)[name] ?? "";
   return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
+}
+
+/**
+ * The caller, in the space of what a new thing belongs to. Throws 403 unless the endpoint is
+ * permitted there: before the body, nothing was checked.
+ */
+export async function actingBelow(
+  context: Context,
+  caller: UserCaller,
+  { below = {}, permission }: Endpoint,
+  body: unknown,
+): Promise<UserCaller> {
+  const given = (body ?? {}) as Record<string, unknown>;
+  const field = Object.keys(below).find((name) => typeof given[name] === "string");
+  const named = { kind: below[field ?? ""] ?? "", id: String(given[field ?? ""]) };
+  const acting = await actingOn(context, caller, named);
+  if (permission !== undefined) checkPermission(acting, permission);
+  return acting;
 }
 
 /** Of the console's pages only: an endpoint's query has no such field. */

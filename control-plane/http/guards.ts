@@ -13,7 +13,7 @@ import { isReleaseSecret } from "../services/releases/releases.ts";
 import { checkJobToken, type JobCredential } from "../services/states/job-tokens.ts";
 import { checkWorkerToken } from "../services/workers/credentials.ts";
 import { findRegistrationToken } from "../services/workers/registration-tokens.ts";
-import { actingFor } from "./acting.ts";
+import { actingBelow, actingFor } from "./acting.ts";
 import type { Guards } from "./route.ts";
 import { findSession, refuseForeignOrigin } from "./session.ts";
 
@@ -29,6 +29,7 @@ export function makeGuards(context: Context): Guards {
     registrant: registrantGuard(context, { worker, client }),
     job: jobGuard(context),
     pipeline: pipelineGuard(context),
+    below: (...about) => actingBelow(context, ...about),
   };
 }
 

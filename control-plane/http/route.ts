@@ -33,7 +33,10 @@ interface Callers extends Record<Caller, unknown> {
 }
 
 /** The guard of each kind of caller. */
-export type Guards = { readonly [K in Caller]: Guard<Callers[K]> };
+export type Guards = { readonly [K in Caller]: Guard<Callers[K]> } & {
+  /** Of endpoints whose body decides in which space they act. */
+  readonly below: (caller: UserCaller, endpoint: Endpoint, body: unknown) => Promise<UserCaller>;
+};
 
 /** The arguments of a handler. */
 export interface Call<E extends Endpoint> {
@@ -117,9 +120,20 @@ export function route<E extends Endpoint>(
       request.params = inParams(request.params);
       const caller = await guard(request, reply);
       const user = userOf(caller);
-      if (user && permission !== undefined) checkPermission(user, permission);
+      // A caller with several spaces may act in another one, once the body is there.
+      const isDeferred =
+        endpoint.below !== undefined && user !== undefined && user.spaces.length > 1;
+      if (user && permission !== undefined && !isDeferred) checkPermission(user, permission);
       request.caller = caller;
     },
+    ...(endpoint.below
+      ? {
+          preHandler: async (request) => {
+            const user = request.caller as UserCaller;
+            request.caller = await guards.below(user, endpoint, request.body);
+          },
+        }
+      : {}),
     handler: (request, reply) => {
       handler({
         caller: request.caller as Callers[E["caller"]],

@@ -43,6 +43,8 @@ export interface MembershipsTable {
   user_id: string;
   role: Role;
   joined_at: Millis;
+  /** Null: created the team. */
+  invited_by: string | null;
 }
 
 /** A link with which one person joins a team. Revoking it removes the row. */

@@ -15,6 +15,7 @@ import { isProvider, providerTitles } from "../../domain/providers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { signInWithAccount, standingOf } from "../../services/people/accounts.ts";
 import type { Context } from "../../services/context.ts";
+import { permitsSignUp } from "../../services/teams/invitations.ts";
 import { sendPage } from "../page/layout.ts";
 import { nextOf } from "./next.ts";
 import { failedSignInPage, notAllowedPage } from "./sign-in-pages.ts";
@@ -90,6 +91,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       const isAllowed =
         caller !== undefined ||
         standing === "invited" ||
+        (await permitsSignUp(context, flow.next, [email])) ||
         (await mayUse(context.signInAllow, provider, settings, person, tokens));
       if (!isAllowed) {
         request.log.warn({ request_id: request.id, provider, email }, "a sign-in is not allowed");

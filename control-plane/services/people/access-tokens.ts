@@ -9,7 +9,7 @@ import type { Role } from "../../../protocol/roles.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { includesRole } from "../../domain/roles.ts";
+import { checkPermission, includesRole } from "../../domain/roles.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import {
   deleteAccessToken,
@@ -78,13 +78,16 @@ export async function createAccessToken(
   return { access_token: token, ...view({ ...row, email: user.email }) };
 }
 
-/** A page of GET /api/cli/access-tokens. */
-export const listAccessTokens = async (
+/** A page of GET /api/cli/access-tokens: all of the space for an admin, else the caller's own. */
+export async function listAccessTokens(
   { store }: Context,
-  { space_id }: UserCaller,
+  { space_id: owner, user_id, role }: UserCaller,
   before: string | undefined,
   limit: number,
-): Promise<AccessToken[]> => (await listRows(store.read, space_id, before, limit)).map(view);
+): Promise<AccessToken[]> {
+  const creator = role === "admin" ? undefined : user_id;
+  return (await listRows(store.read, { owner, creator, before, limit })).map(view);
+}
 
 /** GET /api/cli/access-tokens/current. */
 export async function getCurrentAccessToken(
@@ -104,9 +107,11 @@ export async function revokeAccessToken(
   id: string,
 ): Promise<void> {
   await store.write(async (tx) => {
-    const removed = await tx.first(deleteAccessToken, { id, owner: user.space_id });
-    if (!removed) throw notFound("access token");
-    const { name } = removed;
+    const token = await tx.first(findAccessTokenById, { id });
+    if (token?.owner_id !== user.space_id) throw notFound("access token");
+    if (token.created_by !== user.user_id) checkPermission(user, "administer");
+    await tx.run(deleteAccessToken, { id });
+    const { name } = token;
     await recordOwn(tx, user, { action: "access_token.revoke", id, name }, now());
   });
   // Ends its event streams, like those of a login.

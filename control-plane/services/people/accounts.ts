@@ -78,8 +78,8 @@ export function signInWithAccount(
 }
 
 /**
- * Returns the user of the account. `invited` users, who have used an operator's link, need no other
- * permission.
+ * Returns the user of the account. `invited` users, who have used an operator's link or are members
+ * of a team by an invitation, need no other permission.
  */
 export async function standingOf(
   context: Context,
@@ -89,7 +89,7 @@ export async function standingOf(
   const id = { ...hostOfAccounts(context, provider), subject };
   const account = await findAccount(context.store.read, id);
   if (account === undefined) return "new";
-  return account.link_email === null ? "known" : "invited";
+  return account.link_email === null && account.invited_by === null ? "known" : "invited";
 }
 
 /** Gives the accounts of an older version the host that is configured now, or the public one. */

@@ -17,7 +17,7 @@ export async function checkTeamCreator(
 ): Promise<void> {
   if (teamCreators.length === 0) return;
   if (allowsAddress(teamCreators, await listAddressesOf(tx, user))) return;
-  if ((await tx.first(findFirstUser, {}))?.id === user) return;
+  if ((await findFirstUser(tx))?.id === user) return;
   throw new RefusalError(
     "permission_denied",
     "Only some people may create teams on this server (WINDLASS_TEAM_CREATORS): ask its operator",

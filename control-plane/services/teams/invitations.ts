@@ -23,6 +23,7 @@ import { person, record, recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
+import { checkAdmin } from "./members.ts";
 import { checkTeamCount } from "./teams.ts";
 
 /** How many invitations of a team may be open. */
@@ -54,6 +55,7 @@ export async function createInvitation(
     used_at: null,
   };
   await store.write(async (tx) => {
+    await checkAdmin(tx, user);
     const { count = 0 } =
       (await tx.first(countOpenInvitations, { space: space_id, now: created_at })) ?? {};
     if (count >= invitationsLimit)
@@ -94,15 +96,30 @@ export async function revokeInvitation(
   });
 }
 
+/** What the page of a link shows. */
+export interface ShownInvitation extends Omit<Invitation, "id"> {
+  readonly team: { readonly name: string; readonly slug: string };
+  /** Whether the caller is a member of the team already. */
+  readonly isMember: boolean;
+  /** Whether it is for the caller, by a verified address. */
+  readonly isForCaller: boolean;
+}
+
 /** The invitation of a link, if it can still be used. Throws 404 or, for a used one, 409. */
 export async function openInvitation(
   { store: { read }, now }: Context,
+  { user_id: user }: UserCaller,
   token: string,
-): Promise<OpenedInvitation> {
-  return checkOpen(
-    await read.first(findInvitationByToken, { token_hash: hashToken(token) }),
-    now(),
-  );
+): Promise<ShownInvitation> {
+  const row = await read.first(findInvitationByToken, { token_hash: hashToken(token) });
+  const invitation = checkOpen(row, now());
+  const { space_id: space, team_name: name, team_slug: slug } = invitation;
+  return {
+    ...view(invitation),
+    team: { name, slug },
+    isMember: (await read.first(findMember, { space, user })) !== undefined,
+    isForCaller: isFor(invitation, await listAddressesOf(read, user)),
+  };
 }
 
 /** Whether the link permits a person with these verified addresses to sign up. */
@@ -147,7 +164,8 @@ export async function acceptInvitation(
         `the team has ${count} members, which is the limit: ask an admin to remove one`,
       );
     if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
-    await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at });
+    const { created_by: invited_by } = invitation;
+    await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
     const details = { role, invitation_id: id, invited_by: invitation.inviter };
     const entry = { action: "member.join", id: user, name: caller.email, details } as const;
     await record(tx, { by: person(caller), owner: space, ...entry }, at);

@@ -5,6 +5,7 @@ import { checkPermission } from "../../domain/roles.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   deleteMember,
+  deleteSecretsOfAdmin,
   deleteTokensOf,
   findMember,
   findOtherAdmin,
@@ -36,9 +37,10 @@ export async function updateMember(
 ): Promise<Member> {
   const { space_id: space } = caller;
   const member = await store.write(async (tx) => {
+    await checkAdmin(tx, caller);
     const before = await findMemberAs(tx, caller, user);
     if (before.role === role) return before;
-    if (before.role === "admin") await checkOtherAdmin(tx, space, user);
+    if (before.role === "admin") await endAdmin(tx, space, user);
     await tx.run(saveMemberRole, { space, user, role });
     const details = { role, role_before: before.role };
     const entry = { action: "member.update", id: user, name: before.email, details } as const;
@@ -62,7 +64,7 @@ export async function removeMember(
   if (user !== caller.user_id) checkPermission(caller, "members");
   await store.write(async (tx) => {
     const { email, role } = await findMemberAs(tx, caller, user);
-    if (role === "admin") await checkOtherAdmin(tx, space, user);
+    if (role === "admin") await endAdmin(tx, space, user);
     await tx.run(deleteMember, { space, user });
     const tokens = await tx.all(deleteTokensOf, { space, user });
     const details = { role, access_tokens: tokens.length };
@@ -73,26 +75,37 @@ export async function removeMember(
 }
 
 /**
- * The member to change. The caller's own membership is read in the same transaction: of two admins
- * who remove each other at once, one has lost the right.
+ * Throws unless the caller is still an admin of the team, in the transaction of a change: of two
+ * admins who remove each other at once, one has lost the right.
  */
+export async function checkAdmin(tx: Queries, caller: UserCaller): Promise<void> {
+  checkPermission({ ...caller, role: (await findOwn(tx, caller)).role }, "members");
+}
+
+async function findOwn(tx: Queries, caller: UserCaller): Promise<MemberRow> {
+  const own = await tx.first(findMember, { space: caller.space_id, user: caller.user_id });
+  if (own) return own;
+  throw new RefusalError("team_not_found", "you are no longer a member of this team");
+}
+
+/** The member to change: the caller, or another one if the caller is an admin. */
 async function findMemberAs(tx: Queries, caller: UserCaller, user: string): Promise<MemberRow> {
   const { space_id: space, user_id } = caller;
-  const own = await tx.first(findMember, { space, user: user_id });
-  if (!own) throw new RefusalError("team_not_found", "you are no longer a member of this team");
-  if (user === user_id) return own;
-  checkPermission({ ...caller, role: own.role }, "members");
+  if (user === user_id) return findOwn(tx, caller);
+  await checkAdmin(tx, caller);
   const member = await tx.first(findMember, { space, user });
   if (!member) throw notFound("member");
   return member;
 }
 
-async function checkOtherAdmin(tx: Queries, space: string, user: string): Promise<void> {
-  if (await tx.first(findOtherAdmin, { space, user })) return;
-  throw new RefusalError(
-    "last_admin",
-    "this is the only admin of the team: make another member admin first, or delete the team",
-  );
+/** Refuses to take the role from the last admin, and ends the secrets that an admin has. */
+async function endAdmin(tx: Queries, space: string, user: string): Promise<void> {
+  if (!(await tx.first(findOtherAdmin, { space, user })))
+    throw new RefusalError(
+      "last_admin",
+      "this is the only admin of the team: make another member admin first, or delete the team",
+    );
+  await deleteSecretsOfAdmin(tx, { space, user });
 }
 
 const view = ({ user_id, email, role, joined_at }: MemberRow): Member => ({

@@ -65,7 +65,7 @@ export async function createTeam(
     await checkTeamCount(tx, user.user_id);
     await insertTeam(tx, team);
     const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
-    await insertMember(tx, { ...member, joined_at: at });
+    await insertMember(tx, { ...member, joined_at: at, invited_by: null });
     const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
     await record(tx, { by: person(user), owner: team.id, ...entry }, at);
   });

@@ -57,7 +57,8 @@ const tables = (text: string) => [
     created_at bigint not null)`,
   `create table memberships (
     space_id ${text} not null references teams(id) on delete cascade, user_id ${text} not null references users(id),
-    role ${text} not null, joined_at bigint not null, primary key (space_id, user_id))`,
+    role ${text} not null, joined_at bigint not null, invited_by ${text} references users(id),
+    primary key (space_id, user_id))`,
   `create index memberships_user on memberships (user_id, space_id)`,
   `create table invitations (
     id ${text} primary key, space_id ${text} not null references teams(id) on delete cascade,

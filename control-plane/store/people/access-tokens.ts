@@ -58,12 +58,18 @@ export const listAccessTokenNames = async (
       .execute()
   ).map(({ name }) => name);
 
+interface AccessTokenFilter {
+  readonly owner: string;
+  /** Only those that this user created. */
+  readonly creator: string | undefined;
+  readonly before: string | undefined;
+  readonly limit: number;
+}
+
 /** A page of an owner's access tokens, newest first. */
 export function listAccessTokens(
   { sql: db }: Queries,
-  owner: string,
-  before: string | undefined,
-  limit: number,
+  { owner, creator, before, limit }: AccessTokenFilter,
 ): Promise<AccessTokenRow[]> {
   let query = db
     .selectFrom(accessTokensBy("access_tokens_owner"))
@@ -71,6 +77,7 @@ export function listAccessTokens(
     .selectAll("access_tokens")
     .select("users.email")
     .where("owner_id", "=", owner);
+  if (creator !== undefined) query = query.where("created_by", "=", creator);
   if (before !== undefined) query = query.where("access_tokens.id", "<", before);
   return query.orderBy("access_tokens.id", "desc").limit(limit).execute();
 }
@@ -80,14 +87,7 @@ export async function insertAccessToken(tx: Queries, token: Row<"access_tokens">
   await tx.sql.insertInto("access_tokens").values(token).execute();
 }
 
-/** Removes an access token of an owner. */
-export const deleteAccessToken = statement<
-  { id: string; owner: string },
-  Pick<Row<"access_tokens">, "name">
->((db, { id, owner }) =>
-  db
-    .deleteFrom("access_tokens")
-    .where("id", "=", id)
-    .where("owner_id", "=", owner)
-    .returning("name"),
+/** Removes an access token. */
+export const deleteAccessToken = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("access_tokens").where("id", "=", id),
 );

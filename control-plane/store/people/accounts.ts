@@ -1,6 +1,5 @@
 /** SQL of accounts at sign-in providers. */
 import type { Queries } from "../db.ts";
-import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type AccountRow = Row<"accounts">;
@@ -8,18 +7,31 @@ export type AccountRow = Row<"accounts">;
 export type AccountId = Pick<AccountRow, "provider" | "host" | "subject">;
 
 /**
- * The account, with the e-mail that its user is shown by and the one that an operator's link
- * invited them by.
+ * The account, with the e-mail that its user is shown by, the one that an operator's link invited
+ * them by, and a member who has invited them to a team of theirs.
  */
 export const findAccount = (
   { sql }: Queries,
   { provider, host, subject }: AccountId,
-): Promise<(AccountRow & { user_email: string; link_email: string | null }) | undefined> =>
+): Promise<
+  | (AccountRow & { user_email: string; link_email: string | null; invited_by: string | null })
+  | undefined
+> =>
   sql
     .selectFrom("accounts")
     .innerJoin("users", "users.id", "accounts.user_id")
     .selectAll("accounts")
-    .select(["users.email as user_email", "users.link_email"])
+    .select((account) => [
+      "users.email as user_email",
+      "users.link_email",
+      account
+        .selectFrom("memberships")
+        .select("invited_by")
+        .whereRef("memberships.user_id", "=", "accounts.user_id")
+        .where("invited_by", "is not", null)
+        .limit(1)
+        .as("invited_by"),
+    ])
     .where("provider", "=", provider)
     .where("host", "=", host)
     .where("subject", "=", subject)
@@ -74,15 +86,15 @@ export async function listAddressesOf({ sql }: Queries, user: string): Promise<s
 }
 
 /** The first user who came by an operator's link. */
-export const findFirstUser = statement<Record<string, never>, { id: string }>((db) =>
-  db
+export const findFirstUser = ({ sql }: Queries): Promise<{ id: string } | undefined> =>
+  sql
     .selectFrom("users")
     .select("id")
     .where("link_email", "is not", null)
     .orderBy("created_at")
     .orderBy("id")
-    .limit(1),
-);
+    .limit(1)
+    .executeTakeFirst();
 
 /** The accounts of a user. */
 export const listAccounts = (

@@ -90,3 +90,20 @@ export const deleteTokensOf = statement<{ space: string; user: string }, { id: s
       .where("created_by", "=", user)
       .returning("id"),
 );
+
+/**
+ * Deletes what a former admin may have kept: the links of invitations, and registration tokens, of
+ * which it is not known who created them.
+ */
+export async function deleteSecretsOfAdmin(
+  { sql }: Queries,
+  { space, user }: { readonly space: string; readonly user: string },
+): Promise<void> {
+  await sql
+    .deleteFrom("invitations")
+    .where("space_id", "=", space)
+    .where("created_by", "=", user)
+    .where("used_at", "is", null)
+    .execute();
+  await sql.deleteFrom("registration_tokens").where("owner_id", "=", space).execute();
+}

@@ -1,0 +1,66 @@
+/** The page that the link of an invitation opens. Looking at it changes nothing. */
+import type { UserCaller } from "../../services/callers.ts";
+import type { Context } from "../../services/context.ts";
+import {
+  acceptInvitation,
+  openInvitation,
+  type ShownInvitation,
+} from "../../services/teams/invitations.ts";
+import { html, type Html } from "../page/html.ts";
+import { sendPage } from "../page/layout.ts";
+import { clock } from "../page/words.ts";
+import type { SignedIn } from "../signed-in.ts";
+
+/** Adds `/invitations/{token}`. */
+export function invitationPages(signedIn: SignedIn, context: Context): void {
+  signedIn("GET", "/invitations/:token", async (caller, { params }, reply) => {
+    const { token } = params as { token: string };
+    const invitation = await openInvitation(context, caller, token);
+    const body = invitationPage(caller, invitation, token);
+    sendPage(reply, { title: `Join ${invitation.team.name}`, email: caller.email, body });
+  });
+  signedIn("POST", "/invitations/:token", async (caller, { params }, reply) => {
+    const { token } = params as { token: string };
+    const slug = await acceptInvitation(context, caller, token);
+    reply.redirect(overviewOf(slug), 303);
+  });
+}
+
+const overviewOf = (slug: string): string => `/?team=${slug}`;
+
+const invitationPage = (
+  { email }: UserCaller,
+  { team, role, created_by, expires_at, isMember, isForCaller, ...invitation }: ShownInvitation,
+  token: string,
+): Html =>
+  html`<div class="door">
+    <h1>Join the team ${team.name}?</h1>
+    <p>
+      <strong>${created_by}</strong> invites you to the team <strong>${team.name}</strong> as
+      <strong>${role}</strong>: ${roleTexts[role]}
+    </p>
+    ${
+      isMember
+        ? html`<p>
+            You are a member of this team already.
+            <a href="${overviewOf(team.slug)}">Open the team</a>
+          </p>`
+        : isForCaller
+          ? html`<form method="post" action="/invitations/${token}">
+              <button>Join as ${email}</button>
+            </form>`
+          : html`<p>
+              This invitation is for <strong>${invitation.email}</strong>, and you are signed in as
+              <strong>${email}</strong>. Sign out, open the link again, and sign in with an account
+              that has this verified address.
+            </p>`
+    }
+    <p class="soft">The link works once, and expires ${clock(expires_at)}.</p>
+  </div>`;
+
+const roleTexts = {
+  viewer: "you can read everything of the team except secrets.",
+  planner: "you can read everything except secrets, and plan.",
+  deployer: "you can plan, deploy and destroy, and change zones, configurations and states.",
+  admin: "you can do everything, which includes members, workers and cloud identities.",
+} as const;
