@@ -62,6 +62,8 @@ test.each([
     `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues)}`,
   ],
   [
+    "teams that a user is a member of; members of a team",
+    "open invitations of a team; how long a link works",
     "access tokens of one space; how long one is valid",
     `${accessTokensLimit}, with those that expired in the last 30 days; ${accessTokenDaysLimit} days`,
   ],

@@ -30,6 +30,8 @@ type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "
 const rules: Record<string, Rule> = {
   "GET /": "page",
   "GET /jobs": "page",
+  "GET /invitations/:token": "page",
+  "POST /invitations/:token": "page",
   "GET /jobs/:id": "page",
   "GET /jobs/:id/log": "page",
   "POST /jobs/:id/cancel": "page",

@@ -204,7 +204,10 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       (read) => findJobIds(read, { owner: "o", ...filter, ...page }),
     ]),
     ["jobs of a worker", (read) => findJobIds(read, { owner: "o", worker: "w", ...page })],
-    ["access tokens", (read) => listAccessTokens(read, { owner: "o", creator: undefined, before: "1", limit: 10 })],
+    [
+      "access tokens",
+      (read) => listAccessTokens(read, { owner: "o", creator: undefined, before: "1", limit: 10 }),
+    ],
     [
       "registration tokens",
       (read) =>

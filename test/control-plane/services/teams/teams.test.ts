@@ -1,26 +1,39 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { teamHeader } from "../../../../protocol/limits.ts";
+import { send } from "../../../../protocol/transport.ts";
 import { callsOf } from "../../../helpers/calls.ts";
+import { bearer } from "../../../helpers/sign-in.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addMember, addTeam, newSlug } from "../../../helpers/teams.ts";
+import { addMember, addTeam, callsWithin, newSlug } from "../../../helpers/teams.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 
 const {
+  claimJob,
+  createAccessToken,
+  createConfiguration,
   createInvitation,
+  createJob,
+  createRegistrationToken,
   createTeam,
+  createWorker,
   createZone,
   deleteTeam,
   deleteZone,
   getTeam,
   getZone,
+  listAccessTokens,
   listAuditEntries,
   listInvitations,
+  listJobs,
   listMembers,
+  listRegistrationTokens,
   listTeams,
   listZones,
   removeMember,
+  revokeAccessToken,
   revokeInvitation,
+  streamJobLogs,
   updateMember,
   updateTeam,
 } = endpoints;
@@ -75,6 +88,37 @@ describe("a team", () => {
     await client.ask(deleteTeam, { params });
   });
 
+  it("has what is created below its zones, and its workers run it", async () => {
+    const user = await addTestUser(plane);
+    const { slug, calls } = await addTeam(plane, user);
+    const zone = await calls.get(createZone, { body: { name: "shared" } });
+    const source = { type: "inline", files: { "main.tf": "" } } as const;
+    const body = { name: "network", zone_id: zone.id, source };
+    const viewer = await addMember(plane, user, slug, "viewer");
+    const planner = await addMember(plane, user, slug, "planner");
+    const deployer = await addMember(plane, user, slug, "deployer");
+    expect(await viewer.client.refusal(createConfiguration, { body })).toBe(
+      "403 permission_denied",
+    );
+    const { id } = await deployer.client.get(createConfiguration, { body });
+    const plan = { job_type: "PLAN", configuration_id: id } as const;
+    expect(await viewer.client.refusal(createJob, { body: plan })).toBe("403 permission_denied");
+    const job = await planner.client.get(createJob, { body: plan });
+    const deploy = { job_type: "DEPLOY", configuration_id: id } as const;
+    expect(await planner.client.refusal(createJob, { body: deploy })).toBe("403 permission_denied");
+    expect((await calls.get(listJobs, { query: {} })).jobs.map((one) => one.id)).toEqual([job.id]);
+    for (const { client } of [planner, user])
+      expect((await client.get(listJobs, { query: {} })).jobs).toEqual([]);
+    // A worker of a member is not one of the team.
+    expect((await planner.runner.ask(claimJob, { query: {} }))?.job).toBeUndefined();
+    const worker = await calls.get(createWorker, { body: { name: "team" } });
+    const runner = callsOf(plane, {
+      "x-worker-id": worker.worker_id,
+      "x-worker-token": worker.worker_token,
+    });
+    expect((await runner.get(claimJob, { query: {} })).job.id).toBe(job.id);
+  });
+
   it("has an audit log that names the actor", async () => {
     const user = await addTestUser(plane);
     const { slug, calls } = await addTeam(plane, user);
@@ -112,6 +156,42 @@ describe("members", () => {
     expect(await client.refusal(removeMember, { params: one })).toBe("404 not_found");
   });
 
+  it("lose at once what they have open, and what an admin has kept", async () => {
+    const user = await addTestUser(plane);
+    const { slug, params } = await addTeam(plane, user);
+    const member = await addMember(plane, user, slug, "admin");
+    const zone = await member.calls.get(createZone, { body: { name: "shared" } });
+    const spec = await member.client.get(createConfiguration, {
+      body: { name: "n", zone_id: zone.id, source: { type: "inline", files: { "main.tf": "" } } },
+    });
+    const job = await member.client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    await member.client.get(createInvitation, { params, body: { role: "admin" } });
+    await member.calls.get(createRegistrationToken, { body: {} });
+    const stream = await send(
+      plane.url,
+      streamJobLogs,
+      { params: { id: job.id } },
+      { headers: member.headers },
+    );
+    const ended = stream.body.text().then(
+      () => "ended",
+      () => "cut",
+    );
+    const { zones } = await member.client.get(listZones, { query: {} });
+    await user.client.ask(removeMember, { params: { slug, user_id: member.owner.id } });
+    expect(await ended).toBe("cut");
+    expect(await member.client.refusal(getZone, { params: zone })).toBe("404 not_found");
+    expect((await user.client.get(listInvitations, { params })).invitations).toEqual([]);
+    const within = callsWithin(plane, user.headers, slug);
+    const { registration_tokens } = await within.get(listRegistrationTokens, { query: {} });
+    expect(registration_tokens).toEqual([]);
+    // The member's own space is as it was, and the team keeps the jobs.
+    expect((await member.client.get(listZones, { query: {} })).zones).toEqual(zones);
+    expect((await within.get(listJobs, { query: {} })).jobs).toHaveLength(1);
+  });
+
   it("may leave, but the last admin can neither leave nor become less", async () => {
     const user = await addTestUser(plane);
     const { client, owner } = user;
@@ -125,6 +205,46 @@ describe("members", () => {
     await client.ask(removeMember, { params: own });
     const its = { slug, user_id: second.owner.id };
     expect(await second.client.refusal(removeMember, { params: its })).toBe("409 last_admin");
+  });
+});
+
+describe("an access token of a team", () => {
+  it("acts in the team with at most the role of its creator, and ends with the membership", async () => {
+    const user = await addTestUser(plane);
+    const { slug, calls } = await addTeam(plane, user);
+    const deployer = await addMember(plane, user, slug, "deployer");
+    const own = { name: "mine", role: "viewer" } as const;
+    const ofAdmin = await calls.get(createAccessToken, { body: { ...own, name: "admin's" } });
+    const token = await deployer.calls.get(createAccessToken, {
+      body: { name: "ci", role: "deployer" },
+    });
+    const headers = bearer(token.access_token);
+    const pipeline = callsOf(plane, headers);
+    await pipeline.get(createZone, { body: { name: "by the pipeline" } });
+    expect((await pipeline.get(listTeams, { query: {} })).teams).toMatchObject([
+      { slug, role: "deployer" },
+    ]);
+    expect(await callsWithin(plane, headers, "other").refusal(listZones, { query: {} })).toBe(
+      "404 team_not_found",
+    );
+    expect(await pipeline.refusal(removeMember, { params: { slug, user_id: user.owner.id } })).toBe(
+      "403 permission_denied",
+    );
+    // A member sees and revokes their own tokens, an admin all.
+    const { access_tokens: seen } = await deployer.calls.get(listAccessTokens, { query: {} });
+    expect(seen.map(({ name }) => name)).toEqual(["ci"]);
+    expect(await deployer.client.refusal(revokeAccessToken, { params: ofAdmin })).toBe(
+      "403 permission_denied",
+    );
+    expect((await calls.get(listAccessTokens, { query: {} })).access_tokens).toHaveLength(2);
+    const params = { slug, user_id: deployer.owner.id };
+    await user.client.get(updateMember, { params, body: { role: "viewer" } });
+    expect(await pipeline.refusal(createZone, { body: { name: "x" } })).toBe(
+      "403 permission_denied",
+    );
+    await pipeline.get(listZones, { query: {} });
+    await user.client.ask(removeMember, { params });
+    expect(await pipeline.refusal(listZones, { query: {} })).toBe("401 unauthenticated");
   });
 });
 
