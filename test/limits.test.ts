@@ -7,6 +7,9 @@ import { formLimit } from "../control-plane/console/configurations/configuration
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
+import { invitationsLimit, membersLimit } from "../control-plane/services/teams/invitations.ts";
+import { teamsLimit } from "../control-plane/services/teams/teams.ts";
+import { invitationDays } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
@@ -63,7 +66,13 @@ test.each([
   ],
   [
     "teams that a user is a member of; members of a team",
+    `${number(teamsLimit)}; ${number(membersLimit)}`,
+  ],
+  [
     "open invitations of a team; how long a link works",
+    `${number(invitationsLimit)}; ${invitationDays} days`,
+  ],
+  [
     "access tokens of one space; how long one is valid",
     `${accessTokensLimit}, with those that expired in the last 30 days; ${accessTokenDaysLimit} days`,
   ],
