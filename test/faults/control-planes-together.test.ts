@@ -12,6 +12,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,
+  ask,
   clientHeaders,
   readJob,
   startPlane,
@@ -20,6 +21,7 @@ import {
 } from "../helpers/plane.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { approve, bearer, openBrowser, signIn } from "../helpers/sign-in.ts";
 import { skipAt } from "../helpers/tools.ts";
 
 const lack = lackOfPostgres();
@@ -53,6 +55,7 @@ skipAt(lack);
 describe("two control planes", () => {
   let owner: Owner;
   let worker: TestWorker;
+  let headers: Record<string, string>;
   let client: Calls;
   let clientOfSecond: Calls;
   let runner: Calls;
@@ -60,7 +63,7 @@ describe("two control planes", () => {
   beforeEach(async () => {
     owner = await addOwner(first.context.store);
     worker = await addTestWorker(first, owner);
-    const headers = await clientHeaders(first, owner);
+    headers = await clientHeaders(first, owner);
     [client, clientOfSecond] = [callsOf(first, headers), callsOf(second, headers)];
     [runner, runnerOfSecond] = [callsOf(first, worker.headers), callsOf(second, worker.headers)];
   });
@@ -151,9 +154,60 @@ describe("two control planes", () => {
 
   it("accept at both what one of them signed, and refuse it at both once it is revoked", async () => {
     expect((await clientOfSecond.get(endpoints.listZones, { query: {} })).zones).toHaveLength(1);
+    const job = await queue();
+    const stream = await fetch(`${second.url}/api/jobs/${job.id}/logs/stream`, { headers });
     const { logins } = await client.get(endpoints.listLogins, { query: {} });
     await client.ask(endpoints.revokeLogin, { params: { id: logins[0]!.id } });
     expect(await clientOfSecond.refusal(endpoints.listZones, { query: {} })).toMatch(/^401/);
+    // Its open stream ends too, whether the end is regular or the connection is cut.
+    await stream.text().catch(() => undefined);
+  });
+});
+
+describe("what two control planes count together", () => {
+  it("is five guesses of a code, however many arrive at both, after which the right one is refused", async () => {
+    const { device_code, verification_code } = await approve(first, await openBrowser(first));
+    const wrong = verification_code === "AAAAAA" ? "BBBBBB" : "AAAAAA";
+    const exchange = async (plane: Plane, guess: string) => {
+      const json = { device_code, verification_code: guess };
+      return (await ask(plane, "POST", "/api/auth/cli/exchange", { json })).json().code as string;
+    };
+    // Six at each, which is less than the limit of refused exchanges that each counts for itself.
+    const codes = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => exchange(n % 2 ? first : second, wrong)),
+    );
+    expect(codes.filter((code) => code === "invalid_verification_code")).toHaveLength(5);
+    expect(codes.filter((code) => code === "expired_token")).toHaveLength(7);
+    for (const plane of [first, second])
+      expect(await exchange(plane, verification_code)).toBe("expired_token");
+  });
+
+  it("is the one use of a refresh token: reused later at the other one, it ends the login at both", async () => {
+    const { access_token, refresh_token } = await signIn(first);
+    const refresh = (plane: Plane) =>
+      ask(plane, "POST", "/api/auth/cli/refresh", { json: { refresh_token } });
+    const both = await Promise.all([refresh(first), refresh(second)]);
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
+    // No longer two commands that refreshed at once.
+    await first.context.store.write((tx) =>
+      tx.sql.updateTable("logins").set({ rotated_at: 1 }).execute(),
+    );
+    expect((await refresh(second)).status).toBe(401);
+    for (const plane of [first, second])
+      expect(
+        await callsOf(plane, bearer(access_token)).refusal(endpoints.listZones, { query: {} }),
+      ).toMatch(/^401/);
+  });
+
+  it("is the end of an access token", async () => {
+    const user = callsOf(first, bearer((await signIn(first)).access_token));
+    const { access_token, id } = await user.get(endpoints.createAccessToken, {
+      body: { name: "pipeline", role: "viewer" },
+    });
+    const pipeline = callsOf(second, bearer(access_token));
+    await pipeline.get(endpoints.listZones, { query: {} });
+    await user.ask(endpoints.revokeAccessToken, { params: { id } });
+    expect(await pipeline.refusal(endpoints.listZones, { query: {} })).toMatch(/^401/);
   });
 });
 
