@@ -14,6 +14,8 @@ export interface ClientSettings {
   readonly url: string | undefined;
   /** `WINDLASS_TOKEN`, for pipelines: used instead of a profile's token. */
   readonly token: string | undefined;
+  /** `WINDLASS_TEAM`: overrides the team of the profile; `--team` overrides it. */
+  readonly team?: string | undefined;
   /** The directory of the profiles and tokens. */
   readonly directory: string;
 }
@@ -24,6 +26,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   return {
     url: read("WINDLASS_URL"),
     token: read("WINDLASS_TOKEN"),
+    team: read("WINDLASS_TEAM"),
     directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),
   };
 }

@@ -102,6 +102,12 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/access-tokens.ts")).accessTokensCommand(),
   },
   {
+    name: "teams",
+    group: "Work",
+    description: "teams, their members and invitations",
+    load: async () => (await import("./commands/teams.ts")).teamsCommand(),
+  },
+  {
     name: "identities",
     group: "Work",
     description: "cloud identities: the roles that jobs assume in your cloud account",
@@ -153,6 +159,10 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     .version(version(), "-V, --version", "print the version")
     .option("--server <url>", "the server (default: WINDLASS_URL, then the current profile's)")
     .option("--profile <name>", "the profile to use; see windlass profiles")
+    .option(
+      "--team <team>",
+      'the team to act in; "" for your personal space (default: WINDLASS_TEAM, then the profile\'s)',
+    )
     .option("--json", "print the server's response as JSON; a list is one array")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")

@@ -11,6 +11,7 @@ import { fitToTerminal, shortenIds, table } from "./terminal/table.ts";
 export interface GlobalOptions {
   readonly server?: string;
   readonly profile?: string;
+  readonly team?: string;
   readonly json?: boolean;
 }
 
@@ -88,8 +89,8 @@ async function runOf(
     settings,
     signal,
     get api() {
-      const { server, profile } = options;
-      return (api ??= openApi({ settings, server, profile, signal }));
+      const { server, profile, team } = options;
+      return (api ??= openApi({ settings, server, profile, team, signal }));
     },
     onInterrupt(handle) {
       setHandler(handle);

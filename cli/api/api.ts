@@ -2,6 +2,7 @@
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { endpointPaths } from "../../protocol/endpoint-paths.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
+import { teamHeader } from "../../protocol/limits.ts";
 import {
   call,
   ProblemError,
@@ -12,7 +13,8 @@ import {
 } from "../../protocol/transport.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "../config.ts";
-import { toCliError } from "./failures.ts";
+import { toCliError, withRemedy } from "./failures.ts";
+import { chooseTeam, listTeamsRemedy } from "./team.ts";
 import { CliError } from "../terminal/output.ts";
 
 type Endpoints = typeof endpoints;
@@ -23,6 +25,10 @@ export interface Api {
   readonly server: string;
   /** The user that the token belongs to; undefined for `WINDLASS_TOKEN`. */
   readonly email: string | undefined;
+  /** Whether `WINDLASS_TOKEN` is an access token, which acts in its own space. */
+  readonly isAccessToken: boolean;
+  /** The slug of the team that requests name; undefined: the user's or the token's own space. */
+  readonly team: string | undefined;
   /** Calls an endpoint by its name. Throws `CliError` with the cause and a remedy. */
   call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<ResponseOf<N>>;
   /** Like `call`, for binary bodies; the caller reads the response body. */
@@ -33,21 +39,28 @@ export interface ApiOptions {
   readonly settings: ClientSettings;
   readonly server: string | undefined;
   readonly profile: string | undefined;
+  /** The slug of a team; empty for the personal space. */
+  readonly team?: string | undefined;
   readonly signal?: AbortSignal;
 }
 
 /** Selects the server and the token. Throws `CliError` if the user is not signed in there. */
-export function openApi({ settings, server, profile, signal }: ApiOptions): Api {
+export function openApi({ settings, server, profile, team: option, signal }: ApiOptions): Api {
   const credential = credentialOf(settings, server, profile);
-  const attempt = async <T>(once: (headers: Record<string, string>) => Promise<T>): Promise<T> => {
+  const team = chooseTeam(option, settings, credential);
+  const attempt = async <T>(
+    name: keyof Endpoints,
+    once: (headers: Record<string, string>) => Promise<T>,
+  ): Promise<T> => {
     const used = await credential.token(false);
+    const inSpace = team && !isPersonal(name) ? { [teamHeader]: team.slug } : {};
     try {
-      return await once({ authorization: `Bearer ${used}` });
+      return await once({ authorization: `Bearer ${used}`, ...inSpace });
     } catch (error) {
       if (!(error instanceof ProblemError && error.status === 401)) throw error;
       // The token was revoked, or the clocks differ. Retry once with a new token.
       const renewed = await credential.token(true);
-      if (renewed !== used) return once({ authorization: `Bearer ${renewed}` });
+      if (renewed !== used) return once({ authorization: `Bearer ${renewed}`, ...inSpace });
       throw new CliError(
         `WINDLASS_TOKEN is not accepted by ${credential.server}: ${error.message}. To create an access token: windlass access-tokens create`,
         1,
@@ -55,13 +68,19 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
       );
     }
   };
+  const failure = (error: unknown): unknown =>
+    withRemedy(toCliError(error, credential.server), {
+      team_not_found: team?.remedy ?? listTeamsRemedy,
+    });
   const options = signal ? { signal } : {};
   return {
     server: credential.server,
     email: credential.email,
+    isAccessToken: credential.isAccessToken,
+    team: team?.slug,
     call: async (name, input) => {
       try {
-        const response = await attempt((headers) =>
+        const response = await attempt(name, (headers) =>
           call(credential.server, endpointNamed(name), (input ?? {}) as never, {
             headers,
             ...options,
@@ -69,13 +88,13 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
         );
         return response as never;
       } catch (error) {
-        throw toCliError(error, credential.server);
+        throw failure(error);
       }
     },
     send: async (name, input = {}, more = {}) => {
       const signals = [signal, more.signal].filter((one) => one !== undefined);
       try {
-        return await attempt((headers) =>
+        return await attempt(name, (headers) =>
           send(credential.server, endpointNamed(name), input, {
             ...more,
             headers: { ...headers, ...more.headers },
@@ -83,11 +102,18 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
           }),
         );
       } catch (error) {
-        throw toCliError(error, credential.server);
+        throw failure(error);
       }
     },
   };
 }
+
+/**
+ * Whether an endpoint is about the user and not about what is in a space. It is called without a
+ * team, so that a user who left the current team can still choose another one.
+ */
+const isPersonal = (name: keyof Endpoints): boolean =>
+  /^\/api\/cli\/(teams|logins)\b/.test(endpointPaths[name].path);
 
 /** At run time only the method and the path are needed; the types carry the rest. */
 const endpointNamed = <N extends keyof Endpoints>(name: N): Endpoints[N] =>
@@ -125,6 +151,9 @@ export function findProfile(
 interface Credential {
   readonly server: string;
   readonly email: string | undefined;
+  readonly isAccessToken: boolean;
+  /** The team of the profile. */
+  readonly team: string | undefined;
   token(renew: boolean): Promise<string>;
 }
 
@@ -142,7 +171,8 @@ function credentialOf(
         "WINDLASS_TOKEN is set without a server. Set WINDLASS_URL or pass --server.",
       );
     const { token } = settings;
-    return { server, email: undefined, token: async () => token };
+    const isAccessToken = token.startsWith("wlt_");
+    return { server, email: undefined, isAccessToken, team: undefined, token: async () => token };
   }
   const found = findProfile(readAuth(settings.directory), { name, server });
   if (!found)
@@ -160,6 +190,8 @@ function credentialOf(
   return {
     server: profile.server,
     email: profile.user_email,
+    isAccessToken: false,
+    team: profile.team,
     token: (renew) => tokenOf(settings.directory, profileName, renew),
   };
 }

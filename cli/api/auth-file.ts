@@ -25,6 +25,8 @@ export interface Profile {
   readonly refresh_token: string;
   /** Expiry of the access token, in milliseconds since 1970. */
   readonly expires_at: number;
+  /** The slug of the team to act in; without it, the personal space. */
+  readonly team?: string | undefined;
 }
 
 export interface AuthFile {

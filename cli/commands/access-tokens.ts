@@ -2,10 +2,8 @@
 import { accessTokenDaysDefault, accessTokenDaysLimit } from "../../protocol/limits.ts";
 import { counted, examples, noun, oneOf, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import { roleNames, rolesHelp } from "./roles.ts";
 import { ago, time } from "../terminal/times.ts";
-
-/** Not from protocol/roles.ts, whose schema would have to be loaded. A test compares them. */
-export const roleNames = ["viewer", "planner", "deployer", "admin"] as const;
 
 interface CreateOptions {
   readonly role: (typeof roleNames)[number];
@@ -92,11 +90,3 @@ export function accessTokensCommand() {
   });
   return tokens;
 }
-
-const rolesHelp = `
-Roles, each with the permissions of those before it:
-  viewer     read everything except states and debug logs
-  planner    plan, cancel and retry plans, upload files
-  deployer   deploy, destroy, create and change configurations, use states
-  admin      workers, cloud identities, delete
-`;

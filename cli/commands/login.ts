@@ -1,5 +1,6 @@
 /** `windlass login`, `logout` and `whoami`. */
 import { Command } from "@commander-js/extra-typings";
+import type { Role } from "../../protocol/roles.ts";
 import { examples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
@@ -38,9 +39,34 @@ export const logoutCommand = () =>
     [["windlass logout --profile staging", "end the login of that profile"]],
   );
 
+interface ShownTeam {
+  readonly slug: string | undefined;
+  /** Null: the user is not a member. */
+  readonly role: Role | null;
+}
+
+/** The team that commands act in; null for a personal space. */
+async function teamOf(api: Run["api"]): Promise<ShownTeam | null> {
+  const { actingTeam, isTeamNotFound } = await import("../teams/acting.ts");
+  try {
+    const team = await actingTeam({ api });
+    return team ? { slug: team.slug, role: team.role } : null;
+  } catch (error) {
+    // After the user was removed from it, for example.
+    if (isTeamNotFound(error)) return { slug: api.team, role: null };
+    throw error;
+  }
+}
+
+const teamText = (team: ShownTeam | null): string =>
+  team === null
+    ? "none: the personal space"
+    : `${team.slug} ${team.role === null ? "(you are not a member)" : `(you are ${team.role})`}`;
+
 /** Shows what `WINDLASS_TOKEN` is. */
 async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void> {
   const token = await api.call("getCurrentAccessToken");
+  const team = await teamOf(api);
   const { id, name, role, expires_at, created_by } = token;
   const value = {
     server: api.server,
@@ -48,11 +74,13 @@ async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void
     login_id: null,
     signed_in_at: null,
     access_token: { id, name, role, expires_at },
+    team,
   };
   show(value, {
     server: value.server,
     "access token": `${name}, from WINDLASS_TOKEN`,
     role,
+    team: teamText(team),
     "created by": created_by,
     expires: time(expires_at),
   });
@@ -62,10 +90,9 @@ async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void
 export const whoamiCommand = () =>
   examples(
     new Command("whoami").description("show who is signed in, and to which server").action(
-      action(async ({ api, show, settings }) => {
+      action(async ({ api, show }) => {
         // The token of the environment is used if no profile was asked for.
-        if (api.email === undefined && settings.token?.startsWith("wlt_"))
-          return showAccessToken(api, show);
+        if (api.isAccessToken) return showAccessToken(api, show);
         const { logins } = await api.call("listLogins");
         const login = logins.find(({ current }) => current);
         const value = {
@@ -73,12 +100,14 @@ export const whoamiCommand = () =>
           user_email: api.email ?? null,
           login_id: login?.id ?? null,
           signed_in_at: login?.created_at ?? null,
+          team: await teamOf(api),
         };
         show(value, {
           server: value.server,
           email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
           "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
           login: value.login_id,
+          team: teamText(value.team),
         });
       }),
     ),

@@ -12,10 +12,11 @@ export function profilesCommand() {
       action(async ({ settings, list }) => {
         const { readAuth } = await import("../api/auth-file.ts");
         const auth = readAuth(settings.directory);
-        const items = Object.entries(auth.profiles).map(([name, { server, user_email }]) => ({
+        const items = Object.entries(auth.profiles).map(([name, { server, user_email, team }]) => ({
           name,
           server,
           user_email,
+          team: team ?? null,
           current: name === auth.current,
         }));
         list(
@@ -25,6 +26,7 @@ export function profilesCommand() {
             NAME: ({ name }) => name,
             SERVER: ({ server }) => server,
             EMAIL: ({ user_email }) => user_email,
+            TEAM: ({ team }) => team,
           },
           "You are not signed in. Run: windlass login --server https://…",
         );

@@ -82,7 +82,7 @@ export function zonesCommand() {
 }
 
 /** Returns a zone by name or id. Throws `CliError` if there is none. */
-export const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
+const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
   find("zone", "zones", (await api.call("listZones")).zones, name);
 
 function show(run: Run, zone: Zone): void {

@@ -13,8 +13,8 @@ const jobsOffered = 30;
 export async function printNames(run: Run, kind: Kind): Promise<void> {
   try {
     const signal = AbortSignal.any([run.signal, AbortSignal.timeout(patience)]);
-    const { settings, server, profile } = run;
-    const lines = await read[kind](openApi({ settings, server, profile, signal }));
+    const { settings, server, profile, team } = run;
+    const lines = await read[kind](openApi({ settings, server, profile, team, signal }));
     for (const [name, meaning] of lines) print(`${name}\t${clean(meaning)}`);
   } catch {
     // A message in the middle of a command line would help no one.
@@ -29,6 +29,7 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
   zones: async (api) => (await api.call("listZones")).zones.map(({ name }) => [name, "zone"]),
   "variable-sets": async (api) =>
     (await api.call("listVariableSets")).variable_sets.map(({ name }) => [name, "variable set"]),
+  teams: async (api) => (await api.call("listTeams")).teams.map(({ slug, name }) => [slug, name]),
   workers: async (api) =>
     (await api.call("listWorkers")).workers.map(({ name, status }) => [name, status]),
   identities: async (api) =>

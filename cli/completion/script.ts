@@ -11,6 +11,7 @@ const kinds = [
   "configurations",
   "zones",
   "variable-sets",
+  "teams",
   "workers",
   "identities",
   "jobs",
@@ -51,12 +52,14 @@ const namedByOption: Readonly<Record<string, Kind>> = {
   "--deploy-configuration": "configurations",
   "--identity": "identities",
   "--plan": "jobs",
+  "--team": "teams",
   "--worker": "workers",
   "--zone": "zones",
 };
 const namedByArgument: Readonly<Record<string, Kind>> = {
   configuration: "configurations",
   job: "jobs",
+  team: "teams",
   worker: "workers",
 };
 

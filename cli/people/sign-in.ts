@@ -30,11 +30,18 @@ export async function login(run: Run, { openBrowser }: { openBrowser: boolean })
     refresh_token: tokens.refresh_token,
     expires_at: Date.now() + tokens.expires_in * 1000,
   };
+  const isSame = (one: Profile | undefined): boolean =>
+    one?.server === server && one.user_email === tokens.user_email;
   const existing = Object.entries(auth.profiles).find(([, one]) => one.server === server)?.[0];
   const name = run.profile ?? existing ?? new URL(server).host;
   await changeAuth(settings.directory, (before) => ({
     current: name,
-    profiles: { ...before.profiles, [name]: profile },
+    profiles: {
+      ...before.profiles,
+      [name]: isSame(before.profiles[name])
+        ? { ...profile, team: before.profiles[name]?.team }
+        : profile,
+    },
   }));
   run.show({ server, user_email: tokens.user_email, profile: name }, {});
   run.done(`Signed in to ${server} as ${tokens.user_email} (profile "${name}").`);

@@ -17,6 +17,7 @@ import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
+import { actingTeam } from "../teams/acting.ts";
 import { originText, readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
@@ -30,6 +31,8 @@ export interface UpOptions extends FieldOptions {
 
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(run: Run, directory: string, options: UpOptions): Promise<void> {
+  const team = await actingTeam(run);
+  if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
   const { configuration, source } = await configure(run, directory, options);
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};

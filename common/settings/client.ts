@@ -14,6 +14,15 @@ export const clientSettings = {
     help: "an access token for pipelines, in place of a sign-in (docs/pipelines.md)",
     details: "It is sent only to the server named by `WINDLASS_URL` or `--server`",
   },
+  WINDLASS_TEAM: {
+    type: "text",
+    pattern: /^[a-z0-9-]{1,40}$/,
+    expected: "the slug of a team",
+    otherwise: "that of the current profile, else your personal space",
+    help: "the team to act in; --team takes precedence",
+    details:
+      "An access token acts in its own space: with another team, its requests are refused with 404 `team_not_found`",
+  },
   WINDLASS_CONFIG_DIR: {
     type: "path",
     otherwise: "$XDG_CONFIG_HOME/windlass, else ~/.config/windlass",

@@ -15,6 +15,8 @@ import { processesOf } from "../helpers/processes.ts";
 import { proving } from "../helpers/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
 import { approve, type Browser } from "../helpers/sign-in.ts";
+import { acceptLink } from "../helpers/teams.ts";
+import { addTestUser } from "../helpers/test-user.ts";
 
 /** Commands of test/acceptance/demo.test.ts, and commands that are not the client's. */
 const elsewhere = ["demo", "server", "agent"];
@@ -45,6 +47,7 @@ test.concurrent.for(driven)("every command works in %s", async (way) => {
   const it = { ...drive, path: place.path };
 
   await signIn(it, browser);
+  await useTeams(it);
   await courses.useZonesAndIdentities(it);
   {
     await using runner = await addRunner(it, "runner");
@@ -88,6 +91,49 @@ async function signIn({ run }: Person, browser: Browser): Promise<void> {
   await run(["profiles", "list"], { data: new RegExp(`^\\* +${host}`, "m"), reads: true });
   await run(["completion", "bash"], { data: /complete -o default -F _windlass windlass/ });
   await run(["repositories", "list", "github"], { data: /^ada\/network +main/m, reads: true });
+}
+
+/** Creates a team with members, acts in it, and leaves it; in the end there is no team. */
+async function useTeams({ run, way }: Person): Promise<void> {
+  const [slug, end] = [`team-${way.slice(2)}`, `gone-${way.slice(2)}`];
+  await run(["teams", "create", "Platform", "--slug", slug], {
+    data: new RegExp(`^team +${slug}$`, "m"),
+    says: new RegExp(`windlass teams use ${slug}`),
+  });
+  await run(["teams", "rename", slug, "Infrastructure"], { data: /^name +Infrastructure$/m });
+  await run(["teams", "use", slug], { says: /You act in the team "Infrastructure" from now on/ });
+  await run(["teams", "list"], { data: new RegExp(`^\\* +${slug} .* admin `, "m"), reads: true });
+  const emails: string[] = [];
+  for (const role of ["planner", "viewer"]) {
+    const invited = await run(["teams", "invite", "--role", role], { data: /^link +\S+$/m });
+    const user = await addTestUser(plane);
+    await acceptLink(plane, /^link +(\S+)$/m.exec(invited)?.[1] ?? "", user);
+    emails.push(`${user.owner.id}@example.com`);
+  }
+  const [first = "", second = ""] = emails;
+  await run(["teams", "members", "update", first, "--role", "admin"], { data: /^role +admin$/m });
+  await run(["teams", "members", "remove", second], {
+    asks: `Remove ${second} from the team "${slug}"?`,
+    says: /is no longer a member/,
+  });
+  await run(["teams", "members", "list"], {
+    data: new RegExp(`^${first.slice(0, 30)}\\S+ +admin `, "m"),
+    reads: true,
+  });
+  const open = "eve@example.com";
+  await run(["teams", "invite", open, "--role", "viewer"], { data: /^email +eve@example\.com$/m });
+  await run(["teams", "invitations", "list"], { data: /^eve@example\.com +viewer /m, reads: true });
+  await run(["teams", "invitations", "revoke", open], { says: /does not work any more/ });
+  await run(["teams", "show"], { data: /^your role +admin$/m, reads: true });
+  await run(["teams", "leave", slug], {
+    asks: `Leave the team "${slug}"? Your access tokens in it stop working.`,
+    says: /You have left/,
+  });
+  await run(["teams", "create", "Gone", "--slug", end], { data: /^your role +admin$/m });
+  await run(["teams", "delete", end], {
+    asks: `Delete the team "${end}" with its invitations, access tokens, cloud identities and variable sets?`,
+    says: /is deleted/,
+  });
 }
 
 /** Creates a registration token and starts a runner with it. */

@@ -37,9 +37,16 @@ export async function addMember(
     params: { slug },
     body: { role },
   });
-  await acceptInvitation(plane.context, callerOf(user.owner), link.split("/").at(-1) ?? "");
+  await acceptLink(plane, link, user);
   return { ...user, calls: callsWithin(plane, user.headers, slug) };
 }
+
+/** Lets a user join a team by the link of an invitation. Returns the slug of the team. */
+export const acceptLink = (
+  { context }: Plane,
+  link: string,
+  { owner }: Pick<TestUser, "owner">,
+): Promise<string> => acceptInvitation(context, callerOf(owner), link.split("/").at(-1) ?? "");
 
 /** The API as a user calls it within a team. */
 export const callsWithin = (plane: Plane, headers: Record<string, string>, slug: string): Calls =>

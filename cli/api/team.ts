@@ -1,0 +1,38 @@
+/** Chooses the team in which requests act. */
+import type { ClientSettings } from "../config.ts";
+import { CliError } from "../terminal/output.ts";
+
+interface ChosenTeam {
+  readonly slug: string;
+  /** What to do if the server does not know the team, or the user is not a member. */
+  readonly remedy: string;
+}
+
+export const listTeamsRemedy = "To see your teams: windlass teams list";
+
+/**
+ * Returns the team of `--team`, else of `WINDLASS_TEAM`, else of the profile; undefined for the
+ * user's or the access token's own space.
+ */
+export function chooseTeam(
+  option: string | undefined,
+  { team: setting }: Pick<ClientSettings, "team">,
+  { team: ofProfile, isAccessToken }: { team: string | undefined; isAccessToken: boolean },
+): ChosenTeam | undefined {
+  const slug = option ?? setting ?? ofProfile;
+  if (slug === undefined || slug === "") return undefined;
+  if (!/^[a-z0-9-]{1,40}$/.test(slug))
+    throw new CliError(`"${slug}" is not the slug of a team. ${listTeamsRemedy}`, 2);
+  const source = option === undefined ? "WINDLASS_TEAM" : "--team";
+  if (isAccessToken)
+    return {
+      slug,
+      remedy: `WINDLASS_TOKEN is an access token, which acts only in the space in which it was created: remove ${source}, or use a token of this team`,
+    };
+  if (option === undefined && setting === undefined)
+    return {
+      slug,
+      remedy: `It is the team of your profile. To choose another one: windlass teams use TEAM, or windlass teams use "" for your personal space`,
+    };
+  return { slug, remedy: listTeamsRemedy };
+}

@@ -1,0 +1,108 @@
+/** The verbs of `windlass teams members`, `teams invite` and `teams invitations`. */
+import type { Member } from "../../protocol/teams.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { find } from "../api/find.ts";
+import { confirm } from "../terminal/ask.ts";
+import type { Run } from "../run.ts";
+import { time } from "../terminal/times.ts";
+import { slugOf } from "./acting.ts";
+import { asNamed } from "./teams.ts";
+
+interface RoleOption {
+  readonly role: Role;
+}
+
+/** `teams members list`. */
+export async function listMembers(run: Run): Promise<void> {
+  const params = { slug: await slugOf(run) };
+  const { members } = await run.api.call("listMembers", { params, query: {} });
+  run.list(
+    members,
+    {
+      EMAIL: ({ email }) => email,
+      ROLE: ({ role }) => role,
+      JOINED: ({ joined_at }) => time(joined_at),
+      ID: ({ user_id }) => user_id,
+    },
+    "The team has no members.",
+  );
+}
+
+/** `teams members update`: changes a role. */
+export async function updateMember(run: Run, named: string, { role }: RoleOption): Promise<void> {
+  const slug = await slugOf(run);
+  const { user_id, email } = await memberOf(run, slug, named);
+  const params = { slug, user_id };
+  const member = await run.api.call("updateMember", { params, body: { role } });
+  run.show(member, { email: member.email, role: member.role, id: member.user_id });
+  run.done(`${email} is ${member.role} of the team "${slug}" from now on.`);
+}
+
+/** `teams members remove`: asks for confirmation. */
+export async function removeMember(
+  run: Run,
+  named: string,
+  options: { readonly yes?: true | undefined },
+): Promise<void> {
+  const slug = await slugOf(run);
+  const { user_id, email } = await memberOf(run, slug, named);
+  await confirm(
+    `Remove ${email} from the team "${slug}"? Their access ends at once, and their access tokens in it stop working.`,
+    options,
+  );
+  await run.api.call("removeMember", { params: { slug, user_id } });
+  run.done(`${email} is no longer a member of the team "${slug}".`);
+}
+
+async function memberOf({ api }: Run, slug: string, named: string): Promise<Member> {
+  const { members } = await api.call("listMembers", { params: { slug }, query: {} });
+  return find("member", "teams members", members.map(asNamed), named);
+}
+
+/** `teams invite`: prints a link that works once. */
+export async function invite(
+  run: Run,
+  email: string | undefined,
+  { role }: RoleOption,
+): Promise<void> {
+  const slug = await slugOf(run);
+  const body = { role, ...(email === undefined ? {} : { email }) };
+  const made = await run.api.call("createInvitation", { params: { slug }, body });
+  run.show(made, {
+    link: made.link,
+    team: slug,
+    role: made.role,
+    email: made.email,
+    expires: time(made.expires_at),
+    id: made.id,
+  });
+  const who = made.email === null ? "the first person who opens it" : made.email;
+  run.done(`\nThe link is not shown again. It works once, for ${who}: send it to them.`);
+}
+
+/** `teams invitations list`. */
+export async function listInvitations(run: Run): Promise<void> {
+  const params = { slug: await slugOf(run) };
+  const { invitations } = await run.api.call("listInvitations", { params, query: {} });
+  run.list(
+    invitations,
+    {
+      EMAIL: ({ email }) => email ?? "anyone with the link",
+      ROLE: ({ role }) => role,
+      EXPIRES: ({ expires_at }) => time(expires_at),
+      "CREATED BY": ({ created_by }) => created_by,
+      ID: ({ id }) => id,
+    },
+    "No invitation of this team is open. To invite someone: windlass teams invite --role deployer",
+  );
+}
+
+/** `teams invitations revoke`. */
+export async function revokeInvitation(run: Run, named: string): Promise<void> {
+  const slug = await slugOf(run);
+  const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });
+  const all = invitations.map((one) => ({ ...one, name: one.email ?? undefined }));
+  const { id } = find("invitation", "teams invitations", all, named);
+  await run.api.call("revokeInvitation", { params: { slug, id } });
+  run.done("The invitation is revoked. Its link does not work any more.");
+}

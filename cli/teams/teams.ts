@@ -1,0 +1,158 @@
+/** The verbs of `windlass teams`, except those about members and invitations. */
+import type { Team } from "../../protocol/teams.ts";
+import { findProfile, parseServer } from "../api/api.ts";
+import { changeAuth, readAuth } from "../api/auth-file.ts";
+import { find } from "../api/find.ts";
+import { confirm } from "../terminal/ask.ts";
+import { CliError } from "../terminal/output.ts";
+import type { Run } from "../run.ts";
+import { time } from "../terminal/times.ts";
+import { slugOf } from "./acting.ts";
+
+interface Yes {
+  readonly yes?: true | undefined;
+}
+
+/** `teams list`. */
+export async function list(run: Run): Promise<void> {
+  const { teams } = await run.api.call("listTeams");
+  run.list(
+    teams.map((team) => ({ ...team, current: team.slug === run.api.team })),
+    {
+      "": ({ current }) => (current ? "*" : " "),
+      TEAM: ({ slug }) => slug,
+      NAME: ({ name }) => name,
+      ROLE: ({ role }) => role,
+      CREATED: ({ created_at }) => time(created_at),
+    },
+    "You are not a member of a team. To create one: windlass teams create NAME",
+  );
+}
+
+/** `teams create`. */
+export async function create(
+  run: Run,
+  name: string,
+  { slug }: { readonly slug?: string | undefined },
+): Promise<void> {
+  const body = { name, ...(slug === undefined ? {} : { slug }) };
+  const team = await run.api.call("createTeam", { body });
+  showTeam(run, team);
+  run.done(`To act in it from now on: windlass teams use ${team.slug}`);
+}
+
+/** `teams show`: the team that is named, else the current one. */
+export async function show(run: Run, named: string | undefined): Promise<void> {
+  const params = { slug: await slugOf(run, named) };
+  const team = await run.api.call("getTeam", { params });
+  const { members } = run.json
+    ? { members: [] }
+    : await run.api.call("listMembers", { params, query: {} });
+  showTeam(
+    run,
+    team,
+    members.map(({ email, role }) => `${email} (${role})`),
+  );
+}
+
+function showTeam(run: Run, team: Team, members: readonly string[] = []): void {
+  run.show(team, {
+    team: team.slug,
+    name: team.name,
+    "your role": team.role,
+    created: time(team.created_at),
+    members: members.join("\n"),
+  });
+}
+
+/** `teams rename`: changes the name, the slug, or both. */
+export async function rename(
+  run: Run,
+  slug: string,
+  name: string | undefined,
+  options: { readonly slug?: string | undefined },
+): Promise<void> {
+  const body = {
+    ...(name === undefined ? {} : { name }),
+    ...(options.slug === undefined ? {} : { slug: options.slug }),
+  };
+  if (Object.keys(body).length === 0)
+    throw new CliError("Nothing to change. Pass a new name, or --slug.", 2);
+  const team = await run.api.call("updateTeam", { params: { slug }, body });
+  if (team.slug !== slug) await replaceInProfiles(run, slug, team.slug);
+  showTeam(run, team);
+}
+
+/** `teams delete`: asks for confirmation. */
+export async function remove(run: Run, slug: string, options: Yes): Promise<void> {
+  await confirm(
+    `Delete the team "${slug}" with its invitations, access tokens, cloud identities and variable sets?`,
+    options,
+  );
+  await run.api.call("deleteTeam", { params: { slug } });
+  await replaceInProfiles(run, slug, undefined);
+  run.done(`The team "${slug}" is deleted.`);
+}
+
+/** `teams use`: makes a team that of the profile; an empty slug, the personal space. */
+export async function use(run: Run, slug: string): Promise<void> {
+  const { settings, server = settings.url, profile } = run;
+  if (settings.token !== undefined && profile === undefined)
+    throw new CliError(
+      "WINDLASS_TOKEN is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.",
+    );
+  const team = slug === "" ? undefined : await run.api.call("getTeam", { params: { slug } });
+  await changeAuth(settings.directory, (before) => {
+    const found = findProfile(before, {
+      name: profile,
+      server: server === undefined ? undefined : parseServer(server),
+    });
+    if (!found) throw new CliError("You are not signed in. Run: windlass login --server https://…");
+    const [name, one] = found;
+    return { ...before, profiles: { ...before.profiles, [name]: { ...one, team: team?.slug } } };
+  });
+  run.done(
+    team
+      ? `You act in the team "${team.name}" from now on, as ${team.role}.`
+      : "You act in your personal space from now on.",
+  );
+  if (settings.team !== undefined)
+    run.done(`But WINDLASS_TEAM is set to ${settings.team}, which takes precedence.`);
+}
+
+/** `teams leave`: asks for confirmation. */
+export async function leave(run: Run, slug: string, options: Yes): Promise<void> {
+  const { email } = run.api;
+  if (email === undefined)
+    throw new CliError(
+      "WINDLASS_TOKEN is set, and only a user who is signed in can leave a team. Unset WINDLASS_TOKEN.",
+    );
+  const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
+  const me = find("member", "teams members", members.map(asNamed), email);
+  await confirm(`Leave the team "${slug}"? Your access tokens in it stop working.`, options);
+  await run.api.call("removeMember", { params: { slug, user_id: me.id } });
+  await replaceInProfiles(run, slug, undefined);
+  run.done(`You have left the team "${slug}".`);
+}
+
+/** A member as `find` finds it: by the address or the id. */
+export const asNamed = <M extends { readonly user_id: string; readonly email: string }>(
+  member: M,
+) => ({ ...member, id: member.user_id, name: member.email });
+
+/** Renames or removes the team in the profiles of this server that have it. */
+async function replaceInProfiles(run: Run, slug: string, next: string | undefined): Promise<void> {
+  const { directory } = run.settings;
+  const isIt = (one: { server: string; team?: string | undefined }): boolean =>
+    one.server === run.api.server && one.team === slug;
+  if (!Object.values(readAuth(directory).profiles).some(isIt)) return;
+  await changeAuth(directory, (before) => ({
+    ...before,
+    profiles: Object.fromEntries(
+      Object.entries(before.profiles).map(([name, one]) => [
+        name,
+        isIt(one) ? { ...one, team: next } : one,
+      ]),
+    ),
+  }));
+}

@@ -1,0 +1,174 @@
+/** `windlass teams` and the team in which a command acts, against a real server. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { CreatedInvitation } from "../../protocol/teams.ts";
+import { hour } from "../../common/units.ts";
+import { scratch } from "../helpers/agent-process.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { acceptLink, newSlug } from "../helpers/teams.ts";
+import { addTestUser } from "../helpers/test-user.ts";
+import { windlass } from "../helpers/windlass.ts";
+
+const { plane } = planeForFile();
+
+/** A user who is signed in with a profile, as `windlass login` leaves it. */
+async function person() {
+  const user = await addTestUser(plane);
+  const { path, [Symbol.dispose]: remove } = scratch();
+  const email = `${user.owner.id}@example.com`;
+  const profile = {
+    server: plane.url,
+    user_email: email,
+    access_token: user.headers["authorization"]?.replace("Bearer ", ""),
+    refresh_token: "none",
+    expires_at: Date.now() + hour,
+  };
+  mkdirSync(path, { recursive: true });
+  const auth = { current: "test", profiles: { test: profile } };
+  writeFileSync(join(path, "auth.json"), JSON.stringify(auth));
+  const env = { WINDLASS_CONFIG_DIR: path };
+  const run = async (words: readonly string[], more: Record<string, string> = {}) => {
+    const ended = await windlass(words, { env: { ...env, ...more } });
+    return { ...ended, stdout: String(ended.stdout), stderr: String(ended.stderr) };
+  };
+  const json = async <T>(...words: string[]): Promise<T> => {
+    const { exitCode, stdout, stderr } = await run([...words, "--json"]);
+    expect({ words, exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    return JSON.parse(stdout) as T;
+  };
+  return { ...user, email, path, run, json, [Symbol.dispose]: remove };
+}
+
+type Person = Awaited<ReturnType<typeof person>>;
+
+/** Creates a team with another member, by the client. */
+async function teamOf(admin: Person, member: Person, role: string): Promise<string> {
+  const slug = newSlug();
+  await admin.json("teams", "create", "Platform", "--slug", slug);
+  const invite = ["teams", "invite", "--role", role, "--team", slug];
+  const { link } = await admin.json<CreatedInvitation>(...invite);
+  await acceptLink(plane, link, member);
+  return slug;
+}
+
+const names = async (by: Person, ...words: string[]) =>
+  (await by.json<{ name: string }[]>("zones", "list", ...words)).map(({ name }) => name);
+
+describe.concurrent("the team in which a command acts", () => {
+  test("is that of --team, else of WINDLASS_TEAM, else of the profile", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "deployer");
+    const other = await teamOf(ada, bob, "viewer");
+    await bob.json("zones", "create", "of-team", "--team", slug);
+    expect(await names(bob)).toEqual(["zone"]);
+    expect(await names(ada, "--team", slug)).toEqual(["of-team"]);
+    const inOther = { WINDLASS_TEAM: other };
+    const listed = await bob.run(["zones", "list", "--json"], { WINDLASS_TEAM: slug });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ name: "of-team" }]);
+
+    const used = await bob.run(["teams", "use", slug]);
+    expect(used).toMatchObject({
+      exitCode: 0,
+      stderr: 'You act in the team "Platform" from now on, as deployer.',
+    });
+    expect(await names(bob)).toEqual(["of-team"]);
+    expect((await bob.run(["whoami"])).stdout).toMatch(
+      new RegExp(`^team +${slug} \\(you are deployer\\)$`, "m"),
+    );
+    expect(await bob.json("whoami")).toMatchObject({ team: { slug, role: "deployer" } });
+    expect((await bob.run(["profiles", "list"])).stdout).toMatch(new RegExp(` ${slug}$`, "m"));
+    expect((await bob.run(["teams", "list"])).stdout).toMatch(new RegExp(`^\\* +${slug} `, "m"));
+    expect((await bob.run(["zones", "list"], inOther)).stderr).toContain("There are no zones yet");
+    expect(await names(bob, "--team", "")).toEqual(["zone"]);
+    await bob.run(["teams", "use", ""]);
+    expect(await names(bob)).toEqual(["zone"]);
+    expect((await bob.run(["whoami"])).stdout).toMatch(/^team +none: the personal space$/m);
+  });
+
+  test("is refused with what to do if the user is not a member, or no longer", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "planner");
+    const none = await ada.run(["zones", "list", "--team", "no-such-team"]);
+    expect(none).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(none.stderr).toMatch(
+      /no team "no-such-team".*\. To see your teams: windlass teams list$/,
+    );
+    const wrong = await ada.run(["zones", "list", "--team", "No Team"]);
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
+    expect((await ada.run(["zones", "list"], { WINDLASS_TEAM: "No Team" })).exitCode).toBe(78);
+    expect(await ada.run(["teams", "use", "no-such-team"])).toMatchObject({ exitCode: 1 });
+
+    await bob.run(["teams", "use", slug]);
+    const denied = await bob.run(["zones", "create", "mine"]);
+    expect(denied).toMatchObject({ exitCode: 1 });
+    expect(denied.stderr).toContain("deployer");
+    await ada.run(["teams", "members", "remove", bob.email, "--team", slug, "--yes"]);
+    const removed = await bob.run(["zones", "list"]);
+    expect(removed).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(removed.stderr).toContain(
+      'It is the team of your profile. To choose another one: windlass teams use TEAM, or windlass teams use "" for your personal space',
+    );
+    expect((await bob.run(["whoami"])).stdout).toMatch(/^team .*you are not a member/m);
+    // What is about the user works, so that the user can choose another team.
+    expect(await bob.run(["teams", "list"])).toMatchObject({ exitCode: 0 });
+    expect(await bob.run(["teams", "use", ""])).toMatchObject({ exitCode: 0 });
+    expect(await names(bob)).toEqual(["zone"]);
+  });
+
+  test("is the own one of an access token, and another one is refused", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "viewer");
+    const other = await teamOf(ada, bob, "viewer");
+    await ada.json("zones", "create", "of-team", "--team", slug);
+    const create = ["access-tokens", "create", "ci", "--role", "deployer", "--team", slug];
+    const { access_token } = await ada.json<{ access_token: string }>(...create);
+    const pipeline = { WINDLASS_TOKEN: access_token, WINDLASS_URL: plane.url };
+    const inTeam = await ada.run(["zones", "list", "--json"], pipeline);
+    expect(JSON.parse(inTeam.stdout)).toMatchObject([{ name: "of-team" }]);
+    expect((await ada.run(["whoami"], pipeline)).stdout).toMatch(
+      new RegExp(`^team +${slug} \\(you are deployer\\)$`, "m"),
+    );
+    for (const [words, more, source] of [
+      [["--team", other], {}, "--team"],
+      [[], { WINDLASS_TEAM: other }, "WINDLASS_TEAM"],
+    ] as const) {
+      const refused = await ada.run(["zones", "list", ...words], { ...pipeline, ...more });
+      expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(refused.stderr).toContain(
+        `WINDLASS_TOKEN is an access token, which acts only in the space in which it was created: remove ${source}, or use a token of this team`,
+      );
+    }
+    const use = await ada.run(["teams", "use", slug], pipeline);
+    expect(use).toMatchObject({ exitCode: 1 });
+    expect(use.stderr).toContain("Set WINDLASS_TEAM or pass --team instead");
+    const empty = join(ada.path, "empty");
+    mkdirSync(empty, { recursive: true });
+    const up = await ada.run(["up", empty], pipeline);
+    expect(up.stderr).toContain(`In the team "Platform" (${slug}), as deployer.`);
+  });
+});
+
+test.concurrent("a team follows its slug, and leaves the profile of who leaves or deletes it", async () => {
+  using ada = await person();
+  using bob = await person();
+  const before = await teamOf(ada, bob, "admin");
+  const after = newSlug();
+  await ada.run(["teams", "use", before]);
+  expect((await ada.run(["teams", "rename", before])).exitCode).toBe(2);
+  await ada.json("teams", "rename", before, "--slug", after);
+  expect(await ada.json("whoami")).toMatchObject({ team: { slug: after } });
+  expect(await ada.json("teams", "show")).toMatchObject({ slug: after, name: "Platform" });
+  const left = await ada.run(["teams", "leave", after, "--yes"]);
+  expect(left).toMatchObject({ exitCode: 0, stderr: `You have left the team "${after}".` });
+  expect(await ada.json("whoami")).toMatchObject({ team: null });
+  const last = await bob.run(["teams", "leave", after, "--yes"]);
+  expect(last).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(last.stderr).toContain("admin");
+  await bob.run(["teams", "use", after]);
+  await bob.run(["teams", "delete", after, "--yes"]);
+  expect(await bob.json("whoami")).toMatchObject({ team: null });
+});
