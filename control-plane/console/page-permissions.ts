@@ -19,6 +19,7 @@ const forms: Readonly<Record<string, Permission>> = {
   "/identities": "administer",
   "/identities/:id": "administer",
   "/identities/:id/delete": "administer",
+  "/invitations/:token": "account",
   "/jobs/:id/cancel": "plan",
   "/jobs/:id/deploy": "deploy",
   "/jobs/:id/retry": "plan",
