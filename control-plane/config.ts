@@ -175,6 +175,10 @@ function databaseOf(
       `${name} must be ${expected(serverSettings[name])}` +
         (/[@?]/.test(text) ? "" : `, not ${JSON.stringify(text.slice(0, 200))}`),
     );
+  if (/^postgres(ql)?:\/\/[^/?]*,/.test(text))
+    throw new ConfigError(
+      `${name} must name one host: for a failover, give the database an address that follows the primary (docs/postgresql.md#failover), and percent-encode a comma of the password as %2C`,
+    );
   const url = URL.parse(text);
   if (url === null || url.pathname.length < 2)
     throw new ConfigError(

@@ -4,12 +4,13 @@
  */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, globSync } from "node:fs";
+import { chownSync, existsSync, globSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
+import { freePort } from "./free-port.ts";
 import { openPostgres } from "../../control-plane/store/engines/postgres.ts";
 
 export interface PostgresServer {
@@ -25,8 +26,24 @@ export interface PostgresServer {
   restart(): Promise<void>;
   /** Ends it, as a crash does. `restart` starts it again. */
   kill(): Promise<void>;
+  /** Starts a standby, which has what this server has committed, synchronously. */
+  standby(): Promise<Standby>;
   /** Ends it and removes its data. */
   close(): Promise<void>;
+}
+
+export interface Standby extends Pick<PostgresServer, "url" | "close"> {
+  readonly port: number;
+  /** Makes it a primary. */
+  promote(): Promise<void>;
+}
+
+/** How a server is reached besides by the socket in its own directory. */
+export interface PostgresListening {
+  /** A port of the loopback. */
+  readonly port: number;
+  /** Speaks TLS with this certificate. */
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer };
 }
 
 /** The oldest version that Windlass supports comes last: the newest one is used. */
@@ -54,7 +71,6 @@ const template = "windlass_template";
 
 /** Its data survives its own end, which is enough: nothing must survive the machine. */
 const settings = [
-  "listen_addresses=",
   "fsync=off",
   "full_page_writes=off",
   "shared_buffers=32MB",
@@ -62,20 +78,31 @@ const settings = [
   "max_wal_size=256MB",
 ];
 
-/** Starts a server. It is reached by a socket in its own directory. */
-export async function startPostgres(): Promise<PostgresServer> {
+/** A server on a data directory that `make` fills by running PostgreSQL's programs. */
+async function startServer(
+  make: (run: RunProgram, data: string) => Promise<void>,
+  listening?: PostgresListening,
+) {
   const programs = findPrograms();
   if (programs === undefined) throw new Error(lackOfPostgres());
   const directory = await mkdtemp(join(tmpdir(), "pg-"));
   if (user.uid !== undefined) chownSync(directory, user.uid, user.gid);
   const data = join(directory, "data");
-  // Sorted as people do, so that a column without a collation of its own shows.
-  const locale = ["--locale-provider=icu", "--icu-locale=en-US"];
-  await promisify(execFile)(
-    join(programs, "initdb"),
-    ["-D", data, "-U", "windlass", "-A", "trust", "-E", "UTF8", "--no-sync", ...locale],
-    { ...user, cwd: directory },
-  );
+  await make(async (program, words) => {
+    await promisify(execFile)(join(programs, program), words, { ...user, cwd: directory });
+  }, data);
+  const reached = listening
+    ? ["listen_addresses=127.0.0.1,127.0.0.2", `port=${listening.port}`]
+    : ["listen_addresses="];
+  if (listening?.tls) {
+    for (const [name, bytes] of Object.entries(listening.tls)) {
+      const file = join(directory, name);
+      writeFileSync(file, bytes, { mode: 0o600 });
+      if (user.uid !== undefined) chownSync(file, user.uid, user.gid);
+      reached.push(`ssl_${name}_file=${file}`);
+    }
+    reached.push("ssl=on");
+  }
 
   const start = async (): Promise<ChildProcess> => {
     // The shell ends PostgreSQL when its standard input closes: with this process.
@@ -90,7 +117,7 @@ export async function startPostgres(): Promise<PostgresServer> {
         data,
         "-k",
         directory,
-        ...settings.flatMap((setting) => ["-c", setting]),
+        ...[...settings, ...reached].flatMap((setting) => ["-c", setting]),
       ],
       { ...user, cwd: directory, stdio: ["pipe", "ignore", "ignore"] },
     );
@@ -100,8 +127,54 @@ export async function startPostgres(): Promise<PostgresServer> {
     }
   };
   const url = (database: string): string =>
-    `postgres:///${database}?host=${encodeURIComponent(directory)}&user=windlass`;
+    `postgres:///${database}?host=${encodeURIComponent(directory)}&port=${listening?.port ?? 5432}&user=windlass`;
   let running: ChildProcess | undefined = await start();
+  const kill = async (): Promise<void> => {
+    if (running === undefined) return;
+    const closed = once(running, "close");
+    running.stdin?.end();
+    running = undefined;
+    await closed;
+  };
+  return {
+    url,
+    directory,
+    kill,
+    restart: async () => {
+      await kill();
+      running = await start();
+    },
+    close: async () => {
+      await kill();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** Runs a program of PostgreSQL. */
+type RunProgram = (program: string, words: readonly string[]) => Promise<void>;
+
+/** Starts a server. It is reached by a socket in its own directory, and as `listening` says. */
+export async function startPostgres(listening?: PostgresListening): Promise<PostgresServer> {
+  // Sorted as people do, so that a column without a collation of its own shows.
+  const locale = ["--locale-provider=icu", "--icu-locale=en-US"];
+  const server = await startServer(
+    (run, data) =>
+      run("initdb", [
+        "-D",
+        data,
+        "-U",
+        "windlass",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-sync",
+        ...locale,
+      ]),
+    listening,
+  );
+  const { url } = server;
   let made = 0;
   let isMigrated: Promise<void> | undefined;
 
@@ -120,26 +193,27 @@ export async function startPostgres(): Promise<PostgresServer> {
     await command(url("postgres"), `create database ${name} template ${from}`);
     return url(name);
   };
-  const kill = async (): Promise<void> => {
-    if (running === undefined) return;
-    const closed = once(running, "close");
-    running.stdin?.end();
-    running = undefined;
-    await closed;
-  };
   return {
-    url,
+    ...server,
     create: () => create("template1"),
     migrated,
     createMigrated: async () => create(await migrated()),
-    kill,
-    restart: async () => {
-      await kill();
-      running = await start();
-    },
-    close: async () => {
-      await kill();
-      await rm(directory, { recursive: true });
+    standby: async () => {
+      const port = await freePort();
+      const from = `host=${server.directory} port=${listening?.port ?? 5432} user=windlass application_name=standby`;
+      const standby = await startServer(
+        (run, data) =>
+          run("pg_basebackup", ["-d", from, "-D", data, "-R", "-X", "stream", "-N", "-c", "fast"]),
+        { port },
+      );
+      // From now on a commit waits for the standby.
+      await command(url("postgres"), "alter system set synchronous_standby_names = 'standby'");
+      await command(url("postgres"), "select pg_reload_conf()");
+      return {
+        ...standby,
+        port,
+        promote: async () => void (await command(standby.url("postgres"), "select pg_promote()")),
+      };
     },
   };
 }

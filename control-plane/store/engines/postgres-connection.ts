@@ -121,16 +121,32 @@ const typeParsers: pg.CustomTypesConfig = {
 /** How long a connection, or a free one of the pool, is waited for. */
 const connectMilliseconds = 10 * second;
 
+/** A host that is gone is noticed on an idle connection after this time and ten probes. */
+const keepAliveMilliseconds = 10 * second;
+
 /** How a connection of any kind is made. */
 export const connectionOf = (url: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: "windlass",
   types: typeParsers,
   keepAlive: true,
+  keepAliveInitialDelayMillis: keepAliveMilliseconds,
   // Compiling a claim to machine code takes a hundred times as long as running it.
   options: "-c jit=off",
   connectionTimeoutMillis: connectMilliseconds,
 });
+
+/**
+ * Refuses a standby, to which an address may lead during a failover: it has old data, and a
+ * connection to it would stay there after the failover.
+ */
+export async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ is_standby: number }>(
+    "select pg_is_in_recovery() as is_standby",
+  );
+  if (rows[0]?.is_standby === 1)
+    throw new StorageError("STORE_READONLY", new Error("the address leads to a standby"));
+}
 
 interface Hot {
   /** Each connection prepares it once under this name and the generation. */

@@ -11,7 +11,12 @@ import { second } from "../../../common/units.ts";
 import type { Queries, Store } from "../db.ts";
 import { requireSchema, readSchema } from "../migrate.ts";
 import { GroupCommit, type Change } from "./group-commit.ts";
-import { connectionOf, PostgresQueries, storageErrorOf } from "./postgres-connection.ts";
+import {
+  connectionOf,
+  PostgresQueries,
+  requirePrimary,
+  storageErrorOf,
+} from "./postgres-connection.ts";
 import { changesLock, isConflict, isDuplicate, isOutdated } from "./postgres-locks.ts";
 import { prepareDatabase } from "./postgres-prepare.ts";
 import { StorageError } from "./storage-error.ts";
@@ -32,6 +37,8 @@ const limits = {
   statement_timeout: 30 * second,
   lock_timeout: 10 * second,
   idle_in_transaction_session_timeout: 10 * second,
+  // After a failover, the host of a connection may be gone without a word.
+  query_timeout: 35 * second,
 } as const;
 
 /** A connection that was not used for so long is closed. */
@@ -47,21 +54,34 @@ export const openPostgresBeside = (options: PostgresOptions): Promise<PostgresSt
 
 async function open(
   options: PostgresOptions,
-  prepare: (client: pg.PoolClient) => Promise<void>,
+  prepare: (client: pg.ClientBase) => Promise<void>,
 ): Promise<PostgresStore> {
-  const store = new PostgresStore(options);
+  let client: pg.Client | undefined;
   try {
-    await store.prepare(prepare);
-    return store;
+    client = new pg.Client(connectionOf(options.url));
+    // A broken connection fails its query.
+    client.on("error", ignore);
+    await client.connect();
+    await requirePrimary(client);
+    await prepare(client);
+    return new PostgresStore(options);
   } catch (error) {
-    await store.close();
     const known = storageErrorOf(error);
     if (!(known instanceof StorageError)) throw known;
-    throw new Error(`the database of WINDLASS_DATABASE_URL cannot be opened: ${known.message}`, {
-      cause: error,
-    });
+    throw new Error(
+      `the database of WINDLASS_DATABASE_URL cannot be opened: ${known.message}${adviceOn(error)}`,
+      { cause: error },
+    );
+  } finally {
+    await client?.end().catch(ignore);
   }
 }
+
+/** What to do about a certificate that is not accepted. */
+const adviceOn = (error: unknown): string =>
+  /CERT|UNABLE_TO_/.test((error as { code?: string }).code ?? "")
+    ? '; check the host of the address, and that "sslrootcert=/path/ca.pem" in it names the authority of the database\'s certificate'
+    : "";
 
 export class PostgresStore implements Store {
   readonly isShared = true;
@@ -81,6 +101,8 @@ export class PostgresStore implements Store {
         ...limits,
         max,
         idleTimeoutMillis: idleMilliseconds,
+        // The pool awaits it, whatever its types say.
+        onConnect: requirePrimary as (client: pg.ClientBase) => unknown,
       });
       // A connection that breaks while it is idle is replaced; one that breaks in use fails its
       // query. Without these listeners either would end the process.
@@ -92,18 +114,6 @@ export class PostgresStore implements Store {
     this.#writers = pool(writers);
     this.#readers = pool(connections - writers);
     this.read = new PostgresQueries(this.#readers, { isPool: true });
-  }
-
-  /** Runs something on a connection before the store is used. */
-  async prepare(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
-    const client = await this.#writers.connect();
-    try {
-      await work(client);
-      client.release();
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
   }
 
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
@@ -201,7 +211,7 @@ export class PostgresStore implements Store {
       return result;
     } catch (error) {
       const known = storageErrorOf(error);
-      await endFailed(client);
+      await endFailed(client, known);
       throw known;
     }
   }
@@ -228,8 +238,10 @@ const begin = (mode: "" | "_shared"): string =>
 
 const ignore = (): void => undefined;
 
-/** Connections that cannot roll back are closed. */
-async function endFailed(client: pg.PoolClient): Promise<void> {
+/** Closes connections that are broken, that lead to a standby, or that cannot roll back. */
+async function endFailed(client: pg.PoolClient, error: unknown): Promise<void> {
+  const code = error instanceof StorageError ? error.code : undefined;
+  if (code === "STORE_UNREACHABLE" || code === "STORE_READONLY") return client.release(true);
   try {
     await client.query("rollback");
     client.release();
