@@ -29,8 +29,8 @@ async function person() {
   writeFileSync(join(path, "auth.json"), JSON.stringify(auth));
   const env = { WINDLASS_CONFIG_DIR: path };
   const run = async (words: readonly string[], more: Record<string, string> = {}) => {
-    const ended = await windlass(words, { env: { ...env, ...more } });
-    return { ...ended, stdout: String(ended.stdout), stderr: String(ended.stderr) };
+    const { exitCode, stdout, stderr } = await windlass(words, { env: { ...env, ...more } });
+    return { exitCode, stdout: String(stdout), stderr: String(stderr) };
   };
   const json = async <T>(...words: string[]): Promise<T> => {
     const { exitCode, stdout, stderr } = await run([...words, "--json"]);
