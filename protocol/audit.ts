@@ -57,6 +57,8 @@ export const auditActions = [
   "job.create",
   "job.retry",
   "job.cancel",
+  "job.approve",
+  "job.reject",
   "job.end",
   "job.lose",
   "job.release",

@@ -1,5 +1,6 @@
 /** Zones and configurations (specs), and the snapshot of a configuration that a runner gets. */
 import { Type, type Static } from "typebox";
+import { shownApproval, writtenApproval } from "./approvals.ts";
 import {
   about,
   ErrorMessage,
@@ -280,6 +281,7 @@ export const Configuration = Type.Object({
         "The variable sets that its jobs get values from. The configuration's own value wins, then the first set in this list that has the name.",
     }),
   ),
+  approval: shownApproval,
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -293,6 +295,7 @@ export const CreateConfiguration = Type.Object(
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
     origin: Type.Optional(Origin),
+    approval: writtenApproval,
     ...writtenFields,
   },
   { additionalProperties: false },
@@ -311,6 +314,7 @@ export const UpdateConfiguration = Type.Object(
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
     origin: Type.Optional(Origin),
+    approval: writtenApproval,
     ...writtenFields,
     source: Type.Optional(Source),
   },

@@ -37,6 +37,7 @@ export const endpointPaths: {
   streamJobLogs: { method: "GET", path: "/api/jobs/{id}/logs/stream" },
   cancelJob: { method: "POST", path: "/api/cli/jobs/{id}/cancel" },
   retryJob: { method: "POST", path: "/api/cli/jobs/{id}/retry" },
+  decideJob: { method: "POST", path: "/api/jobs/{id}/approvals" },
   claimJob: { method: "POST", path: "/api/jobs/claim" },
   reportStatus: { method: "PUT", path: "/api/jobs/{id}/status" },
   appendLogs: { method: "POST", path: "/api/jobs/{id}/logs" },

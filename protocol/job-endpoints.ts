@@ -1,5 +1,6 @@
 /** The endpoints with which users create, read and cancel jobs. */
 import { Type } from "typebox";
+import { DecideJob } from "./approvals.ts";
 import { endpoint } from "./endpoint.ts";
 import { about, IdPrefix, Name, NextCursor, Paging, Uuid } from "./fields.ts";
 import {
@@ -21,7 +22,7 @@ export const jobEndpoints = {
     path: "/api/jobs",
     summary: "Queue a job",
     description:
-      "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies.",
+      "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies, which is refused where the configuration has an approval rule, as DESTROY is: PLAN with `destroy` instead.",
     caller: "client",
     permission: "plan",
     below: { configuration_id: "configurations", assigned_worker_id: "workers" },
@@ -35,6 +36,7 @@ export const jobEndpoints = {
       "forbidden_environment_name",
       "plan_already_used",
       "plan_is_stale",
+      "plan_required",
       "no_deploy_configuration",
       "quota_exceeded",
     ],
@@ -149,6 +151,26 @@ export const jobEndpoints = {
     params: jobParams,
     status: 201,
     answer: Job,
-    refusals: ["job_not_retryable", "no_deploy_configuration", "quota_exceeded"],
+    refusals: ["job_not_retryable", "no_deploy_configuration", "plan_required", "quota_exceeded"],
+  }),
+  decideJob: endpoint({
+    method: "POST",
+    path: "/api/jobs/{id}/approvals",
+    summary: "Approve or reject a deployment that the approval rule of its configuration covers",
+    description:
+      "Each person has one vote; their last one counts until the job starts. A rejection cancels the job. Access tokens cannot approve, and the users who created the PLAN and the DEPLOY only if the rule has `by_author`.",
+    caller: "client",
+    permission: "approve",
+    params: jobParams,
+    body: DecideJob,
+    status: 200,
+    answer: Job,
+    refusals: [
+      "approver_is_author",
+      "approval_not_needed",
+      "job_ended",
+      "job_started",
+      "plan_required",
+    ],
   }),
 };

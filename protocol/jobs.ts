@@ -1,5 +1,6 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
+import { Approval } from "./approvals.ts";
 import { ConfigSnapshot, Source } from "./configurations.ts";
 import {
   about,
@@ -52,6 +53,12 @@ export const WaitingReason = OneOf([
   "worker_in_use",
 ]);
 export type WaitingReason = Static<typeof WaitingReason>;
+
+/** One of these words, or a sentence about the approvals that a deployment waits for. */
+const ShownWaitingReason = Type.Union([
+  WaitingReason,
+  Type.String({ examples: ["waits for 1 approval by a deployer other than ada@example.com"] }),
+]);
 
 /** Limit of the outputs that are kept of one job. */
 export const outputsLimit = 1000;
@@ -108,8 +115,13 @@ export const Job = Type.Object({
   ),
   error_message: Nullable(ErrorMessage),
   waiting_reason: about(
-    Nullable(WaitingReason),
-    "Why the job is not running yet; null unless QUEUED.",
+    Nullable(ShownWaitingReason),
+    "Why the job is not running yet: one of the listed words, or a sentence about the approvals that it waits for; null unless QUEUED.",
+  ),
+  approvals: Type.Optional(
+    Type.Array(Approval, {
+      description: "What people have decided about it, the first decision first.",
+    }),
   ),
   attempt: about(Type.Integer(), "How often the job has been claimed; 0 before the first claim."),
   timeout_seconds: about(Type.Integer(), "The runner stops a job that runs longer."),
@@ -256,7 +268,7 @@ export const LogQuery = Type.Object({
 export const JobProgress = Type.Object({
   id: Uuid,
   status: JobStatus,
-  waiting_reason: Nullable(WaitingReason),
+  waiting_reason: Nullable(ShownWaitingReason),
   log_complete: LogComplete,
   log_pruned_at: Nullable(Timestamp),
 });

@@ -18,6 +18,10 @@ export const teamHeader = "windlass-team";
 /** How many days the link of an invitation works. */
 export const invitationDays = 7;
 
+/** How many people's approvals a configuration may require, and the characters of a comment. */
+export const approvalCountLimit = 5;
+export const approvalCommentLimit = 1000;
+
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 

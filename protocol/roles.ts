@@ -8,9 +8,9 @@ export const Role = OneOf(roles);
 export type Role = Static<typeof Role>;
 
 /**
- * What a caller may do; control-plane/domain/roles.ts says which role may. `account`: what belongs
- * to a person and not to a space, such as logins, which no access token may do. `members`: what
- * changes a team, its members and its invitations, which only an admin in person may do.
+ * What a caller may do; control-plane/domain/roles.ts says which role may. No access token may do the
+ * last three. `members`: what changes a team, its members and its invitations. `account`: what belongs
+ * to a person and not to a space, such as logins.
  */
 export type Permission =
   | "read"
@@ -18,5 +18,6 @@ export type Permission =
   | "deploy"
   | "configure"
   | "administer"
+  | "approve"
   | "members"
   | "account";

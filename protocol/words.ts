@@ -1,4 +1,5 @@
 /** Texts for values of the wire, shared by the command line and the console. */
+import type { ApprovalRule } from "./approvals.ts";
 import type { WaitingReason } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
@@ -23,6 +24,16 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
     "the state is locked by a lost job or by a user: make sure that its terraform has ended, then unlock it",
   worker_in_use: "the worker to tear down still holds a job",
 };
+
+/** Returns the text for a reason; one that is not a known word is a sentence by itself. */
+export const waitingText = (reason: string): string =>
+  (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
+
+/** Describes an approval rule in short, such as `destructive, 2 people`. */
+export const approvalWords = (rule: ApprovalRule | null): string =>
+  rule === null
+    ? "none"
+    : `${rule.when}, ${rule.count} ${rule.count === 1 ? "person" : "people"}${rule.by_author ? ", authors too" : ""}`;
 
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>

@@ -29,6 +29,8 @@ import {
 import { addressLimit } from "../protocol/fields.ts";
 import {
   accessTokenDaysLimit,
+  approvalCommentLimit,
+  approvalCountLimit,
   debugLogLimit,
   planArtifactLimit,
   planAttributeCount,
@@ -75,6 +77,10 @@ test.each([
   [
     "access tokens of one space; how long one is valid",
     `${accessTokensLimit}, with those that expired in the last 30 days; ${accessTokenDaysLimit} days`,
+  ],
+  [
+    "people whose approval a configuration requires; the comment of a decision",
+    `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
   ],
   ["outputs that are kept of a job", number(outputsLimit)],
   ["an uploaded archive of terraform files", mib(archiveLimit)],

@@ -1,4 +1,5 @@
 /** Fills a data directory with users, workers and queued jobs before its server starts. */
+import { approvalColumns } from "../../control-plane/domain/approvals.ts";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
 import { newlyQueued } from "../../control-plane/domain/job.ts";
@@ -94,6 +95,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
         deleted_owner_id: null,
         deployed_backend: null,
         failed_job_id: null,
+        ...approvalColumns(null),
       });
       await insertJob(
         tx,

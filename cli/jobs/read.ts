@@ -11,7 +11,7 @@ import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
-import { changesText, planOptionsWords, waitingWords } from "../../protocol/words.ts";
+import { changesText, planOptionsWords, waitingText } from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { jobIdOf } from "./find.ts";
 import { deployCommand, styledStatus, runTime } from "./words.ts";
@@ -145,7 +145,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     type: job.job_type,
     configuration: snapshot?.name,
     status: styledStatus(job.status),
-    waiting: job.waiting_reason && waitingWords[job.waiting_reason],
+    waiting: job.waiting_reason && waitingText(job.waiting_reason),
     error: job.error_message,
     lost:
       job.presumed_lost_at &&

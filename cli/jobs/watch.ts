@@ -7,7 +7,7 @@ import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
-import { waitingWords } from "../../protocol/words.ts";
+import { waitingText } from "../../protocol/words.ts";
 import { outcomeText, nameOf } from "./words.ts";
 
 /**
@@ -88,7 +88,7 @@ const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bol
 const running = "running";
 
 function progressText(progress: JobProgress | undefined, isHeld: boolean): string | undefined {
-  if (progress?.waiting_reason) return waitingWords[progress.waiting_reason];
+  if (progress?.waiting_reason) return waitingText(progress.waiting_reason);
   if (progress?.status === "PROCESSING") return running;
   if (progress?.status !== "CANCELLED") return undefined;
   return isHeld ? "cancelled; the runner stops terraform" : "cancelled";

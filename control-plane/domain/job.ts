@@ -44,6 +44,15 @@ export interface JobRow {
   timeout_seconds: number;
   /** The name of the person who created it, as in the audit log. */
   created_by: string | null;
+  /** The id of that person; of a job of an access token, of the person who created the token. */
+  creator_id: string | null;
+  /**
+   * 0 if it is known to delete and replace nothing: a DEPLOY of a plan with a complete summary that
+   * says so.
+   */
+  destructive: 0 | 1;
+  /** 1 while it waits for approvals (store/approvals/approvals.ts). */
+  unapproved: 0 | 1;
   /** Grows with every claim. */
   attempt: number;
   /** The `Idempotency-Key` of the claim that got it. */
@@ -98,6 +107,9 @@ export type JobState = Pick<
 export const newlyQueued = {
   status: "QUEUED",
   created_by: null,
+  creator_id: null,
+  destructive: 1,
+  unapproved: 0,
   worker_id: null,
   attempt: 0,
   claim_key: null,
@@ -238,17 +250,23 @@ export function lose<J extends JobState>(job: J, now: number): J {
   return { ...job, ...lost, status: "FAILED", error_message: lostMessage, ended_at: now };
 }
 
-/**
- * The sensitive values of the job were sealed with a key that the server does not have, so no
- * worker can run it.
- */
-export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
+/** A job that was claimed and that no worker can run, for this reason. */
+export const endUnstarted = <J extends JobState>(
+  job: J,
+  error_message: string,
+  now: number,
+): J => ({
   ...job,
   status: "FAILED",
-  error_message:
-    "the job's sensitive values cannot be decrypted: they were sealed with another WINDLASS_SECRET_KEY. Set them again in the configuration, then create a new job",
+  error_message,
   ended_at: now,
   released_at: now,
+});
+
+/** A person has refused the deployment, for this reason. */
+export const reject = <J extends JobState>(job: J, error_message: string, now: number): J => ({
+  ...cancel(job, now),
+  error_message,
 });
 
 /**

@@ -12,9 +12,11 @@ const leastRole: Readonly<Record<Exclude<Permission, "account">, Role>> = {
   // A PLAN of another source, DEPLOY, DESTROY; unlock, roll back and replace states; download
   // states and debug logs, which hold secrets.
   deploy: "deployer",
+  // Approve and reject deployments; people only.
+  approve: "deployer",
   // Create and change zones, configurations and variable sets.
   configure: "deployer",
-  // Workers and what registers them, cloud identities, and everything that deletes.
+  // Workers and what registers them, cloud identities, approval rules, and everything that deletes.
   administer: "admin",
   // The team itself, its members and invitations.
   members: "admin",
@@ -26,6 +28,9 @@ export interface Permitted {
   readonly login_kind: "session" | "cli" | "token";
   readonly token_name?: string;
 }
+
+/** What no access token may do. */
+const personal: ReadonlySet<Permission> = new Set(["account", "members", "approve"]);
 
 /** Whether a role has all the permissions of another. */
 export const includesRole = (role: Role, other: Role): boolean =>
@@ -39,7 +44,7 @@ export function roleFor({ role }: Permitted, permission: Permission): Role | und
 
 /** Throws 403 unless the caller has the permission. */
 export function checkPermission(caller: Permitted, permission: Permission): void {
-  if ((permission === "account" || permission === "members") && caller.login_kind === "token")
+  if (personal.has(permission) && caller.login_kind === "token")
     throw new RefusalError(
       "permission_denied",
       "Access tokens cannot do this, because it belongs to a person: sign in instead",

@@ -4,6 +4,7 @@
  * references.
  */
 import type { TSchema } from "typebox";
+import * as approvals from "../../protocol/approvals.ts";
 import * as audit from "../../protocol/audit.ts";
 import * as auth from "../../protocol/auth.ts";
 import * as cloudIdentities from "../../protocol/cloud-identities.ts";
@@ -30,6 +31,7 @@ const unnamed = new Set(["NextCursor"]);
 
 const exported = Object.entries<unknown>({
   ...fields,
+  ...approvals,
   ...audit,
   ...auth,
   ...cloudIdentities,

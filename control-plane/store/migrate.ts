@@ -32,6 +32,7 @@ import * as failedJob from "./migrations/0029-failed-job.ts";
 import * as teams from "./migrations/0030-teams.ts";
 import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts";
 import * as quickClaims from "./migrations/0032-quick-claims.ts";
+import * as approvals from "./migrations/0033-approvals.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -76,6 +77,7 @@ export const migrations: readonly Migration[] = [
   teams,
   schemaCompatibility,
   quickClaims,
+  approvals,
 ];
 
 export interface SchemaTransaction {

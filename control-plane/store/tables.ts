@@ -1,13 +1,14 @@
 /**
  * The tables, as types by hand (docs/decisions.md, "One query text"). Times are epoch milliseconds,
  * flags 0 or 1, JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments
- * here are the schema's documentation. The rows of `jobs` and `workers` are declared by the domain,
- * which decides by them.
+ * here are the schema's documentation. The rows of `jobs`, `job_approvals` and `workers` are declared
+ * by the domain, which decides by them.
  */
 import type { ColumnType, Generated } from "kysely";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { StreamType } from "../../protocol/jobs.ts";
+import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
 import type {
@@ -36,7 +37,7 @@ export interface ZonesTable {
   updated_at: Millis;
 }
 
-export interface SpecsTable {
+export interface SpecsTable extends ApprovalColumns {
   id: string;
   owner_id: string;
   zone_id: string;
@@ -91,8 +92,8 @@ export interface RegistrationTokensTable {
 }
 
 /**
- * The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts and
- * 0014-features.ts.
+ * The oldest queued job of each kind, without those that wait for approvals. Triggers keep it:
+ * migrations/0009-scale.ts, 0014-features.ts and 0033-approvals.ts.
  */
 export interface QueueHeadsTable {
   /** Empty without one, as the next two. */
@@ -338,6 +339,7 @@ export interface Tables {
   owner_usage: OwnerUsageTable;
   log_volumes: LogVolumesTable;
   job_snapshots: JobSnapshotsTable;
+  job_approvals: ApprovalRow;
   log_chunks: LogChunksTable;
   log_archives: LogArchivesTable;
   plan_artifacts: PlanArtifactsTable;

@@ -139,6 +139,7 @@ const rules: Record<string, Rule> = {
   "GET /api/cli/jobs/:id/debug-log": "person",
   "POST /api/cli/jobs/:id/cancel": "person",
   "POST /api/cli/jobs/:id/retry": "person",
+  "POST /api/jobs/:id/approvals": "person",
   "GET /api/cli/workers": "person",
   "POST /api/cli/workers": "person",
   "GET /api/cli/workers/:id": "person",
@@ -212,6 +213,7 @@ const bodies: Record<string, (id: string) => unknown> = {
     source: { type: "inline", files: { "main.tf": "" } },
   }),
   "POST /api/jobs": (id) => ({ job_type: "PLAN", configuration_id: id }),
+  "POST /api/jobs/:id/approvals": () => ({ decision: "reject" }),
   "POST /api/cli/cloud-identities": () => ({
     name: "new",
     provider: "aws",

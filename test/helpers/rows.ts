@@ -1,5 +1,6 @@
 /** Complete rows for tests of the store, with the fields that the test gives. */
 import { v7 as uuid } from "uuid";
+import { approvalColumns } from "../../control-plane/domain/approvals.ts";
 import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
 import type { Insertable } from "kysely";
@@ -54,6 +55,7 @@ export async function addSpec(
       deleted_owner_id: null,
       deployed_backend: null,
       failed_job_id: null,
+      ...approvalColumns(null),
     }),
   );
   return id;

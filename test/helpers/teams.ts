@@ -1,11 +1,13 @@
 /** Teams with members, made through the API. */
+import { randomUUID } from "node:crypto";
 import { acceptInvitation } from "../../control-plane/services/teams/invitations.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { callerOf } from "./caller.ts";
 import { callsOf, type Calls } from "./calls.ts";
-import type { Plane } from "./plane.ts";
+import { addTestWorker, readRow, type Plane } from "./plane.ts";
+import { addRows, addSpec } from "./rows.ts";
 import { addTestUser, type TestUser } from "./test-user.ts";
 
 let count = 0;
@@ -51,3 +53,20 @@ export const acceptLink = (
 /** The API as a user calls it within a team. */
 export const callsWithin = (plane: Plane, headers: Record<string, string>, slug: string): Calls =>
   callsOf(plane, { ...headers, [teamHeader]: slug });
+
+/** Adds a configuration and a worker of a team. */
+export async function addTeamSpec(plane: Plane, slug: string) {
+  const { id } = await readRow(plane, "teams", { slug });
+  const zone = randomUUID();
+  await addRows(plane.context.store, "zones", {
+    id: zone,
+    owner_id: id,
+    name: zone,
+    created_at: 1,
+    updated_at: 1,
+  });
+  const space = { id, zone };
+  const spec = await addSpec(plane.context.store, space);
+  const worker = await addTestWorker(plane, space);
+  return { space, spec, worker, runner: callsOf(plane, worker.headers) };
+}

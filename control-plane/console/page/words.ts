@@ -1,6 +1,6 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
-import type { JobStatus, WaitingReason } from "../../../protocol/jobs.ts";
-import { waitingWords } from "../../../protocol/words.ts";
+import type { JobStatus } from "../../../protocol/jobs.ts";
+import { waitingText } from "../../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
@@ -59,8 +59,8 @@ export const count = (number: number, thing: string): string =>
 export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
 
 /** Why a queued job waits, and what one can do, as a sentence. */
-export const waiting = (reason: WaitingReason): string => {
-  const words = waitingWords[reason];
+export const waiting = (reason: string): string => {
+  const words = waitingText(reason);
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 };
 

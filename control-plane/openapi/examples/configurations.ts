@@ -77,6 +77,7 @@ const configuration = {
   gitops_url: null,
   components,
   variable_sets: [attachedSet],
+  approval: { when: "destructive" as const, count: 1, by_author: false },
   created_at: at(0),
   updated_at: at(60),
 };

@@ -1,5 +1,11 @@
 /** Examples of jobs, of what runners report about them, and of logs. */
 import {
+  Approval,
+  ApprovalRule,
+  DecideJob,
+  WrittenApprovalRule,
+} from "../../../protocol/approvals.ts";
+import {
   AppendedLogs,
   AppendLogs,
   ClaimedJob,
@@ -56,7 +62,19 @@ const changedResource = {
   at: at(238),
 };
 
+const approval = {
+  user_id: ids.user,
+  email: "grace@example.com",
+  decision: "approve" as const,
+  comment: "Only the bastion is replaced.",
+  at: at(121),
+};
+
 export const jobExamples = [
+  example(Approval, approval),
+  example(ApprovalRule, { when: "destructive", count: 1, by_author: false }),
+  example(WrittenApprovalRule, { when: "destructive", count: 2 }),
+  example(DecideJob, { decision: "approve", comment: approval.comment }),
   example(NotDeployable, {
     code: "plan_is_stale",
     detail: "The configuration was changed after the plan was made, so plan again",
@@ -85,6 +103,7 @@ export const jobExamples = [
     changes: { create: 2, update: 1, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
     error_message: null,
     waiting_reason: null,
+    approvals: [approval],
     attempt: 1,
     timeout_seconds: 3600,
     log_complete: true,

@@ -19,21 +19,25 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { findStaleness } from "../approvals/staleness.ts";
 import { changeJob, ringEvent, shareJobs, writeJobs } from "../jobs/changes.ts";
-import { failUnreadable } from "../jobs/outcomes.ts";
+import { failUnstarted } from "../jobs/outcomes.ts";
 import { jobToken } from "../states/job-tokens.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
 /**
- * A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one:
- * they share a transaction with others.
+ * A claim ends at most so many jobs that cannot run, then leaves the rest to the next one: they
+ * share a transaction with others.
  */
-const unreadableJobs = 100;
+const failedJobs = 100;
+
+const unreadable =
+  "the job's sensitive values cannot be decrypted: they were sealed with another WINDLASS_SECRET_KEY. Set them again in the configuration, then create a new job";
 
 /**
  * Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way
- * that cannot be opened.
+ * that cannot be opened, or whose approved plan is stale.
  */
 export async function takeJob(
   context: Context,
@@ -48,18 +52,19 @@ export async function takeJob(
     const earlier = key === undefined ? undefined : await findRepeated(context, tx, worker, key);
     if (earlier) return earlier;
     const params = { worker: worker.id, claim_key: key ?? null, now };
-    for (let n = 0; n < unreadableJobs; n += 1) {
+    for (let n = 0; n < failedJobs; n += 1) {
       const job =
         (await claimOne(tx, worker, params)) ??
         (context.store.isShared ? await claimLeft(tx, worker, params) : undefined);
       if (!job) return null;
       const claim = openedOrNone(context, job);
-      if (claim) {
+      const reason = claim ? await findStaleness(context, tx, job) : unreadable;
+      if (claim && reason === undefined) {
         ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
         return claim;
       }
       alone();
-      await failUnreadable(tx, rings, job.id, context.now());
+      await failUnstarted(tx, rings, { id: job.id, reason: reason ?? unreadable }, context.now());
     }
     return null;
   });

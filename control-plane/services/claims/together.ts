@@ -9,6 +9,7 @@ import type { Queries } from "../../store/db.ts";
 import { lockWorkers } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { findStaleness } from "../approvals/staleness.ts";
 import { ringEvent, shareJobs } from "../jobs/changes.ts";
 import { keyMilliseconds, openedOrNone, takeJob } from "./take.ts";
 
@@ -61,7 +62,7 @@ export class ClaimsTogether {
       }
     } catch (error) {
       for (const claim of claims)
-        if (error instanceof UnreadableJobError) single(claim);
+        if (error instanceof JobToFailError) single(claim);
         else claim.reject(error);
     }
   }
@@ -83,9 +84,11 @@ export class ClaimsTogether {
   }
 }
 
-/** A job cannot be opened. The claim that takes it alone fails it. */
-class UnreadableJobError extends Error {
-  override readonly name = "UnreadableJobError";
+/**
+ * A job cannot be opened, or its approved plan is stale. The claim that takes it alone fails it.
+ */
+class JobToFailError extends Error {
+  override readonly name = "JobToFailError";
 }
 
 async function takeTogether(
@@ -109,7 +112,8 @@ async function takeTogether(
         if (index < 0) continue;
         const [row] = rows.splice(index, 1);
         const job = openedOrNone(context, row!);
-        if (!job) throw new UnreadableJobError();
+        if (!job || (await findStaleness(context, tx, job)) !== undefined)
+          throw new JobToFailError();
         taken.set(claim, job);
         ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
       }

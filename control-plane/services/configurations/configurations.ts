@@ -6,7 +6,10 @@ import type {
   CreateConfiguration,
   UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
+import { approvalWords } from "../../../protocol/words.ts";
+import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
 import {
   definitionOf,
   mask,
@@ -35,6 +38,7 @@ import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { refreshQueue, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
@@ -74,15 +78,16 @@ export async function createConfiguration(
     deleted_owner_id: null,
     deployed_backend: null,
     failed_job_id: null,
+    ...approvalColumns(input.approval ?? null),
   };
+  if (spec.approval_when !== null) checkPermission(user, "administer");
   const created = context.store.write(async (tx) => {
     await checkConfigurations(context, tx, owner);
     await checkReferences(tx, owner, input);
     await refuseIdAsName(tx, owner, spec.name);
     await checkNames(tx, spec);
     await insertSpec(tx, spec);
-    const { name } = spec;
-    await recordOwn(tx, user, { action: "configuration.create", id, name }, at);
+    await recordOwn(tx, user, { action: "configuration.create", id, name: spec.name }, at);
   });
   await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
@@ -168,7 +173,7 @@ export async function updateConfiguration(
 ): Promise<Configuration> {
   const owner = user.space_id;
   const box = context.box("variables");
-  const id = await context.store.write(async (tx) => {
+  const id = await writeJobs(context, async (tx, rings) => {
     const before = await findNamed(tx, owner, name);
     const change = typeof asked === "function" ? asked(viewSpec(before)) : asked;
     if (Object.keys(change).length === 0) return before.id;
@@ -190,11 +195,19 @@ export async function updateConfiguration(
       labels: change.labels ? JSON.stringify(change.labels) : before.labels,
       definition: JSON.stringify(seal(definition, box, before.id)),
       updated_at: context.now(),
+      ...(change.approval === undefined ? {} : approvalColumns(change.approval)),
     };
+    const hasOtherRule = differs(before, after);
+    if (hasOtherRule) checkPermission(user, "administer");
     await checkReferences(tx, owner, { ...after, source: definition.source });
     await checkNames(tx, after);
     await saveSpec(tx, after);
-    const named = { id: after.id, name: after.name, details: { fields: Object.keys(change) } };
+    if (hasOtherRule) await refreshQueue(tx, rings, after);
+    const details = {
+      fields: Object.keys(change),
+      ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
+    };
+    const named = { id: after.id, name: after.name, details };
     await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
     return before.id;
   });
@@ -318,6 +331,7 @@ function viewSpec(
     status: spec.status,
     error_message: shownError(spec),
     deployed,
+    approval: approvalRule(spec),
     cluster_name: spec.cluster_name,
     cluster_endpoint: spec.cluster_endpoint,
     gitops_url: spec.gitops_url,

@@ -4,7 +4,13 @@
  */
 import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
 import { withLists } from "../../domain/worker.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
+import {
+  refreshUnapproved,
+  refreshVotedOn,
+  type RefreshedJob,
+} from "../../store/approvals/approvals.ts";
 import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/jobs.ts";
 import { releaseLock } from "../../store/states/states.ts";
 import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
@@ -113,7 +119,11 @@ export async function changeJob(
   if (isReleased && before.worker_id !== null)
     for (const waiting of await tx.all(findQueuedTeardowns, { worker: before.worker_id }))
       rings.push((wakeups) => wakeups.ring("queue", hintOf(waiting)));
-  if (job.status === "QUEUED") rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+  if (job.status === "QUEUED") {
+    if (job.spec_id !== null)
+      await refreshQueue(tx, rings, { id: job.spec_id, owner_id: job.owner_id });
+    rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+  }
   const holder = job.worker_id;
   if (job.status === "CANCELLED" && holder !== null)
     rings.push((wakeups) => wakeups.ring("worker", holder));
@@ -145,6 +155,34 @@ function eventsOf(before: JobRow, job: JobRow): JobEvent["what"][] {
 export async function ringNextOfSpec(tx: Queries, rings: Rings, spec: string): Promise<void> {
   const next = await tx.first(findNextOfSpec, { spec });
   if (next) rings.push((wakeups) => wakeups.ring("queue", hintOf(next)));
+}
+
+/**
+ * Puts the queued jobs of a configuration into the queue, or out of it, after a change of what they
+ * wait for. Claims that wait hear of those that may run now.
+ */
+export async function refreshQueue(
+  tx: Queries,
+  rings: Rings,
+  { id: spec, owner_id: owner }: Pick<SpecRow, "id" | "owner_id">,
+): Promise<void> {
+  ringRefreshed(rings, await tx.all(refreshUnapproved, { spec, owner }));
+}
+
+/** The same after a change of a member's role. */
+export async function refreshQueueOfVoter(
+  tx: Queries,
+  rings: Rings,
+  of: { readonly owner: string; readonly user: string },
+): Promise<void> {
+  ringRefreshed(rings, await tx.all(refreshVotedOn, of));
+}
+
+function ringRefreshed(rings: Rings, jobs: readonly RefreshedJob[]): void {
+  for (const job of jobs) {
+    if (job.unapproved === 0) rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+    rings.push((wakeups) => wakeups.ring("job", job.id));
+  }
 }
 
 /** What decides which waiting worker may claim a queued job. */

@@ -14,10 +14,11 @@ import {
   type JobPage,
 } from "../../store/jobs/lists.ts";
 import { findOwnJob, insertJob } from "../../store/jobs/jobs.ts";
+import { checkPlanNamed, findDestructive } from "../approvals/approvals.ts";
 import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
-import { changeJob, hintOf, ringEvent, writeJobs } from "./changes.ts";
+import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs } from "./changes.ts";
 import { checkJobPermission } from "./own-source.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
@@ -37,17 +38,21 @@ export async function createJob(
   const id = uuid();
   const created = writeJobs(context, async (tx, rings) => {
     const request = await resolveRequest(context, tx, owner, id, input);
+    checkPlanNamed(request.spec, input);
     if (retryOf !== undefined && request.scope)
       await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
     await checkQueuedJobs(context, tx, owner);
     if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
-    const job = newJob(context, id, user, input, request);
+    const destructive = await findDestructive(tx, input);
+    const job = { ...newJob(context, id, user, input, request), destructive };
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;
       await drainTarget(tx, target, { by, owner, job: id }, context.now());
       rings.push((wakeups) => wakeups.ring("worker", target));
     }
     await insertJob(tx, job, request.sealed);
+    if (request.spec && request.spec.approval_when !== null)
+      await refreshQueue(tx, rings, request.spec);
     const { spec_id: configuration_id, plan_job_id } = job;
     const details = {
       configuration_id,
@@ -193,6 +198,7 @@ function newJob(
     config_hash: hash,
     timeout_seconds: timeoutSeconds,
     created_by: nameOf(user),
+    creator_id: user.user_id,
     created_at: now(),
   };
 }

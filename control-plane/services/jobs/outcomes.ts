@@ -1,5 +1,5 @@
 /** Records in the audit log how a job ended, whichever part of the server decided it. */
-import { endUnreadable, isHeld, lose, type JobRow } from "../../domain/job.ts";
+import { endUnstarted, isHeld, lose, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findSomeHeldJobs } from "../../store/jobs/jobs.ts";
 import { record, system, type Actor } from "../audit/audit.ts";
@@ -28,16 +28,16 @@ export async function recordOutcome(
   await record(tx, { by, owner, action, id, name, details }, now);
 }
 
-/** Ends a job that was just claimed and whose sensitive values cannot be decrypted. */
-export async function failUnreadable(
+/** Ends a job that was just claimed and that no worker can run. */
+export async function failUnstarted(
   tx: Queries,
   rings: Rings,
-  id: string,
+  { id, reason }: { readonly id: string; readonly reason: string },
   now: number,
 ): Promise<void> {
   const before = await tx.first(findJob, { id });
   if (!before) throw new Error("the job just claimed is not there");
-  const after = await changeJob(tx, rings, before, endUnreadable(before, now), now);
+  const after = await changeJob(tx, rings, before, endUnstarted(before, reason, now), now);
   await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
 }
 

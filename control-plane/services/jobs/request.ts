@@ -1,5 +1,9 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
-import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
+import {
+  timeoutSecondsDefault,
+  type ConfigSnapshot,
+  type Source,
+} from "../../../protocol/configurations.ts";
 import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
@@ -98,6 +102,18 @@ function resolved(
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
+}
+
+/** Returns the hash of a configuration, with this source if it has another one. */
+export async function findHash(
+  context: Context,
+  tx: Queries,
+  spec: SpecRow,
+  source: Source | undefined,
+): Promise<string> {
+  const own = await snapshotOf(tx, spec, context.box("variables"));
+  const key = await hashKeyOf(context, tx, { isReader: true });
+  return configHash(source ? updatedDefinition(own, { source }) : own, key);
 }
 
 /** A configuration with all its values, also those of its variable sets. */

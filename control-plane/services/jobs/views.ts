@@ -3,7 +3,7 @@
  * completeness of the log derived.
  */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
-import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
+import type { ExecutionMetadata, Job, JobProgress } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
@@ -20,6 +20,7 @@ import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findHighestSeq } from "../../store/logs/archives.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
+import { findApprovalReason, viewApprovals } from "../approvals/views.ts";
 import type { Context } from "../context.ts";
 
 /** Returns the job `id` of any owner: the caller has checked access. */
@@ -63,6 +64,7 @@ async function viewJob(
         ? null
         : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
     created_by: job.created_by,
+    approvals: await viewApprovals(queries, job.id),
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
     waiting_reason: await findWaitingReason(queries, job),
@@ -174,10 +176,12 @@ export async function viewSummaries(
  */
 async function findWaitingReason(
   queries: Queries,
-  job: WaitingJob,
+  job: WaitingJob & Pick<JobRow, "id" | "unapproved">,
   workers?: readonly Candidate[],
-): Promise<WaitingReason | null> {
+): Promise<string | null> {
   if (job.status !== "QUEUED") return null;
+  const approval = await findApprovalReason(queries, job);
+  if (approval !== null) return approval;
   const { spec_id: spec, assigned_worker_id: target } = job;
   const found = await queries.first(findObstacles, { spec, target });
   return waitingReason(job, {

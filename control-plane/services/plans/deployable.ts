@@ -25,16 +25,22 @@ export async function checkPlan(
       "invalid_plan",
       "the PLAN has not ended in SUCCESS with changes to deploy",
     );
-  if (!(await tx.first(findArtifact, { job: id })))
-    throw new RefusalError(
-      "invalid_plan",
-      "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",
-    );
   const use = await tx.first(findUseOfPlan, { plan: id });
   if (use)
     throw new RefusalError(
       "plan_already_used",
       `The plan was already deployed, by the job ${use.id}`,
+    );
+  await checkFresh(tx, plan);
+  return plan;
+}
+
+/** Throws if the plan has no artifact, or if its state may have changed since it was made. */
+export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
+  if (!(await tx.first(findArtifact, { job: plan.id })))
+    throw new RefusalError(
+      "invalid_plan",
+      "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",
     );
   // What was deployed since the backup is not known, and the restored state may be outdated.
   const ended = plan.ended_at ?? 0;
@@ -50,7 +56,6 @@ export async function checkPlan(
       "plan_is_stale",
       `The state was changed after the plan was made (its serial is ${state.serial} now), so plan again`,
     );
-  return plan;
 }
 
 /** Throws if the configuration has changed since the plan was made. */

@@ -22,6 +22,7 @@ import { countMembers, findMember, insertMember } from "../../store/teams/member
 import { person, record, recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 import { checkAdmin } from "./members.ts";
 import { checkTeamCount } from "./teams.ts";
@@ -144,11 +145,12 @@ export async function permitsSignUp(
  * link. Returns the slug of the team.
  */
 export async function acceptInvitation(
-  { store, wakeups, now }: Context,
+  context: Context,
   caller: UserCaller,
   token: string,
 ): Promise<string> {
-  const slug = await store.write(async (tx) => {
+  const { wakeups, now } = context;
+  const slug = await writeJobs(context, async (tx, rings) => {
     const at = now();
     const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
     const invitation = checkOpen(row, at);
@@ -166,6 +168,7 @@ export async function acceptInvitation(
     if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
     const { created_by: invited_by } = invitation;
     await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
+    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     const details = { role, invitation_id: id, invited_by: invitation.inviter };
     const entry = { action: "member.join", id: user, name: caller.email, details } as const;
     await record(tx, { by: person(caller), owner: space, ...entry }, at);

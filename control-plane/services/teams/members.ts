@@ -16,6 +16,7 @@ import {
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 
 /** A page of GET /api/cli/teams/{slug}/members. */
@@ -30,18 +31,20 @@ export async function listMembers(
 
 /** PATCH /api/cli/teams/{slug}/members/{user_id}. */
 export async function updateMember(
-  { store, wakeups, now }: Context,
+  context: Context,
   caller: UserCaller,
   user: string,
   { role }: UpdateMember,
 ): Promise<Member> {
   const { space_id: space } = caller;
-  const member = await store.write(async (tx) => {
+  const { now, wakeups } = context;
+  const member = await writeJobs(context, async (tx, rings) => {
     await checkAdmin(tx, caller);
     const before = await findMemberAs(tx, caller, user);
     if (before.role === role) return before;
     if (before.role === "admin") await endAdmin(tx, space, user);
     await tx.run(saveMemberRole, { space, user, role });
+    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     const details = { role, role_before: before.role };
     const entry = { action: "member.update", id: user, name: before.email, details } as const;
     await recordOwn(tx, caller, entry, now());
@@ -56,16 +59,18 @@ export async function updateMember(
  * also that of the access tokens which the member created in this team.
  */
 export async function removeMember(
-  { store, wakeups, now }: Context,
+  context: Context,
   caller: UserCaller,
   user: string,
 ): Promise<void> {
   const { space_id: space } = caller;
+  const { now, wakeups } = context;
   if (user !== caller.user_id) checkPermission(caller, "members");
-  await store.write(async (tx) => {
+  await writeJobs(context, async (tx, rings) => {
     const { email, role } = await findMemberAs(tx, caller, user);
     if (role === "admin") await endAdmin(tx, space, user);
     await tx.run(deleteMember, { space, user });
+    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     const tokens = await tx.all(deleteTokensOf, { space, user });
     const details = { role, access_tokens: tokens.length };
     const entry = { action: "member.remove", id: user, name: email, details } as const;

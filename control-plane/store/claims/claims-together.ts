@@ -8,6 +8,7 @@
  * key has taken a job before, or the queue is short.
  */
 import { sql, type Kysely } from "kysely";
+import { mayRun } from "../approvals/approvals.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
 import { claimedColumns, type ClaimRow } from "./claims.ts";
@@ -74,7 +75,7 @@ function claimTogether(
       found as (
         select oldest.* from kinds cross join lateral (
             select h.job_id, h.spec_id, h.target_worker
-              from ${free} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              from ${free} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted and ${mayRun}
               order by h.job_id limit ${heads}) as oldest
           where kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))),

@@ -7,6 +7,7 @@
  */
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
+import { mayRun } from "../approvals/approvals.ts";
 import { claimedIdentity } from "../identities/identities.ts";
 import { heldByWorker, jobsBy } from "../indexed.ts";
 import { isPostgres } from "../dialect.ts";
@@ -37,10 +38,15 @@ export type ClaimRow = Pick<
   /** JSON. */
   readonly cloud_identity: string | null;
   readonly deployed_backend: "managed" | "own" | null;
+  /** 1 if its configuration has an approval rule. */
+  readonly has_approval_rule: number;
 };
 
 const deployedBackend = sql<"managed" | "own" | null>`(
   select deployed_backend from specs where specs.id = jobs.spec_id)`;
+
+const hasApprovalRule = sql<number>`(
+  select count(approval_when) from specs where specs.id = jobs.spec_id)`;
 
 /** A claim by a worker of one owner. */
 export const claimOwnJob = claimOwn("skip locked");
@@ -96,6 +102,7 @@ export const findClaimed = statement<
       "config_snapshot",
       claimedIdentity.as("cloud_identity"),
       deployedBackend.as("deployed_backend"),
+      hasApprovalRule.as("has_approval_rule"),
     ])
     .where("worker_id", "=", worker)
     .where("released_at", "is", null)
@@ -116,6 +123,7 @@ export const findQueuedHints = statement<
         .selectFrom(jobsBy("jobs_queued_all"))
         .select(["owner_id", "assigned_worker_id", "job_type", "labels", "features"])
         .where("status", "=", sql.lit("QUEUED" as const))
+        .where("unapproved", "=", 0)
         .orderBy("id")
         .limit(limit)
         .as("oldest"),
@@ -127,14 +135,16 @@ export const findQueuedHints = statement<
 /** Of a row of `jobs`, what a claim returns. */
 export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
-  ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
+  ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend,
+  ${hasApprovalRule} as has_approval_rule`;
 
 /**
  * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is
  * free. Of kinds that want the same of a worker the oldest is the first of an index, so jobs that
  * no worker may take cost nothing: those of busy or locked configurations are not free, those for
  * other workers and with other labels or features are not looked at. What else a worker must have
- * belongs in `wanted`.
+ * belongs in `wanted`. Jobs that wait for approvals have no heads. Their approvals are counted here
+ * again, so whatever a head says, no job is claimed against the rule of this moment.
  */
 function claim(
   db: Kysely<Tables>,
@@ -145,7 +155,7 @@ function claim(
 ) {
   const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
   const head = sql`select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
-              and ${isOther(db, worker)} order by h.job_id limit`;
+              and ${isOther(db, worker)} and ${mayRun} order by h.job_id limit`;
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
   // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what

@@ -17,9 +17,11 @@ export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
 export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
   const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
     spec;
+  const { approval_when, approval_count, approval_by_author } = spec;
   await tx.sql
     .updateTable("specs")
     .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
+    .set({ approval_when, approval_count, approval_by_author })
     .where("id", "=", id)
     .execute();
 }

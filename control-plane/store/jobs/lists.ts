@@ -59,6 +59,7 @@ const summaryColumns = [
   "worker_id",
   "labels",
   "features",
+  "unapproved",
   "created_by",
   "error_message",
   "created_at",

@@ -30,11 +30,23 @@ const refreshFree = `update queue_heads set is_free = (${isFree("queue_heads.spe
 const columns = `spec_id, target_worker, only_worker, wanted, first_wanted, owner_id, job_id, is_free`;
 const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
 
+/** Which jobs are in the queue, and the columns that decide it. */
+export interface QueuedRule {
+  readonly isQueued: (row: string) => string;
+  readonly decidedBy: string;
+}
+
 /**
  * What depends on how `wanted` follows from a job: the heads of what is queued, and what keeps them
  * while jobs come and go.
  */
-export function headsBy(wanted: (row: string) => string) {
+export function headsBy(
+  wanted: (row: string) => string,
+  { isQueued, decidedBy }: QueuedRule = {
+    isQueued: (row) => `${row}status = 'QUEUED'`,
+    decidedBy: "status",
+  },
+) {
   const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
   iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
   iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}`;
@@ -47,23 +59,23 @@ export function headsBy(wanted: (row: string) => string) {
   ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
   // Not of "jobs": inside of what asks whether one is free, that would be the job that is held.
   const fill = `insert into queue_heads (${columns})
-    select ${headOf("queued.", "min(queued.id)")} from jobs as queued where status = 'QUEUED' group by ${kindOf("queued.")}`;
+    select ${headOf("queued.", "min(queued.id)")} from jobs as queued where ${isQueued("queued.")} group by ${kindOf("queued.")}`;
   const keep = [
     // The next job of a kind.
-    `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where status = 'QUEUED'`,
-    ...["insert", "update of status"].map(
+    `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where ${isQueued("")}`,
+    ...["insert", `update of ${decidedBy}`].map(
       (
         change,
       ) => `create trigger jobs_queued_${change === "insert" ? "new" : "again"} after ${change} on jobs
-      when new.status = 'QUEUED'${change === "insert" ? "" : " and old.status <> 'QUEUED'"} begin
+      when ${isQueued("new.")}${change === "insert" ? "" : ` and not (${isQueued("old.")})`} begin
       insert into queue_heads (${columns}) values (${headOf("new.", "new.id")})
         on conflict do update set job_id = excluded.job_id where excluded.job_id < job_id;
     end`,
     ),
-    `create trigger jobs_queue_left after update of status on jobs when old.status = 'QUEUED' and new.status <> 'QUEUED' begin
+    `create trigger jobs_queue_left after update of ${decidedBy} on jobs when ${isQueued("old.")} and not (${isQueued("new.")}) begin
     update queue_heads set job_id = coalesce((
       select id from jobs indexed by jobs_queued_kind
-      where status = 'QUEUED' and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
+      where ${isQueued("")} and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
         and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")}
       order by id limit 1), '')
       where ${isKindOf("old.")} and job_id = old.id;

@@ -24,6 +24,7 @@ describe("a permission", () => {
     ["read", [true, true, true, true]],
     ["plan", [false, true, true, true]],
     ["deploy", [false, false, true, true]],
+    ["approve", [false, false, false, false]],
     ["configure", [false, false, true, true]],
     ["administer", [false, false, false, true]],
     ["account", [false, false, false, false]],
@@ -35,6 +36,15 @@ describe("a permission", () => {
   it("to manage an account belongs to people, whatever their role", () => {
     expect(may({ role: "viewer", login_kind: "cli" }, "account")).toBe(true);
     expect(may({ role: "admin", login_kind: "session" }, "account")).toBe(true);
+  });
+
+  it("to approve belongs to people who may deploy", () => {
+    expect(roles.map((role) => may({ role, login_kind: "cli" }, "approve"))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
   });
 
   it("is refused with the role that is needed and the role of the caller", () => {

@@ -42,7 +42,7 @@ import {
 
 /** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
-  /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
+  /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|unapproved|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
 /** Statements that read every row of a small table, with the reason why that is acceptable. */
 const scans: Record<string, string> = {
   markOffline: "every worker, twice a second",
@@ -136,6 +136,18 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     const ofJobs = plan.filter((step) => /^(SEARCH|SCAN) (jobs|held|busy|j|d)\b/.test(step));
     if (!(name in histories)) expect(ofJobs.filter((step) => !liveIndexes.test(step))).toEqual([]);
   });
+
+  it.each(hot.filter(([name]) => name.startsWith("claim")))(
+    "of %s count the approvals of a job by its key",
+    (_, statement) => {
+      const plan = hotPlan(connection.database, statement.build(connection.sql));
+      const steps = plan.filter((step) => /\b(gated|vote|planned)\b/.test(step));
+      expect(steps.length).toBeGreaterThanOrEqual(3);
+      expect(steps.filter((step) => !/sqlite_autoindex_job(s|_approvals)_1/.test(step))).toEqual(
+        [],
+      );
+    },
+  );
 
   it.each(hot.filter(([name]) => /^find(Held|Claimed|LostHolders|Omitted|Unanswered)/.test(name)))(
     "of %s read no finished job of a worker",

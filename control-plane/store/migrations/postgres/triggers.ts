@@ -2,12 +2,13 @@
  * PostgreSQL's triggers: the same as SQLite's (0005-only-added.ts, 0009-scale.ts, 0014-features.ts,
  * 0016-removals.ts).
  */
+import type { QueuedRule } from "../0009-scale.ts";
 import { wanted } from "../0014-features.ts";
 import { kindOfJob } from "./indexes.ts";
 
 const trigger = (name: string, when: string, table: string, work: string, condition = "true") => [
-  `create function ${name}() returns trigger language plpgsql as $$ begin ${work} return null; end $$`,
-  `create trigger ${name} after ${when} on ${table} for each row when (${condition})
+  `create or replace function ${name}() returns trigger language plpgsql as $$ begin ${work} return null; end $$`,
+  `create or replace trigger ${name} after ${when} on ${table} for each row when (${condition})
     execute function ${name}()`,
 ];
 
@@ -25,9 +26,11 @@ const valuesOf = (
   ${row}owner_id, ${id}, queue_head_is_free(${row}spec_id, ${target(row)})`;
 
 /** Makes the heads of a queue without any. */
-export const fillQueueHeads = `insert into queue_heads (${columns})
+export const fillQueueHeads = ({
+  isQueued,
+}: QueuedRule): string => `insert into queue_heads (${columns})
   select ${valuesOf("queued.", "queued.id")} from (
-    select distinct on (${headOf("jobs.")}) * from jobs where status = 'QUEUED'
+    select distinct on (${headOf("jobs.")}) * from jobs where ${isQueued("")}
       order by ${headOf("jobs.")}, id) as queued`;
 
 const addHead = `insert into queue_heads (${columns}) values (${valuesOf("new.", "new.id")})
@@ -40,6 +43,30 @@ const isKind = kindOfJob("jobs.")
 
 const refreshFree = `update queue_heads set is_free = queue_head_is_free(spec_id, target_worker)`;
 const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
+
+/** What keeps the heads while jobs come and go. */
+export function queueTriggers({ isQueued, decidedBy }: QueuedRule): string[] {
+  return [
+    ...trigger("jobs_queued_new", "insert", "jobs", addHead, isQueued("new.")),
+    ...trigger(
+      "jobs_queued_again",
+      `update of ${decidedBy}`,
+      "jobs",
+      addHead,
+      `${isQueued("new.")} and not (${isQueued("old.")})`,
+    ),
+    ...trigger(
+      "jobs_queue_left",
+      `update of ${decidedBy}`,
+      "jobs",
+      `update queue_heads set job_id = coalesce((
+        select jobs.id from jobs where ${isQueued("jobs.")} and ${isKind} order by jobs.id limit 1), '')
+      where ${isHead("old.")} and job_id = old.id;
+    delete from queue_heads where ${isHead("old.")} and job_id = '';`,
+      `${isQueued("old.")} and not (${isQueued("new.")})`,
+    ),
+  ];
+}
 
 const add = (column: string, owner: string, bytes: string) => `
   insert into owner_usage (owner_id, ${column}) values (${owner}, ${bytes})
@@ -55,24 +82,7 @@ export const triggers = [
       and not exists (select 1 from jobs
         where jobs.worker_id = target and jobs.worker_id is not null and jobs.released_at is null)
       as integer)`,
-  ...trigger("jobs_queued_new", "insert", "jobs", addHead, "new.status = 'QUEUED'"),
-  ...trigger(
-    "jobs_queued_again",
-    "update of status",
-    "jobs",
-    addHead,
-    "new.status = 'QUEUED' and old.status <> 'QUEUED'",
-  ),
-  ...trigger(
-    "jobs_queue_left",
-    "update of status",
-    "jobs",
-    `update queue_heads set job_id = coalesce((
-        select jobs.id from jobs where jobs.status = 'QUEUED' and ${isKind} order by jobs.id limit 1), '')
-      where ${isHead("old.")} and job_id = old.id;
-    delete from queue_heads where ${isHead("old.")} and job_id = '';`,
-    "old.status = 'QUEUED' and new.status <> 'QUEUED'",
-  ),
+  ...queueTriggers({ isQueued: (row) => `${row}status = 'QUEUED'`, decidedBy: "status" }),
   ...trigger(
     "jobs_held_new",
     "insert",

@@ -12,8 +12,9 @@ import {
   setJob,
   startPlane,
   stateHeaders,
+  setRows,
 } from "../../../helpers/plane.ts";
-import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
 import { bearer, cookieOf } from "../../../helpers/sign-in.ts";
 import { auditor, type Auditor, type Credential } from "../../../helpers/audit-steps.ts";
@@ -265,6 +266,26 @@ describe("the audit log", () => {
     expect(removed.entries[0]?.details).toContain('"status":"FAILED"');
   });
 
+  /** Approves and rejects a deployment that the rule of its configuration covers. */
+  async function decide([plan_job_id = ""]: string[]): Promise<void> {
+    const { store } = log.plane.context;
+    const owner = { ...(await addOwner(store)), id: await log.owner(email) };
+    const spec_id = await addSpec(store, owner);
+    await setRows(
+      log.plane,
+      "specs",
+      { approval_when: "always", approval_by_author: 1 },
+      { id: spec_id },
+    );
+    const { id } = await addJob(store, owner, { job_type: "DEPLOY", spec_id, plan_job_id });
+    const key = "POST /api/jobs/:id/approvals";
+    for (const decision of ["approve", "reject"] as const) {
+      const done = await does(key, [`job.${decision}`], { ids: [id], body: { decision } });
+      expect(JSON.parse(done.entries[0]?.details ?? "")).toEqual({ plan_job_id });
+    }
+    await does(key, [], { ids: [id], body: { decision: "approve" }, status: 409 });
+  }
+
   it("records who created, cancelled, retried and ended a job", async () => {
     const { plane } = log;
     const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
@@ -283,6 +304,7 @@ describe("the audit log", () => {
     const chunk = { log_chunk: planted, stream_type: "STDOUT" };
     await log.step(runner, "POST /api/jobs/:id/logs", [], { ids, body: chunk });
     const status = "PUT /api/jobs/:id/status";
+    await decide(ids);
     await log.step(runner, status, [], { ids, body: { status: "PROCESSING" } });
     const end = { ids, body: { status: "FAILED", error_message: planted } };
     const ended = await log.step(runner, status, ["job.end"], end);

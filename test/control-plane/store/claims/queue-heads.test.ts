@@ -11,11 +11,13 @@ import { isHeld, type JobRow } from "../../../../control-plane/domain/job.ts";
 import { mayTake, withLists, type Claimant } from "../../../../control-plane/domain/worker.ts";
 import { claimAnyJob, claimOwnJob } from "../../../../control-plane/store/claims/claims.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
-import { fillQueueHeads } from "../../../../control-plane/store/migrations/0014-features.ts";
+import {
+  fillPostgresQueueHeads,
+  fillQueueHeads,
+} from "../../../../control-plane/store/migrations/0033-approvals.ts";
 import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import { addLock, releaseLock } from "../../../../control-plane/store/states/states.ts";
-import { fillQueueHeads as fillOnPostgres } from "../../../../control-plane/store/migrations/postgres/triggers.ts";
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
 import { newTestDatabase, type TestDatabase } from "../../../helpers/test-database.ts";
@@ -95,6 +97,7 @@ async function freeJobs(): Promise<JobRow[]> {
   return jobs.filter(
     (job) =>
       job.status === "QUEUED" &&
+      job.unapproved === 0 &&
       (job.spec_id === null || !occupied.has(job.spec_id)) &&
       !(job.job_type === "DESTROY_WORKER" && holders.has(job.assigned_worker_id)),
   );
@@ -153,16 +156,24 @@ it.each([1, 2, 3, 4, 5, 6])(
         });
       } else {
         const queued = jobs.filter(({ status }) => status === "QUEUED");
-        if (queued.length > 0)
-          await store.write((tx) =>
-            saveJob(tx, { ...pick(queued), status: "CANCELLED", ended_at: 6, released_at: 6 }),
-          );
+        const job = queued[random(queued.length)];
+        if (job === undefined) continue;
+        const unapproved = job.unapproved === 0 ? 1 : 0;
+        const isCancelled = random(2) === 0;
+        await store.write(async (tx) => {
+          if (isCancelled)
+            await saveJob(tx, { ...job, status: "CANCELLED", ended_at: 6, released_at: 6 });
+          else
+            await tx.sql.updateTable("jobs").set({ unapproved }).where("id", "=", job.id).execute();
+        });
       }
       const heads = await readHeads();
       const free = new Set((await freeJobs()).map(({ id }) => id));
       expect(heads.filter((head) => (head.is_free === 1) !== free.has(head.job_id))).toEqual([]);
       const kinds = Map.groupBy(
-        (await readJobs()).filter(({ status }) => status === "QUEUED"),
+        (await readJobs()).filter(
+          ({ status, unapproved }) => status === "QUEUED" && unapproved === 0,
+        ),
         (job) => {
           const isTeardown = job.job_type === "DESTROY_WORKER";
           const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
@@ -176,7 +187,7 @@ it.each([1, 2, 3, 4, 5, 6])(
       // The upgrade of a store without queue heads creates the same ones.
       await store.write(async (tx) => {
         await tx.sql.deleteFrom("queue_heads").execute();
-        await sql.raw(store.isShared ? fillOnPostgres : fillQueueHeads).execute(tx.sql);
+        await sql.raw(store.isShared ? fillPostgresQueueHeads : fillQueueHeads).execute(tx.sql);
       });
       expect(sorted(await readHeads())).toEqual(sorted(heads));
     }

@@ -1,0 +1,108 @@
+/** Approvals: deployments that people must approve before a runner may claim them. */
+import type { DecideJob } from "../../../protocol/approvals.ts";
+import type { CreateJob, Job } from "../../../protocol/jobs.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import { isDestructive } from "../../domain/approvals.ts";
+import { hasEnded, reject, type JobRow } from "../../domain/job.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import {
+  findApprovalNeeds,
+  findAuthorship,
+  saveApproval,
+} from "../../store/approvals/approvals.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { findPlanSummary } from "../../store/plans/summaries.ts";
+import { findMember } from "../../store/teams/members.ts";
+import { recordOwn } from "../audit/audit.ts";
+import { nameOf, type UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { changeJob, refreshQueue, writeJobs } from "../jobs/changes.ts";
+import { readJobView } from "../jobs/views.ts";
+
+/** POST /api/jobs/{id}/approvals. */
+export async function decideJob(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  { decision, comment = null }: DecideJob,
+): Promise<Job> {
+  const { user_id, email, space_id: owner } = user;
+  await writeJobs(context, async (tx, rings) => {
+    const job = await tx.first(findOwnJob, { id, owner });
+    if (!job) throw notFound("job");
+    await checkMayDecide(tx, user, job, decision);
+    const now = context.now();
+    await saveApproval(tx, { job_id: id, user_id, email, decision, comment, decided_at: now });
+    const action = `job.${decision}` as const;
+    const details = job.plan_job_id === null ? {} : { plan_job_id: job.plan_job_id };
+    await recordOwn(tx, user, { action, id, name: job.job_type, details }, now);
+    if (decision === "reject") {
+      const reason = `rejected by ${email}${comment === null ? "" : `: ${comment}`}`;
+      await changeJob(tx, rings, job, reject(job, reason, now), now, { by: nameOf(user) });
+    } else {
+      await refreshQueue(tx, rings, { id: job.spec_id ?? "", owner_id: owner });
+      rings.push((wakeups) => wakeups.ring("job", id));
+    }
+  });
+  return readJobView(context, id);
+}
+
+/** Refuses a decision that would have no effect, or that its rule does not permit. */
+async function checkMayDecide(
+  tx: Queries,
+  caller: UserCaller,
+  job: JobRow,
+  decision: DecideJob["decision"],
+): Promise<void> {
+  const { user_id: user, space_id: space } = caller;
+  if (space !== user) {
+    // The member may have been removed, or have got another role, since the request came.
+    const member = await tx.first(findMember, { space, user });
+    if (!member) throw notFound("job");
+    checkPermission({ ...caller, role: member.role }, "approve");
+  }
+  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);
+  if (job.started_at !== null)
+    throw new RefusalError("job_started", "the job has started: cancel it to stop it");
+  const needs = await tx.first(findApprovalNeeds, { job: job.id });
+  if (!needs)
+    throw new RefusalError(
+      "approval_not_needed",
+      "no approval rule of its configuration covers this job",
+    );
+  if (needs.by_author === 0 && (await tx.first(findAuthorship, { job: job.id, user })))
+    throw new RefusalError(
+      "approver_is_author",
+      "You created this deployment or its plan, so someone else must decide. You can cancel it.",
+    );
+  if (decision === "approve" && needs.plan_job_id === null)
+    throw new RefusalError(
+      "plan_required",
+      "the job has no plan to approve: cancel it, and deploy a plan",
+    );
+}
+
+/** Refuses a job that would change a configuration with an approval rule without a plan. */
+export function checkPlanNamed(spec: SpecRow | null, { job_type, plan_job_id }: CreateJob): void {
+  if (!spec || spec.approval_when === null || job_type === "PLAN" || plan_job_id) return;
+  const isDestruction = job_type !== "DEPLOY";
+  throw new RefusalError(
+    "plan_required",
+    `the configuration "${spec.name}" requires approvals: create a PLAN${isDestruction ? " with destroy" : ""}, then DEPLOY that plan`,
+  );
+}
+
+/** Returns 1 unless the plan that a request names is known to delete and replace nothing. */
+export async function findDestructive(
+  tx: Queries,
+  { job_type, plan_job_id }: CreateJob,
+): Promise<0 | 1> {
+  if (job_type === "PLAN") return 0;
+  if (!plan_job_id) return 1;
+  const found = await tx.first(findPlanSummary, { job: plan_job_id });
+  const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
+  return isDestructive(summary) ? 1 : 0;
+}

@@ -1,0 +1,37 @@
+/** Whether the plan of a claimed deployment is still the one that people have approved. */
+import { RefusalError } from "../../domain/refusal.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
+import type { ClaimRow } from "../../store/claims/claims.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import type { Context } from "../context.ts";
+import { findOwnSource } from "../jobs/own-source.ts";
+import { findHash } from "../jobs/request.ts";
+import { checkFresh, checkHash } from "../plans/deployable.ts";
+
+/**
+ * Returns why a DEPLOY that was just claimed may not run; undefined if it may. Approvals are for a
+ * plan of what the configuration and its state were then: if either has changed, people approved
+ * something else.
+ */
+export async function findStaleness(
+  context: Context,
+  tx: Queries,
+  { id, plan_job_id, has_approval_rule }: ClaimRow,
+): Promise<string | undefined> {
+  if (plan_job_id === null || has_approval_rule === 0) return undefined;
+  const plan = await tx.first(findJob, { id: plan_job_id });
+  if (!plan) throw new Error("the plan of a claimed job is not there");
+  const owned = { id: plan.spec_id ?? "", owner: plan.owner_id };
+  const spec = await tx.first(findSpec, owned);
+  if (!spec) throw new Error("the configuration of a claimed job is not there");
+  try {
+    await checkFresh(tx, plan);
+    checkHash(plan, await findHash(context, tx, spec, await findOwnSource(tx, id)));
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+/** SQL of approvals: which deployments wait for them, and what people have decided. */
+import { sql, type RawBuilder } from "kysely";
+import type { ApprovalRow } from "../../domain/approvals.ts";
+import type { JobRow } from "../../domain/job.ts";
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+
+/** Whether a user created a deployment (the job with this alias) or its plan. */
+const isAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql`(
+  ${user} in (${sql.ref(`${job}.creator_id`)}, (
+    select planned.creator_id from jobs as planned where planned.id = ${sql.ref(`${job}.plan_job_id`)})))`;
+
+/** How many people have approved a job, of those who may by the rule of `specs` and their role. */
+const countApprovals = (job: string): RawBuilder<unknown> => sql`(
+  select count(*) from job_approvals as vote
+  where vote.job_id = ${sql.ref(`${job}.id`)} and vote.decision = 'approve'
+    and (vote.user_id = ${sql.ref(`${job}.owner_id`)} or exists (
+      select 1 from memberships where memberships.space_id = ${sql.ref(`${job}.owner_id`)}
+        and memberships.user_id = vote.user_id and memberships.role in ('deployer', 'admin')))
+    and (specs.approval_by_author = 1 or not coalesce(${isAuthor(job, sql`vote.user_id`)}, false)))`;
+
+/** Whether the approval rule of `specs`, which has one, covers a job. */
+const isCovered = (job: string): RawBuilder<unknown> => sql`(
+  ${sql.ref(`${job}.job_type`)} <> 'PLAN'
+  and (specs.approval_when = 'always' or ${sql.ref(`${job}.destructive`)} = 1))`;
+
+/**
+ * Whether a job of `specs`, which has an approval rule, may not run yet. Without a plan there is
+ * nothing that people could approve.
+ */
+const isUnapproved = (job: string): RawBuilder<unknown> => sql`(
+  ${isCovered(job)} and (
+    ${sql.ref(`${job}.plan_job_id`)} is null or specs.approval_count > ${countApprovals(job)}))`;
+
+/** Whether the approvals of the job of a queue head (`h`), counted now, permit it to run. */
+export const mayRun = sql`not exists (
+  select 1 from specs cross join jobs as gated where specs.id = h.spec_id and specs.approval_when is not null
+    and gated.id = h.job_id and ${isUnapproved("gated")})`;
+
+const isWaiting = sql<0 | 1>`(case when exists (
+  select 1 from specs where specs.id = jobs.spec_id and specs.approval_when is not null
+    and ${isUnapproved("jobs")}) then 1 else 0 end)`;
+
+/** A queued job that now waits for approvals, or no longer does. */
+export type RefreshedJob = Pick<
+  JobRow,
+  "id" | "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features" | "unapproved"
+>;
+const queuedColumns = sql`id, owner_id, assigned_worker_id, job_type, labels, features, unapproved`;
+
+/**
+ * Puts queued jobs of a configuration into the queue, or out of it, after a vote or a change of the
+ * rule. Returns those that changed.
+ */
+export const refreshUnapproved = statement<{ spec: string; owner: string }, RefreshedJob>(
+  (db, { spec, owner }) => {
+    const query = sql`update jobs set unapproved = 1 - unapproved
+      where id in (
+        select id from jobs indexed by jobs_queued_kind
+          where status = 'QUEUED' and unapproved = 0 and spec_id = ${spec}
+        union all select id from jobs indexed by jobs_unapproved
+          where status = 'QUEUED' and unapproved = 1 and owner_id = ${owner} and spec_id = ${spec})
+        and unapproved <> ${isWaiting}
+      returning ${queuedColumns}`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
+/** The same after a change of a member's role: of the jobs that this person has voted on. */
+export const refreshVotedOn = statement<{ owner: string; user: string }, RefreshedJob>(
+  (db, { owner, user }) => {
+    const query = sql`update jobs set unapproved = 1 - unapproved
+      where id in (
+        select voted.id from jobs as voted indexed by jobs_queued
+          where voted.status = 'QUEUED' and voted.owner_id = ${owner} and exists (
+            select 1 from job_approvals as vote where vote.job_id = voted.id and vote.user_id = ${user}))
+        and unapproved <> ${isWaiting}
+      returning ${queuedColumns}`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
+/** What a queued job that the rule of its configuration covers still needs. */
+export interface ApprovalNeeds {
+  readonly missing: number;
+  readonly by_author: number;
+  readonly plan_job_id: string | null;
+  /** The addresses of those who created the DEPLOY and the PLAN. */
+  readonly creator: string | null;
+  readonly planner: string | null;
+}
+
+/** Undefined unless the rule of its configuration covers the job. */
+export const findApprovalNeeds = statement<{ job: string }, ApprovalNeeds>((db, { job }) => {
+  const query = sql`select gated.plan_job_id, specs.approval_by_author as by_author,
+      specs.approval_count - ${countApprovals("gated")} as missing,
+      (select email from users where users.id = gated.creator_id) as creator,
+      (select users.email from jobs as planned join users on users.id = planned.creator_id
+        where planned.id = gated.plan_job_id) as planner
+    from jobs as gated join specs on specs.id = gated.spec_id
+    where gated.id = ${job} and specs.approval_when is not null and ${isCovered("gated")}`;
+  return { compile: () => query.compile(db) };
+});
+
+/** Whether a person is an author of a deployment. */
+export const findAuthorship = statement<{ job: string; user: string }, { job_id: string }>(
+  (db, { job, user }) => {
+    const query = sql`select id as job_id from jobs as gated
+      where gated.id = ${job} and ${isAuthor("gated", user)}`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
+/** The decisions about a job, the first one first. */
+export const findApprovals = statement<{ job: string }, ApprovalRow>((db, { job }) =>
+  db
+    .selectFrom("job_approvals")
+    .selectAll()
+    .where("job_id", "=", job)
+    .orderBy("decided_at")
+    .orderBy("user_id"),
+);
+
+/** Saves what a person has decided, in place of what they decided before. */
+export async function saveApproval({ sql: db }: Queries, row: ApprovalRow): Promise<void> {
+  const { job_id: _, user_id: _user, ...rest } = row;
+  await db
+    .insertInto("job_approvals")
+    .values(row)
+    .onConflict((conflict) => conflict.columns(["job_id", "user_id"]).doUpdateSet(rest))
+    .execute();
+}

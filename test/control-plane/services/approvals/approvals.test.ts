@@ -1,0 +1,440 @@
+/** Approval rules: which deployments wait, who may approve them, and that nothing gets around. */
+import { describe, expect } from "vitest";
+import type { ApprovalRule } from "../../../../protocol/approvals.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { CreateJob } from "../../../../protocol/jobs.ts";
+import type { Role } from "../../../../protocol/roles.ts";
+import { approvalSteps } from "../../../helpers/approvals.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import { readRows, setRows } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addOwner, addState } from "../../../helpers/rows.ts";
+import { addMember, addTeam, addTeamSpec } from "../../../helpers/teams.ts";
+import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
+import { bearer } from "../../../helpers/sign-in.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createAccessToken,
+  createConfiguration,
+  createJob,
+  createVariableSet,
+  attachToConfiguration,
+  decideJob,
+  getConfiguration,
+  getJob,
+  listAuditEntries,
+  reportStatus,
+  retryJob,
+  updateConfiguration,
+  updateWorker,
+} = endpoints;
+const { plane, it: base } = planeForFile();
+
+const it = base.extend("steps", ({ client, runner, spec }) =>
+  approvalSteps(plane, client, runner, spec),
+);
+
+const single: Partial<ApprovalRule> = { by_author: true };
+
+describe("an approval rule", () => {
+  it("is shown, changed and removed", async ({ client, spec, steps }) => {
+    const read = async () =>
+      (await client.get(getConfiguration, { params: { name: spec } })).approval;
+    expect(await read()).toBeNull();
+    await steps.rule({ when: "destructive", count: 2 });
+    expect(await read()).toEqual({ when: "destructive", count: 2, by_author: false });
+    await client.get(updateConfiguration, { params: { name: spec }, body: { labels: ["a"] } });
+    expect(await read()).toEqual({ when: "destructive", count: 2, by_author: false });
+    await steps.rule(null);
+    expect(await read()).toBeNull();
+    const { audit_entries } = await client.get(listAuditEntries, {
+      query: { target_id: spec, action: "configuration.update" },
+    });
+    expect(audit_entries.map(({ details }) => details)).toEqual([
+      { fields: ["approval"], approval: "none" },
+      { fields: ["labels"] },
+      { fields: ["approval"], approval: "destructive, 2 people" },
+    ]);
+  });
+
+  it("is set and changed by an admin only", async ({ client, owner, spec, steps }) => {
+    const token = await client.get(createAccessToken, { body: { name: "ci", role: "deployer" } });
+    const pipeline = callsOf(plane, bearer(token.access_token));
+    const named = { params: { name: spec } };
+    const body = { approval: { when: "always" as const } };
+    expect(await pipeline.refusal(updateConfiguration, { ...named, body })).toBe(
+      "403 permission_denied",
+    );
+    const created = {
+      name: "new",
+      zone_id: owner.zone,
+      source: { type: "inline", files: { "main.tf": "" } },
+      ...body,
+    } as const;
+    expect(await pipeline.refusal(createConfiguration, { body: created })).toBe(
+      "403 permission_denied",
+    );
+    expect(await client.get(createConfiguration, { body: created })).toMatchObject({
+      approval: { when: "always", count: 1, by_author: false },
+    });
+    await steps.rule({});
+    // The same rule again is no change.
+    await pipeline.get(updateConfiguration, { ...named, body });
+    expect(
+      await pipeline.refusal(updateConfiguration, { ...named, body: { approval: null } }),
+    ).toBe("403 permission_denied");
+  });
+
+  it.for([
+    ["always", { create: 1 }, true],
+    ["destructive", { create: 1, update: 1, forget: 1 }, false],
+    ["destructive", { delete: 1 }, true],
+    ["destructive", { replace: 1 }, true],
+    ["destructive", null, true],
+  ] as const)("for %s plans covers %j: %s", async ([when, counts, isCovered], { steps }) => {
+    await steps.rule({ when });
+    const job = await steps.deploy(await steps.plan(counts));
+    expect(job.waiting_reason?.startsWith("waits for 1 approval")).toBe(isCovered);
+    expect(await steps.claim()).toBe(isCovered ? undefined : job.id);
+  });
+
+  it("requires a plan of DEPLOY, DESTROY and DESTROY_WORKER, also of their retries", async ({
+    client,
+    spec,
+    steps,
+    worker,
+  }) => {
+    const direct: CreateJob[] = [
+      { job_type: "DEPLOY", configuration_id: spec },
+      { job_type: "DESTROY", configuration_id: spec },
+      { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id },
+    ];
+    await client.get(updateWorker, {
+      params: worker,
+      body: { deploy_configuration: { configuration_id: spec, all: true } },
+    });
+    const cancelled = [];
+    for (const body of direct) {
+      const job = await client.get(createJob, { body });
+      cancelled.push(await client.get(cancelJob, { params: job }));
+    }
+    await steps.rule({ when: "destructive" });
+    for (const body of direct)
+      expect(await client.refusal(createJob, { body })).toBe("409 plan_required");
+    for (const job of cancelled)
+      expect(await client.refusal(retryJob, { params: job })).toBe("409 plan_required");
+    await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec, destroy: true },
+    });
+  });
+
+  it("lets a job without a plan wait that was queued before, and it can only be rejected", async ({
+    client,
+    spec,
+    steps,
+  }) => {
+    const body = { job_type: "DEPLOY", configuration_id: spec } as const;
+    const job = await client.get(createJob, { body });
+    await steps.rule(single);
+    expect(await steps.claim()).toBeUndefined();
+    const params = { id: job.id };
+    expect((await client.get(getJob, { params })).waiting_reason).toMatch(/^waits for a plan/);
+    expect(await client.refusal(decideJob, { params, body: { decision: "approve" } })).toBe(
+      "409 plan_required",
+    );
+    expect(await steps.reject(job)).toMatchObject({ status: "CANCELLED" });
+  });
+
+  it("holds up no other job of the configuration", async ({ client, spec, steps }) => {
+    await steps.rule({});
+    const waiting = await steps.deploy(await steps.plan());
+    const plan = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec },
+    });
+    expect(await steps.claim()).toBe(plan.id);
+    expect(waiting.status).toBe("QUEUED");
+  });
+
+  it("counts from the moment it is set, and no longer when it is removed", async ({ steps }) => {
+    const job = await steps.deploy(await steps.plan());
+    await steps.rule({});
+    expect(await steps.claim()).toBeUndefined();
+    await steps.rule({ when: "destructive" });
+    expect(await steps.claim()).toBe(job.id);
+  });
+
+  it("counts for a job that was claimed before and returns to the queue", async ({
+    client,
+    steps,
+    worker,
+  }) => {
+    const job = await steps.deploy(await steps.plan());
+    expect(await steps.claim()).toBe(job.id);
+    await steps.rule({});
+    await client.ask(endpoints.drainWorker, { params: worker });
+    await client.ask(endpoints.deleteWorker, { params: worker });
+    expect(await client.get(getJob, { params: job })).toMatchObject({
+      status: "QUEUED",
+      waiting_reason: expect.stringContaining("waits for 1 approval"),
+    });
+  });
+});
+
+describe("an approval", () => {
+  it("lets a waiting claim have the job at once", async ({ runner, steps }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    expect(job.waiting_reason).toBe("waits for 1 approval by a deployer");
+    const claim = runner.get(claimJob, { query: { wait: 30 } });
+    const approved = await steps.approve(job, "looks right");
+    expect(approved.approvals).toEqual([
+      {
+        user_id: expect.any(String),
+        email: expect.stringContaining("@example.com"),
+        decision: "approve",
+        comment: "looks right",
+        at: expect.any(String),
+      },
+    ]);
+    expect((await claim).job.id).toBe(job.id);
+  });
+
+  it("of an author is refused unless the rule permits it", async ({ client, owner, steps }) => {
+    await steps.rule({});
+    const plan = await steps.plan();
+    const job = await steps.deploy(plan);
+    const other = await steps.createdByAnother(job);
+    const refusal = () => client.refusal(decideJob, { params: job, body: { decision: "approve" } });
+    expect(await refusal()).toBe("403 approver_is_author");
+    expect(await client.refusal(decideJob, { params: job, body: { decision: "reject" } })).toBe(
+      "403 approver_is_author",
+    );
+    const { waiting_reason } = await client.get(getJob, { params: job });
+    expect(waiting_reason).toBe(
+      `waits for 1 approval by a deployer other than ${other} and ${owner.id}@example.com`,
+    );
+    await steps.createdByAnother(plan);
+    expect((await steps.approve(job)).waiting_reason).not.toContain("waits for");
+    expect(await steps.claim()).toBe(job.id);
+  });
+
+  it("of an author no longer counts when the rule excludes authors", async ({ steps }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    await steps.approve(job);
+    await steps.rule({ by_author: false });
+    expect(await steps.claim()).toBeUndefined();
+  });
+
+  it("counts once for each person", async ({ client, steps }) => {
+    await steps.rule({ ...single, count: 2 });
+    const job = await steps.deploy(await steps.plan());
+    await steps.approve(job);
+    const again = await steps.approve(job, "still");
+    expect(again.approvals).toMatchObject([{ decision: "approve", comment: "still" }]);
+    expect(again.waiting_reason).toBe("waits for 1 approval by a deployer");
+    expect(await steps.claim()).toBeUndefined();
+    expect((await client.get(getJob, { params: job })).status).toBe("QUEUED");
+  });
+
+  it("of someone who may not approve any more does not count", async ({ steps }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    await steps.approve(job);
+    const { id: user_id } = await addOwner(plane.context.store);
+    await setRows(plane, "job_approvals", { user_id }, { job_id: job.id });
+    // The job is in the queue, but the claim counts the approvals itself.
+    expect(await readRows(plane, "jobs", { id: job.id })).toMatchObject([{ unapproved: 0 }]);
+    expect(await steps.claim()).toBeUndefined();
+  });
+
+  it("by an access token is refused", async ({ client, steps }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    const token = await client.get(createAccessToken, { body: { name: "ci", role: "admin" } });
+    const pipeline = callsOf(plane, bearer(token.access_token));
+    expect(await pipeline.refusal(decideJob, { params: job, body: { decision: "approve" } })).toBe(
+      "403 permission_denied",
+    );
+  });
+
+  it("of a deployment that an access token created is not its creator's", async ({
+    client,
+    spec,
+    steps,
+  }) => {
+    await steps.rule({});
+    const { id: plan_job_id } = await steps.plan();
+    await steps.createdByAnother({ id: plan_job_id });
+    const token = await client.get(createAccessToken, { body: { name: "ci", role: "deployer" } });
+    const job = await callsOf(plane, bearer(token.access_token)).get(createJob, {
+      body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id },
+    });
+    expect(await client.refusal(decideJob, { params: job, body: { decision: "approve" } })).toBe(
+      "403 approver_is_author",
+    );
+  });
+
+  it("is refused where none is needed, after the start and after the end", async ({
+    client,
+    runner,
+    steps,
+  }) => {
+    const decide = (id: string) =>
+      client.refusal(decideJob, { params: { id }, body: { decision: "approve" } });
+    const plan = await steps.plan();
+    expect(await decide(plan.id)).toBe("409 job_ended");
+    const job = await steps.deploy(plan);
+    expect(await decide(job.id)).toBe("409 approval_not_needed");
+    const { job: claimed } = await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: claimed, body: { status: "PROCESSING" } });
+    await steps.rule(single);
+    expect(await decide(job.id)).toBe("409 job_started");
+    await runner.get(reportStatus, { params: claimed, body: { status: "SUCCESS" } });
+    expect(await decide(job.id)).toBe("409 job_ended");
+  });
+});
+
+/** A team whose admin sets rules and makes plans, and people who decide. */
+async function addDeciders() {
+  const admin = await addTestUser(plane);
+  const { slug, calls } = await addTeam(plane, admin);
+  const { spec, runner, worker } = await addTeamSpec(plane, slug);
+  const member = (role: Role) => addMember(plane, admin, slug, role);
+  const as = (calls: Calls) => approvalSteps(plane, calls, runner, spec);
+  return { admin: { ...admin, calls }, slug, spec, worker, member, as, steps: as(calls) };
+}
+
+describe("in a team", () => {
+  it("as many deployers must approve as the rule says, and no author is one of them", async () => {
+    const { admin, member, as, steps } = await addDeciders();
+    const [bob, grace, joan] = [
+      await member("deployer"),
+      await member("deployer"),
+      await member("admin"),
+    ];
+    const [viewer, planner] = [await member("viewer"), await member("planner")];
+    await steps.rule({ count: 2 });
+    const plan = await steps.plan();
+    const job = await as(bob.calls).deploy(plan);
+    const addressOf = ({ owner }: TestUser) => `${owner.id}@example.com`;
+    expect(job.waiting_reason).toBe(
+      `waits for 2 approvals by deployers other than ${addressOf(bob)} and ${addressOf(admin)}`,
+    );
+    const refusalOf = ({ calls }: { readonly calls: Calls }) =>
+      calls.refusal(decideJob, { params: job, body: { decision: "approve" } });
+    expect(await Promise.all([admin, bob].map(refusalOf))).toEqual(
+      Array.from({ length: 2 }, () => "403 approver_is_author"),
+    );
+    expect(await Promise.all([viewer, planner].map(refusalOf))).toEqual(
+      Array.from({ length: 2 }, () => "403 permission_denied"),
+    );
+    const outsider = await addTestUser(plane);
+    expect(await refusalOf({ calls: outsider.client })).toBe("404 not_found");
+    await as(grace.calls).approve(job);
+    expect(await steps.claim()).toBeUndefined();
+    const approved = await as(joan.calls).approve(job);
+    expect(approved.approvals?.map(({ email }) => email)).toEqual([grace, joan].map(addressOf));
+    expect(await steps.claim()).toBe(job.id);
+  });
+
+  it("a vote counts while its member has the role", async () => {
+    const { admin, slug, member, as, steps } = await addDeciders();
+    const grace = await member("deployer");
+    await steps.rule({});
+    const job = await steps.deploy(await steps.plan());
+    await as(grace.calls).approve(job);
+    const params = { slug, user_id: grace.owner.id };
+    const toRole = (role: Role) =>
+      admin.client.get(endpoints.updateMember, { params, body: { role } });
+    await toRole("planner");
+    expect(await steps.claim()).toBeUndefined();
+    await toRole("admin");
+    expect((await admin.calls.get(getJob, { params: job })).waiting_reason).not.toContain("waits");
+    await admin.client.ask(endpoints.removeMember, { params });
+    expect(await steps.claim()).toBeUndefined();
+    const joan = await member("deployer");
+    await as(joan.calls).approve(job);
+    expect(await steps.claim()).toBe(job.id);
+  });
+});
+
+describe("a rejection", () => {
+  it("cancels the job with the comment, after approvals too, and is recorded", async ({
+    client,
+    owner,
+    steps,
+  }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    await steps.approve(job);
+    const rejected = await steps.reject(job, "not on a Friday");
+    expect(rejected).toMatchObject({
+      status: "CANCELLED",
+      error_message: `rejected by ${owner.id}@example.com: not on a Friday`,
+      approvals: [{ decision: "reject", comment: "not on a Friday" }],
+    });
+    expect(await steps.claim()).toBeUndefined();
+    const { audit_entries } = await client.get(listAuditEntries, { query: { target_id: job.id } });
+    expect(audit_entries.map(({ action }) => action)).toEqual([
+      "job.reject",
+      "job.approve",
+      "job.create",
+    ]);
+  });
+});
+
+describe("an approved plan that is stale at the claim", () => {
+  it("by a change of the configuration fails the deployment with the reason", async ({
+    client,
+    spec,
+    steps,
+  }) => {
+    await steps.rule(single);
+    const job = await steps.deploy(await steps.plan());
+    await steps.approve(job);
+    await client.get(updateConfiguration, {
+      params: { name: spec },
+      body: { variables: { a: { value: 1 } } },
+    });
+    expect(await steps.claim()).toBeUndefined();
+    expect(await client.get(getJob, { params: job })).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringContaining("was changed after the plan was made"),
+      outcome_unknown: false,
+    });
+  });
+
+  it("by a variable set or the state fails it too, and the next job is claimed", async ({
+    client,
+    spec,
+    steps,
+  }) => {
+    await steps.rule(single);
+    const first = await steps.deploy(await steps.plan());
+    const second = await steps.deploy(await steps.plan());
+    await steps.approve(first);
+    await steps.approve(second);
+    await addState(plane.context.store, {
+      spec_id: spec,
+      blob: `${spec}-state`,
+      created_at: Date.now() + 1000,
+    });
+    expect(await steps.claim()).toBeUndefined();
+    for (const params of [first, second])
+      expect(await client.get(getJob, { params })).toMatchObject({
+        status: "FAILED",
+        error_message: expect.stringContaining("The state was changed"),
+      });
+    const set = await client.get(createVariableSet, {
+      body: { name: "set", variables: { b: { value: 1 } } },
+    });
+    await client.ask(attachToConfiguration, { params: { id: set.id, configuration_id: spec } });
+    const plan = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec },
+    });
+    expect(await steps.claim()).toBe(plan.id);
+  });
+});
