@@ -101,8 +101,7 @@ export class PostgresStore implements Store {
         ...limits,
         max,
         idleTimeoutMillis: idleMilliseconds,
-        // The pool awaits it, whatever its types say.
-        onConnect: requirePrimary as (client: pg.ClientBase) => unknown,
+        onConnect: checkConnection,
       });
       // A connection that breaks while it is idle is replaced; one that breaks in use fails its
       // query. Without these listeners either would end the process.
@@ -237,6 +236,9 @@ const begin = (mode: "" | "_shared"): string =>
   `begin; select pg_advisory_xact_lock${mode}(${changesLock})`;
 
 const ignore = (): void => undefined;
+
+/** The pool awaits it, although its types do not say so. */
+const checkConnection: (client: pg.ClientBase) => unknown = requirePrimary;
 
 /** Closes connections that are broken, that lead to a standby, or that cannot roll back. */
 async function endFailed(client: pg.PoolClient, error: unknown): Promise<void> {
