@@ -35,8 +35,8 @@ export function zoneRoutes(app: FastifyInstance, context: Context, guards: Guard
     sendZone(reply, caller, params.id),
   );
   route(app, endpoints.updateZone, guards, async ({ caller, params, body, reply }) => {
-    await updateZone(context, caller, params.id, body);
-    return sendZone(reply, caller, params.id);
+    const moved = await updateZone(context, caller, params.id, body);
+    return sendZone(reply, moved, params.id);
   });
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.deleteZone, guards, async ({ caller, params }) => {

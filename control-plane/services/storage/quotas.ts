@@ -34,11 +34,15 @@ export async function checkConfigurations(
 ): Promise<void> {
   const { configurations: limit } = quotas;
   if ((await listSpecIds(tx, owner, undefined, limit)).length < limit) return;
-  throw new QuotaExceededError(
+  throw refuseConfigurations(limit);
+}
+
+/** Says that there are as many configurations as there may be. */
+export const refuseConfigurations = (limit: number): RefusalError =>
+  new QuotaExceededError(
     "configurations",
     `you have ${limit} configurations, which is the limit: delete some of them`,
   );
-}
 
 /** Refuses one more variable set. */
 export async function checkVariableSets(

@@ -25,6 +25,7 @@ import {
   saveZone,
   type ZoneRow,
 } from "../../store/zones/zones.ts";
+import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { shownError, writeConfiguration } from "../configurations/configurations.ts";
@@ -33,6 +34,8 @@ import { findFailedJob } from "../configurations/failed-job.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
+import { actingIn } from "../teams/spaces.ts";
+import { moveZone, targetSpace } from "./moves.ts";
 
 /** Ids of configurations read at a time. */
 const pageSize = 200;
@@ -173,30 +176,41 @@ export async function listZoneNames(
 }
 
 /**
- * PATCH /api/cli/zones/{id}. A change that depends on the zone is passed as a function of it, so
- * that no other change comes in between.
+ * PATCH /api/cli/zones/{id}: renames a zone, or moves it to another space; returns the caller in the
+ * space that it is in now. A change that depends on the zone is passed as a function of it, so that
+ * no other change comes in between.
  */
 export async function updateZone(
   context: Context,
   user: UserCaller,
   id: string,
   asked: UpdateZone | ((now: Pick<Zone, "name">) => CreateZone),
-): Promise<void> {
+): Promise<UserCaller> {
   const owner = user.space_id;
-  if (typeof asked !== "function" && asked.team !== undefined)
-    throw new RefusalError("zone_in_use", "zones cannot be moved yet");
+  const { team } = typeof asked === "function" ? {} : asked;
+  const target = team === undefined ? undefined : targetSpace(user, team);
   await context.store.write(async (tx) => {
     const before = await tx.first(findZone, { id, owner });
     if (!before) throw notFound("zone");
     const { name } = typeof asked === "function" ? asked(before) : asked;
-    if (name === undefined) return;
-    const named = await tx.first(findZoneByName, { name, owner });
-    if (named && named.id !== id)
-      throw new RefusalError("name_taken", `the zone "${name}" already exists`);
-    await saveZone(tx, { id, name, updated_at: context.now() });
-    const details = { fields: ["name"] };
-    await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());
+    if (name !== undefined) await renameZone(context, tx, user, { id, name });
+    if (target) await moveZone(context, tx, user, { id, name: name ?? before.name }, target);
   });
+  return target ? actingIn(user, target) : user;
+}
+
+async function renameZone(
+  { now }: Context,
+  tx: Queries,
+  user: UserCaller,
+  { id, name }: ZoneName,
+): Promise<void> {
+  const named = await tx.first(findZoneByName, { name, owner: user.space_id });
+  if (named && named.id !== id)
+    throw new RefusalError("name_taken", `the zone "${name}" already exists`);
+  await saveZone(tx, { id, name, updated_at: now() });
+  const details = { fields: ["name"] };
+  await recordOwn(tx, user, { action: "zone.update", id, name, details }, now());
 }
 
 /** DELETE /api/cli/zones/{id}. */

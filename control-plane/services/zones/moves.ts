@@ -1,0 +1,76 @@
+/** Moving a zone to another space. */
+import { RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import { listSpecIds } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import {
+  findAttached,
+  findBusyJob,
+  findTakenName,
+  measureZone,
+  moveZone as moveRows,
+} from "../../store/zones/moves.ts";
+import { person, record } from "../audit/audit.ts";
+import type { Space, UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { checkStateBytes, refuseConfigurations } from "../storage/quotas.ts";
+
+/** The space that `team` of a request names; null is the personal one. Throws 404. */
+export function targetSpace({ spaces }: UserCaller, team: string | null): Space {
+  const space = spaces.find(({ slug }) => slug === team);
+  if (space) return space;
+  throw new RefusalError(
+    "team_not_found",
+    team === null
+      ? "an access token of a team cannot use a personal space"
+      : `there is no team "${team}" of which you are a member`,
+  );
+}
+
+/**
+ * Moves a zone with its configurations, their jobs and their states. The audit log stays where it
+ * is, and both spaces get an entry.
+ */
+export async function moveZone(
+  context: Context,
+  tx: Queries,
+  user: UserCaller,
+  zone: { readonly id: string; readonly name: string },
+  target: Space,
+): Promise<void> {
+  const { space_id: from } = user;
+  const { space_id: to } = target;
+  if (from === to) return;
+  for (const role of [user.role, target.role]) checkPermission({ ...user, role }, "administer");
+  const move = { zone: zone.id, from, to };
+  const job = await findBusyJob(tx, move);
+  if (job !== undefined)
+    throw new RefusalError(
+      "zone_busy",
+      `the job ${job} of the zone has not ended: wait for it or cancel it first`,
+    );
+  const attached = await findAttached(tx, move);
+  if (attached.length > 0)
+    throw new RefusalError(
+      "zone_in_use",
+      `the zone uses ${attached.map(({ kind, name }) => `the ${kind} "${name}"`).join(", ")}, which would stay behind: detach them first`,
+    );
+  const taken = await findTakenName(tx, move);
+  if (taken !== undefined)
+    throw new RefusalError(
+      "name_taken",
+      `the name "${taken}" is taken in the other space: rename one of them first`,
+    );
+  const size = await measureZone(tx, zone.id);
+  const { configurations: limit } = context.quotas;
+  const there = (await listSpecIds(tx, to, undefined, limit)).length;
+  if (there + size.configurations > limit) throw refuseConfigurations(limit);
+  if (size.state_bytes > 0) await checkStateBytes(context, tx, to, size.state_bytes);
+  await moveRows(tx, move, size);
+  const slugOf = (id: string) =>
+    user.spaces.find(({ space_id }) => space_id === id)?.slug ?? "personal space";
+  const details = { from: slugOf(from), to: slugOf(to) };
+  const { id, name } = zone;
+  const entry = { by: person(user), action: "zone.move", id, name, details } as const;
+  for (const owner of [from, to]) await record(tx, { ...entry, owner }, context.now());
+}

@@ -1,0 +1,105 @@
+/** SQL that moves a zone with its configurations, jobs and states to another space. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+
+export interface ZoneMove {
+  readonly zone: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A job of the zone that has not ended, or that a runner may still work on. */
+export async function findBusyJob(
+  tx: Queries,
+  { zone, from }: ZoneMove,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from jobs where owner_id = ${from} and zone_id = ${zone} and status = 'QUEUED'
+    union all
+    select id from jobs where owner_id = ${from} and zone_id = ${zone} and worker_id is not null and released_at is null
+    limit 1`.execute(tx.sql);
+  return rows[0]?.id;
+}
+
+/** Something of the space that a zone uses. */
+export interface Attached {
+  readonly kind: "variable set" | "cloud identity" | "worker";
+  readonly name: string;
+}
+
+/** What the zone uses of its space, and workers that were deployed with its configurations. */
+export async function findAttached(tx: Queries, { zone, from }: ZoneMove): Promise<Attached[]> {
+  const { rows } = await sql<Attached>`
+    select 'variable set' as kind, name from variable_sets where id in (
+      select set_id from variable_set_attachments where zone_id = ${zone}
+        or spec_id in (select id from specs where zone_id = ${zone}))
+    union all
+    select 'cloud identity' as kind, name from cloud_identities where id in (
+      select cloud_identity_id from specs where zone_id = ${zone})
+    union all
+    select 'worker' as kind, name from workers where owner_id = ${from}
+      and json_extract(metadata, '$.deploy_configuration.configuration_id') in (
+        select id from specs where zone_id = ${zone})
+    limit 20`.execute(tx.sql);
+  return rows;
+}
+
+/** A name of the zone or of its configurations that is taken in the other space. */
+export async function findTakenName(
+  tx: Queries,
+  { zone, to }: ZoneMove,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`
+    select name from zones where owner_id = ${to} and name = (select name from zones where id = ${zone})
+    union all
+    select a.name from specs as a join specs as b on b.owner_id = ${to} and b.name = a.name where a.zone_id = ${zone}
+    union all
+    select a.project_name as name from specs as a
+      join specs as b on b.owner_id = ${to} and b.project_name = a.project_name where a.zone_id = ${zone}
+    limit 1`.execute(tx.sql);
+  return rows[0]?.name;
+}
+
+/** How much a zone brings into another space. */
+export interface ZoneSize {
+  readonly configurations: number;
+  readonly state_bytes: number;
+}
+
+export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> {
+  const { rows } = await sql<ZoneSize>`
+    select (select count(*) from specs where zone_id = ${zone}) as configurations,
+      (select coalesce(sum(size_bytes), 0) from state_versions
+        where spec_id in (select id from specs where zone_id = ${zone})) as state_bytes`.execute(
+    tx.sql,
+  );
+  const { configurations = 0, state_bytes = 0 } = rows[0] ?? {};
+  // PostgreSQL adds up to a number that the driver returns as text.
+  return { configurations: Number(configurations), state_bytes: Number(state_bytes) };
+}
+
+/** Moves a zone. The archives that its configurations and jobs name are copied, without their content. */
+export async function moveZone(
+  tx: Queries,
+  { zone, from, to }: ZoneMove,
+  { state_bytes }: ZoneSize,
+): Promise<void> {
+  const statements = [
+    sql`insert into archives (owner_id, sha256, blob, size_bytes, created_at, named_at)
+      select ${to}, sha256, blob, size_bytes, created_at, named_at from archives as a
+      where owner_id = ${from} and (
+        exists (select 1 from specs where zone_id = ${zone}
+          and json_extract(definition, '$.source.sha256') = a.sha256)
+        or exists (select 1 from job_snapshots join jobs on jobs.id = job_snapshots.job_id
+          where json_extract(config_snapshot, '$.source.sha256') = a.sha256 and jobs.zone_id = ${zone}))
+      on conflict do nothing`,
+    sql`insert into owner_usage (owner_id, state_bytes) values (${from}, ${-state_bytes})
+      on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
+    sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
+      on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
+    sql`update jobs set owner_id = ${to} where owner_id = ${from} and zone_id = ${zone}`,
+    sql`update specs set owner_id = ${to} where zone_id = ${zone}`,
+    sql`update zones set owner_id = ${to} where id = ${zone}`,
+  ];
+  for (const statement of statements) await statement.execute(tx.sql);
+}

@@ -1,0 +1,118 @@
+import { describe, expect } from "vitest";
+import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addJob, addSpec } from "../../../helpers/rows.ts";
+import { addMember, addTeam } from "../../../helpers/teams.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+
+const { createVariableSet, deleteVariableSet, getConfiguration, getJob, getZone, updateZone } =
+  endpoints;
+const { createConfiguration, createZone, listAuditEntries, listJobs, listZones } = endpoints;
+
+const { plane, it } = planeForFile();
+const usageOf = async (owner: string) =>
+  (await plane.context.store.read.first(findUsage, { owner }))?.state_bytes;
+
+describe("a zone", () => {
+  it("moves to a team with its configurations, jobs, states and archives, and back", async () => {
+    const user = await addTestUser(plane);
+    const { owner, client, worker, headers } = user;
+    const { slug, calls } = await addTeam(plane, user);
+    const uploaded = await ask(plane, "POST", "/api/cli/archives", {
+      headers: { ...headers, "content-type": "application/gzip" },
+      body: Buffer.of(0x1f, 0x8b, 1, 2, 3),
+    });
+    const source = { type: "archive", sha256: String(uploaded.json()["sha256"]) } as const;
+    const { id: spec } = await client.get(createConfiguration, {
+      body: { name: "network", zone_id: owner.zone, source },
+    });
+    const job = await addHeldJob(plane, owner, worker, { spec_id: spec, started_at: 1 });
+    const state = { version: 4, serial: 1, lineage: "l", outputs: {}, resources: [] };
+    const as = { headers: stateHeaders(plane, job) };
+    await ask(plane, "LOCK", `/api/state/${spec}`, { ...as, json: { ID: "lock" } });
+    await ask(plane, "POST", `/api/state/${spec}?ID=lock`, { ...as, json: state });
+    const params = { id: owner.zone };
+    expect(await client.refusal(updateZone, { params, body: { team: slug } })).toBe(
+      "409 zone_busy",
+    );
+    await setRows(
+      plane,
+      "jobs",
+      { status: "SUCCESS", ended_at: 2, released_at: 2, zone_id: owner.zone },
+      { id: job.id },
+    );
+    const used = await usageOf(owner.id);
+    expect(used).toBeGreaterThan(0);
+    const moved = await client.get(updateZone, { params, body: { team: slug, name: "shared" } });
+    expect([moved.name, moved.specs.map(({ id }) => id)]).toEqual(["shared", [spec]]);
+    expect((await client.get(listZones, { query: {} })).zones).toEqual([]);
+    expect((await calls.get(listJobs, { query: {} })).jobs.map(({ id }) => id)).toEqual([job.id]);
+    const viewer = await addMember(plane, user, slug, "viewer");
+    await viewer.client.get(getJob, { params: { id: job.id } });
+    await viewer.client.get(getConfiguration, { params: { name: spec } });
+    const { owner_id: team } = await readRow(plane, "zones", { id: owner.zone });
+    expect([await usageOf(owner.id), await usageOf(team)]).toEqual([0, used]);
+    expect((await readRow(plane, "archives", { owner_id: team })).sha256).toBe(source.sha256);
+    for (const one of [client, calls]) {
+      const { audit_entries } = await one.get(listAuditEntries, { query: { action: "zone.move" } });
+      expect(audit_entries.map(({ details }) => details)).toEqual([
+        { from: "personal space", to: slug },
+      ]);
+    }
+    await client.get(updateZone, { params, body: { team: null } });
+    expect([await usageOf(owner.id), await usageOf(team)]).toEqual([used, 0]);
+    expect(await viewer.client.refusal(getZone, { params })).toBe("404 not_found");
+  });
+
+  it("moves only for an admin of both spaces", async () => {
+    const user = await addTestUser(plane);
+    const { slug, calls } = await addTeam(plane, user);
+    const zone = await calls.get(createZone, { body: { name: "shared" } });
+    const deployer = await addMember(plane, user, slug, "deployer");
+    const params = { id: zone.id };
+    expect(await deployer.client.refusal(updateZone, { params, body: { team: null } })).toBe(
+      "403 permission_denied",
+    );
+    const own = { params: { id: deployer.owner.zone }, body: { team: slug } };
+    expect(await deployer.client.refusal(updateZone, own)).toBe("403 permission_denied");
+    const other = await addTestUser(plane);
+    const its = { params: { id: other.owner.zone }, body: { team: slug } };
+    expect(await other.client.refusal(updateZone, its)).toBe("404 team_not_found");
+  });
+
+  it("does not move with queued jobs, what it uses, or a name that is taken there", async () => {
+    const user = await addTestUser(plane);
+    const { owner, client } = user;
+    const { store } = plane.context;
+    const { slug, calls } = await addTeam(plane, user);
+    const params = { id: owner.zone };
+    const move = () => client.refusal(updateZone, { params, body: { team: slug } });
+    const spec = await addSpec(store, owner);
+    const job = await addJob(store, owner, { spec_id: spec, zone_id: owner.zone });
+    expect(await move()).toBe("409 zone_busy");
+    await setRows(plane, "jobs", { status: "CANCELLED", ended_at: 1 }, { id: job.id });
+    const set = await client.get(createVariableSet, {
+      body: { name: "network values", configuration_ids: [spec] },
+    });
+    const answer = await ask(plane, "PATCH", `/api/cli/zones/${owner.zone}`, {
+      headers: user.headers,
+      json: { team: slug },
+    });
+    expect(answer.json()).toMatchObject({
+      code: "zone_in_use",
+      detail: expect.stringContaining('variable set "network values"'),
+    });
+    await client.ask(endpoints.updateVariableSet, {
+      params: { id: set.id },
+      body: { configuration_ids: [] },
+    });
+    await client.ask(deleteVariableSet, { params: { id: set.id } });
+    const { name } = await client.get(getZone, { params });
+    const taken = await calls.get(createZone, { body: { name } });
+    expect(await move()).toBe("409 name_taken");
+    await calls.ask(endpoints.deleteZone, { params: { id: taken.id } });
+    await client.get(updateZone, { params, body: { team: slug } });
+  });
+});
