@@ -62,7 +62,7 @@ describe("claims at the same moment", () => {
     const workers = await addWorkers(owner, 16);
     const jobs = await addJobs(owner, 20);
     const taken = await Promise.all(workers.map((worker) => claim(worker)));
-    expect(taken.toSorted()).toEqual(jobs.slice(0, 16).map(({ id }) => id));
+    expect(new Set(taken)).toEqual(new Set(jobs.slice(0, 16).map(({ id }) => id)));
   });
 
   it("share one transaction where control planes share the store", async () => {
@@ -125,7 +125,7 @@ describe("claims at the same moment", () => {
 
   it("leave out a worker that starts to drain or changes its labels after it asked", async () => {
     const owner = await addOwner(plane.context.store);
-    const workers = (await addWorkers(owner, 3, { labels: '["gpu"]' })) as WorkerRow[];
+    const workers = await addWorkers(owner, 3, { labels: '["gpu"]' });
     const jobs = await addJobs(owner, 3, { labels: '["gpu"]' });
     await setRows(plane, "workers", { draining_at: 1 }, { id: workers[0]!.id });
     await setRows(plane, "workers", { labels: "[]" }, { id: workers[1]!.id });
@@ -157,7 +157,7 @@ describe("claims at the same moment", () => {
     const config_snapshot = JSON.stringify(seal({ source, variables }, box, unreadable.id));
     await setRows(plane, "job_snapshots", { config_snapshot }, { job_id: unreadable.id });
     const taken = await Promise.all(workers.map((worker) => claim(worker)));
-    expect(taken.toSorted()).toEqual(jobs.map(({ id }) => id));
+    expect(new Set(taken)).toEqual(new Set(jobs.map(({ id }) => id)));
     expect((await jobsOf(owner)).find(({ id }) => id === unreadable.id)?.status).toBe("FAILED");
   });
 
@@ -190,7 +190,8 @@ describe("claims at the same moment", () => {
       );
       const jobs = await jobsOf(owner);
       const held = jobs.filter(isHeld);
-      expect(held.map(({ id }) => id).toSorted()).toEqual(taken.filter(Boolean).toSorted());
+      expect(taken.filter(Boolean)).toHaveLength(held.length);
+      expect(new Set(taken.filter(Boolean))).toEqual(new Set(held.map(({ id }) => id)));
       for (const [index, id] of taken.entries()) {
         const worker = callers[index]!;
         const job = held.find((one) => one.id === id);
