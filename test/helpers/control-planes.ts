@@ -8,7 +8,7 @@ import { openPostgresBeside } from "../../control-plane/store/engines/postgres.t
 import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import type { Load } from "./load.ts";
 
-export const sharedSecrets = {
+const sharedSecrets = {
   CLI_JWT_SECRET: "j".repeat(40),
   WINDLASS_SECRET_KEY: "k".repeat(40),
 } as const;

@@ -6,6 +6,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`alter table schema_version add column compatible_since integer`.execute(db);
 }
 
-export const upPostgres = up;
+/** The same there. */
+export const upPostgres = (db: Kysely<unknown>): Promise<void> => up(db);
 
 export const isAdditive = true;
