@@ -42,7 +42,12 @@ const windowBytes = mebibyte;
 /** How often a window is requested, if its response breaks off. */
 const readAttempts = 3;
 const readPause = 200;
-const timeouts = { connectionTimeout: 3 * second, requestTimeout: 30 * second };
+/** A store that sends and takes nothing for `socketTimeout` hangs. */
+const timeouts = {
+  connectionTimeout: 3 * second,
+  socketTimeout: 8 * second,
+  requestTimeout: 30 * second,
+};
 
 /**
  * Opens the blobs of a bucket, with the credentials that AWS SDKs find. Throws `ConfigError` if the

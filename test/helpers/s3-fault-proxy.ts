@@ -6,9 +6,9 @@ import type { AddressInfo } from "node:net";
 /**
  * `error`: responds 500 without asking the store. `cut`: ends the connection within the body of the
  * response. `lose`: the store carries out the request, and the response is lost. `hang`: never
- * responds.
+ * responds. `slow`: responds after half a second.
  */
-export type S3Fault = "error" | "cut" | "lose" | "hang";
+export type S3Fault = "error" | "cut" | "lose" | "hang" | "slow";
 
 export interface S3FaultProxy extends AsyncDisposable {
   readonly url: string;
@@ -43,7 +43,8 @@ export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
       );
     });
     forwarded.once("error", () => outgoing.destroy());
-    incoming.pipe(forwarded);
+    if (fault === "slow") setTimeout(() => incoming.pipe(forwarded), 500);
+    else incoming.pipe(forwarded);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
