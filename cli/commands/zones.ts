@@ -54,6 +54,24 @@ export function zonesCommand() {
         show(run, await run.api.call("updateZone", { params: { id }, body: { name: newName } }));
       }),
     );
+  examples(
+    zones
+      .command("move")
+      .description(
+        "move a zone with its configurations, their jobs and states to the team of --team",
+      )
+      .argument("<name>", "name of the zone in the space that commands act in, or its id")
+      .addOption(yes())
+      .action(
+        action(async (run: Run, name: string, options: { yes?: true | undefined }) =>
+          (await import("../zones/move.ts")).move(run, name, options),
+        ),
+      ),
+    [
+      ["windlass zones move production --team platform", "you must be an admin there"],
+      ['windlass zones move production --team ""', "to your personal space"],
+    ],
+  );
   zones
     .command("delete")
     .description("delete a zone that has no configurations")

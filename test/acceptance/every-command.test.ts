@@ -103,6 +103,15 @@ async function useTeams({ run, way }: Person): Promise<void> {
   await run(["teams", "rename", slug, "Infrastructure"], { data: /^name +Infrastructure$/m });
   await run(["teams", "use", slug], { says: /You act in the team "Infrastructure" from now on/ });
   await run(["teams", "list"], { data: new RegExp(`^\\* +${slug} .* admin `, "m"), reads: true });
+  await run(["zones", "create", "shared"], { data: /^name +shared$/m });
+  await run(["zones", "move", "shared", "--team", ""], {
+    asks: 'Move the zone "shared" to your personal space, with its configurations, their jobs and states?',
+    says: /is in your personal space now/,
+  });
+  await run(["zones", "delete", "shared", "--team", ""], {
+    asks: 'Delete the zone "shared"?',
+    says: /is deleted/,
+  });
   const emails: string[] = [];
   for (const role of ["planner", "viewer"]) {
     const invited = await run(["teams", "invite", "--role", role], { data: /^link +\S+$/m });

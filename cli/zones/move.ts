@@ -1,0 +1,31 @@
+/** `windlass zones move`. */
+import { openApi } from "../api/api.ts";
+import { find } from "../api/find.ts";
+import { confirm } from "../terminal/ask.ts";
+import { CliError } from "../terminal/output.ts";
+import type { Run } from "../run.ts";
+
+/**
+ * Moves a zone to the team of `--team`, whose name the option has here; an empty one is the
+ * personal space. A zone that is given by name is in the space of `WINDLASS_TEAM` or the profile.
+ */
+export async function move(
+  run: Run,
+  name: string,
+  options: { readonly yes?: true | undefined },
+): Promise<void> {
+  const { settings, server, profile, signal, team } = run;
+  if (team === undefined)
+    throw new CliError('Missing team. Pass --team TEAM, or --team "" for your personal space.', 2);
+  const api = openApi({ settings, server, profile, signal });
+  const zone = find("zone", "zones", (await api.call("listZones")).zones, name);
+  const where = team === "" ? "your personal space" : `the team "${team}"`;
+  const body = { team: team === "" ? null : team };
+  await confirm(
+    `Move the zone "${zone.name}" to ${where}, with its configurations, their jobs and states?`,
+    options,
+  );
+  const moved = await api.call("updateZone", { params: { id: zone.id }, body });
+  run.show(moved, { name: moved.name, id: moved.id });
+  run.done(`The zone "${moved.name}" is in ${where} now.`);
+}
