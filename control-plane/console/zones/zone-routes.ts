@@ -21,7 +21,7 @@ import type { SignedIn } from "../signed-in.ts";
 import { listSetsOfZone } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
-import { zonePage, zonesPage } from "./zones-page.ts";
+import { zonePage, zonesPage, type ZoneForms } from "./zones-page.ts";
 
 const shown = 100;
 /** Fewer, because each has a strip of its last runs. */
@@ -40,7 +40,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     caller: UserCaller,
     zone: BareZone,
     query: unknown,
-    forms: { rename?: Form; remove?: Form; sets?: Form } = {},
+    forms: Partial<ZoneForms> = {},
   ) => {
     const from = beforeOf(query);
     const limit = configurationsShown;
@@ -53,8 +53,12 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     const rename = new Form({ name: zone.name });
     const sets = await listSetsOfZone(context, caller, zone.id);
     const all = await listVariableSetNames(context, caller, mostSets);
-    const story = { zone, configurations, next, sets: { ...sets, all }, now };
-    const body = zonePage(story, { rename, remove: new Form(), sets: new Form(), ...forms });
+    const spaces = caller.spaces.filter(
+      ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
+    );
+    const story = { zone, configurations, next, sets: { ...sets, all }, spaces, now };
+    const empty = { move: new Form(), remove: new Form(), sets: new Form() };
+    const body = zonePage(story, { rename, ...empty, ...forms });
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
   };
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
@@ -96,6 +100,15 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
       reply.redirect(`/zones/${zone.id}#variable-sets`, 303);
     });
     if (sets) sendPage(reply, await page(caller, zone, {}, { sets }), sets.status);
+  });
+  signedIn("POST", "/zones/:id/team", async (caller, { params, body }, reply) => {
+    const zone = await getZone(context, caller, zoneIdOf(params));
+    const move = await attempt(body, async () => {
+      const team = new Form(body).text("team");
+      await updateZone(context, caller, zone.id, { team: team === "" ? null : team });
+      reply.redirect(`/zones/${zone.id}`, 303);
+    });
+    if (move) sendPage(reply, await page(caller, zone, {}, { move }), move.status);
   });
   signedIn("POST", "/zones/:id/delete", async (caller, { params }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));

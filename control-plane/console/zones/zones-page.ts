@@ -2,7 +2,8 @@
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
-import { ask, trouble } from "../page/fields.ts";
+import type { Space } from "../../services/callers.ts";
+import { ask, choice, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
@@ -75,6 +76,8 @@ export interface ZoneStory {
   readonly configurations: readonly (ConfigurationSummary & { readonly runs: readonly Run[] })[];
   readonly next: string | undefined;
   readonly sets: SetsStory;
+  /** The other spaces of which the reader is an admin. */
+  readonly spaces: readonly Space[];
   /** The server's time. */
   readonly now: string;
 }
@@ -82,14 +85,15 @@ export interface ZoneStory {
 /** The forms of the page. */
 export interface ZoneForms {
   readonly rename: Form;
+  readonly move: Form;
   readonly remove: Form;
   readonly sets: Form;
 }
 
 /** One zone. */
 export const zonePage = (
-  { zone, configurations, next, sets, now }: ZoneStory,
-  { rename, remove, sets: setsForm }: ZoneForms,
+  { zone, configurations, next, sets, spaces, now }: ZoneStory,
+  { rename, move, remove, sets: setsForm }: ZoneForms,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
     <h1>${zone.name}</h1>
@@ -112,6 +116,7 @@ export const zonePage = (
     }
     ${attachedSets(`/zones/${zone.id}`, sets, setsForm)}
     ${renameSection(`/zones/${zone.id}`, zone.name, rename)}
+    ${spaces.length === 0 ? null : moveSection(zone, spaces, move)}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
       ${trouble(remove)}
@@ -130,6 +135,24 @@ export const zonePage = (
             )
       }
     </section>`;
+
+const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
+  html`<section aria-labelledby="move">
+    <h2 id="move">Move to another space</h2>
+    <form method="post" action="/zones/${id}/team" class="form row">
+      ${trouble(form)}
+      ${choice(
+        form,
+        {
+          name: "team",
+          label: "Space",
+          hint: "Its configurations, jobs and states move with it.",
+        },
+        spaces.map(({ slug }) => [slug ?? "", slug ?? "Personal"]),
+      )}
+      <button class="quiet">Move the zone</button>
+    </form>
+  </section>`;
 
 const configurationTable = (specs: ZoneStory["configurations"], now: string): Html => {
   const wentWrong = specs.some((one) => one.error_message !== null || failedApply(one) !== null);

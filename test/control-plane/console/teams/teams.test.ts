@@ -170,3 +170,19 @@ test.each<[role: Role, off: string[]]>([
     }
   },
 );
+
+test("a zone moves to another space of which the reader is an admin, and back", async () => {
+  const team = await openTeam();
+  const { page, post } = team.admin;
+  const zone = String((await post("/zones", { name: "shared" })).headers["location"]);
+  expect((await page(zone)).text).toContain(`<option value="${team.slug}"`);
+  expect((await post(`${zone}/team`, { team: newSlug() })).status).toBe(404);
+  const names = async () =>
+    (await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name);
+  expect(await names()).toEqual([]);
+  expect((await post(`${zone}/team`, { team: team.slug })).status).toBe(303);
+  expect(await names()).toEqual(["shared"]);
+  expect((await page("/zones")).text).not.toContain("shared");
+  expect((await post(`${zone}/team`, { team: "" })).status).toBe(303);
+  expect(await names()).toEqual([]);
+});
