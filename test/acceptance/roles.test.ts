@@ -1,11 +1,19 @@
-/** Every endpoint of the server, called with an access token of every role of its own space. */
+/** Every endpoint of the server, called with an access token of every role of a team. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { roles, type Role } from "../../protocol/roles.ts";
-import { addHeldJob, addTestWorker, ask, setRows, stateHeaders } from "../helpers/plane.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readRow,
+  setRows,
+  stateHeaders,
+} from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addArtifact, addJob, addSpec } from "../helpers/rows.ts";
 import { bearer } from "../helpers/sign-in.ts";
+import { addMember, addTeam } from "../helpers/teams.ts";
 import { addTestUser } from "../helpers/test-user.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 
@@ -122,11 +130,20 @@ const { plane, routes } = planeForFile({ WINDLASS_OFFLINE_SECONDS: "3600" });
 const source = { type: "inline", files: { "main.tf": "" } };
 const trust = "?principal=arn:aws:iam::123456789012:root";
 
-/** A user with one thing of each kind, and the request of each endpoint about them. */
+/** A team with one thing of each kind, and the request of each endpoint about them. */
 async function makeSpace() {
   const { store } = plane.context;
   const user = await addTestUser(plane);
-  const { owner, client, worker } = user;
+  const { slug, calls: client } = await addTeam(plane, user);
+  const shared = await client.get(endpoints.createZone, { body: { name: "shared" } });
+  const { id } = await readRow(plane, "teams", { slug });
+  const owner = { id, zone: shared.id };
+  const worker = await addTestWorker(plane, owner);
+  const member = await addMember(plane, user, slug, "viewer");
+  const invitation = await user.client.get(endpoints.createInvitation, {
+    params: { slug },
+    body: { role: "viewer" },
+  });
   const [spec, empty] = [await addSpec(store, owner), await addSpec(store, owner)];
   const zone = await client.get(endpoints.createZone, { body: { name: "empty" } });
   const identity = await client.get(endpoints.createCloudIdentity, {
@@ -163,6 +180,9 @@ async function makeSpace() {
       .replace("/configurations/:name", `/configurations/${method === "DELETE" ? empty : spec}`)
       .replace("/jobs/:id", `/jobs/${job(url)}`)
       .replace("/workers/:id", `/workers/${method === "DELETE" ? spare.id : worker.id}`)
+      .replace("/teams/:slug", `/teams/${slug}`)
+      .replace("/members/:user_id", `/members/${member.owner.id}`)
+      .replace("/invitations/:id", `/invitations/${invitation.id}`)
       .replace("/registration-tokens/:id", `/registration-tokens/${registration.id}`)
       .replace("/logins/:id", `/logins/${login}`)
       .replace("/access-tokens/:id", `/access-tokens/${kept.id}`)
@@ -189,6 +209,10 @@ async function makeSpace() {
     "POST /api/cli/registration-tokens": {},
     "POST /api/workers/register": { name: "new" },
     "POST /api/cli/access-tokens": { name: "new", role: "viewer" },
+    "POST /api/cli/teams": { name: "New" },
+    "PATCH /api/cli/teams/:slug": { name: "Renamed" },
+    "PATCH /api/cli/teams/:slug/members/:user_id": { role: "planner" },
+    "POST /api/cli/teams/:slug/invitations": { role: "viewer" },
     "POST /api/cli/cloud-identities": {
       name: "new",
       provider: "aws",
@@ -199,7 +223,7 @@ async function makeSpace() {
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
     "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },
   };
-  return { user, pathOf, bodies };
+  return { client, pathOf, bodies };
 }
 
 /**
@@ -226,13 +250,13 @@ it("an access token may do what its role permits, and nothing else", async () =>
   for (const role of [...roles, "expired", "revoked"] as const) {
     const space = await makeSpace();
     const isDead = role === "expired" || role === "revoked";
-    const token = await space.user.client.get(endpoints.createAccessToken, {
+    const token = await space.client.get(endpoints.createAccessToken, {
       body: { name: "ci", role: isDead ? "admin" : role },
     });
     if (role === "expired")
       await setRows(plane, "access_tokens", { expires_at: 1 }, { id: token.id });
     if (role === "revoked")
-      await space.user.client.ask(endpoints.revokeAccessToken, { params: { id: token.id } });
+      await space.client.ask(endpoints.revokeAccessToken, { params: { id: token.id } });
     // What deletes comes last, so that the others find their things.
     const called = routes
       .filter(({ endpoint }) => endpoint !== undefined)
