@@ -56,6 +56,10 @@ export async function startServer(
       "restored from a backup: all users must sign in again, and jobs that had not ended are FAILED",
     );
   await sealEnvironments(context);
+  if (context.store.isShared && !context.store.hidesOtherSpaces)
+    log.warn(
+      "row security of the database is off: create the role for people and restart, see docs/postgresql.md#row-security",
+    );
   logEvents(context, log);
   const app = await buildApp(context, {
     version: version(),

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { checkPermission } from "../domain/roles.ts";
 import type { UserCaller } from "../services/callers.ts";
 import { actingFor } from "../http/acting.ts";
+import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
 import { permissionOfPage } from "./page-permissions.ts";
@@ -54,7 +55,8 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
         return reply;
       },
       handler: async (request, reply) => {
-        await handler(request.caller as UserCaller, request, reply);
+        const caller = request.caller as UserCaller;
+        await onBehalfOf(caller, () => handler(caller, request, reply));
         return reply;
       },
     });

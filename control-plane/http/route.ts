@@ -14,6 +14,7 @@ import type {
   Query,
 } from "../../protocol/endpoint.ts";
 import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../services/callers.ts";
+import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { checkPermission } from "../domain/roles.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 import { idsInLowerCase, type Normalize } from "./ids.ts";
@@ -135,15 +136,19 @@ export function route<E extends Endpoint>(
         }
       : {}),
     handler: (request, reply) => {
-      handler({
-        caller: request.caller as Callers[E["caller"]],
-        params: request.params as Params<E>,
-        query: inQuery(request.query) as Query<E>,
-        headers: request.headers as Headers<E>,
-        body: inBody(declared(request.body)) as Body<E>,
-        request,
-        reply,
-      }).then(
+      const caller = request.caller as Callers[E["caller"]];
+      const answer = () =>
+        handler({
+          caller,
+          params: request.params as Params<E>,
+          query: inQuery(request.query) as Query<E>,
+          headers: request.headers as Headers<E>,
+          body: inBody(declared(request.body)) as Body<E>,
+          request,
+          reply,
+        });
+      const user = userOf(caller);
+      (user ? onBehalfOf(user, answer) : answer()).then(
         (result) => {
           if (result !== sent) reply.code(status).send(result);
         },

@@ -33,6 +33,8 @@ export interface Queries {
 export interface Store {
   /** Whether other processes may use the same store at the same time. */
   readonly isShared: boolean;
+  /** Whether queries for certain spaces (spaces.ts) find nothing of others, whatever they ask. */
+  readonly hidesOtherSpaces: boolean;
   readonly read: Queries;
   /**
    * Runs `change` in a transaction and resolves after the commit is on disk. Changes of one turn of

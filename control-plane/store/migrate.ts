@@ -33,6 +33,7 @@ import * as teams from "./migrations/0030-teams.ts";
 import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts";
 import * as quickClaims from "./migrations/0032-quick-claims.ts";
 import * as approvals from "./migrations/0033-approvals.ts";
+import * as rowSecurity from "./migrations/0034-row-security.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -78,6 +79,7 @@ export const migrations: readonly Migration[] = [
   schemaCompatibility,
   quickClaims,
   approvals,
+  rowSecurity,
 ];
 
 export interface SchemaTransaction {

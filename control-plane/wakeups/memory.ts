@@ -1,4 +1,5 @@
 /** Wakeups inside one process. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Wakeups, WakeupTopics } from "./wakeups.ts";
 
 /** Listeners are called in a later turn of the event loop, never inside the caller. */
@@ -15,8 +16,10 @@ export function memoryWakeups(): Wakeups {
     listen: (topic, listener) => {
       let called = listeners.get(topic);
       if (called === undefined) listeners.set(topic, (called = new Set()));
-      called.add(listener);
-      return () => called.delete(listener);
+      // For the spaces of what listens (store/spaces.ts), not for those of what rings.
+      const bound = AsyncLocalStorage.bind(listener);
+      called.add(bound);
+      return () => called.delete(bound);
     },
     // In one process none is lost.
     onMissed: () => () => undefined,

@@ -29,6 +29,8 @@ export interface Plane {
   readonly url: string;
   readonly directory: string;
   readonly context: OpenContext;
+  /** The address of its database with the role that owns the tables; undefined on SQLite. */
+  readonly ownerUrl: string | undefined;
   /** Returns the number of blobs, finished or not. */
   blobs(): Promise<number>;
   /** Returns the files of the data directory, and tables, that contain a text in clear. */
@@ -69,6 +71,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     url,
     directory,
     context,
+    ownerUrl: database?.url,
     blobs: async () =>
       (await filesOf(config.artifactsDirectory)).filter(
         (file) => ![lockName, `${lockName}-journal`, folderIdName].includes(basename(file)),

@@ -69,6 +69,15 @@ export const lackOfPostgres = (): string | undefined =>
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const template = "windlass_template";
 
+/** As docs/postgresql.md, "Row security", says. */
+const createRoles = `
+  create role server login;
+  create role server_people nologin;
+  grant server_people to server`;
+
+/** The address with the role of a server, which owns no table. */
+export const asServer = (url: string): string => url.replace("user=windlass", "user=server");
+
 /** Its data survives its own end, which is enough: nothing must survive the machine. */
 const settings = [
   "fsync=off",
@@ -179,8 +188,10 @@ export async function startPostgres(listening?: PostgresListening): Promise<Post
   let isMigrated: Promise<void> | undefined;
 
   const migrateTemplate = async (): Promise<void> => {
+    await command(url("postgres"), createRoles);
     await command(url("postgres"), `create database ${template}`);
-    const store = await openPostgres({ url: url(template), connections: 3 });
+    const ownerUrl = url(template);
+    const store = await openPostgres({ url: asServer(ownerUrl), ownerUrl, connections: 3 });
     await store.close();
   };
   const migrated = async (): Promise<string> => {

@@ -3,7 +3,7 @@
  * on a database of its own, in a server that the run starts.
  */
 import { randomBytes } from "node:crypto";
-import { command } from "./postgres.ts";
+import { asServer, command } from "./postgres.ts";
 
 /** The run's server, and a database in it that has Windlass's tables. */
 export interface TestPostgres {
@@ -19,12 +19,21 @@ declare module "vitest" {
 }
 
 export interface TestDatabase {
+  /** Its address with the role that owns the tables. */
   readonly url: string;
   readonly settings: Readonly<Record<string, string>>;
   /** Returns the tables that contain a text in clear. */
   holds(text: string): Promise<string[]>;
   remove(): Promise<void>;
 }
+
+/** The settings of a control plane that uses a database as in production: it owns no table. */
+export const settingsOf = (url: string): Record<string, string> => ({
+  WINDLASS_DATABASE_URL: asServer(url),
+  WINDLASS_DATABASE_CONNECTIONS: "6",
+  CLI_JWT_SECRET: "j".repeat(40),
+  WINDLASS_SECRET_KEY: "k".repeat(40),
+});
 
 /** Creates a database for one control plane; undefined if the tests run on SQLite. */
 export async function newTestDatabase(): Promise<TestDatabase | undefined> {
@@ -37,12 +46,7 @@ export async function newTestDatabase(): Promise<TestDatabase | undefined> {
   await command(server.url, `create database ${name} template ${server.template}`);
   return {
     url,
-    settings: {
-      WINDLASS_DATABASE_URL: url,
-      WINDLASS_DATABASE_CONNECTIONS: "6",
-      CLI_JWT_SECRET: "j".repeat(40),
-      WINDLASS_SECRET_KEY: "k".repeat(40),
-    },
+    settings: settingsOf(url),
     holds: async (text) => {
       const tables = await command(
         url,

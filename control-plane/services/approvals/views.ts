@@ -3,6 +3,7 @@ import type { Approval } from "../../../protocol/approvals.ts";
 import { approvalReason } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { findApprovalNeeds, findApprovals } from "../../store/approvals/approvals.ts";
+import { asSystem } from "../../store/spaces.ts";
 import type { Queries } from "../../store/db.ts";
 
 /** Returns what people have decided about a job. */
@@ -23,7 +24,8 @@ export async function findApprovalReason(
   { id, unapproved }: Pick<JobRow, "id" | "unapproved">,
 ): Promise<string | null> {
   if (unapproved === 0) return null;
-  const needs = await queries.first(findApprovalNeeds, { job: id });
+  // As the system, because an author may have left the team.
+  const needs = await asSystem(() => queries.first(findApprovalNeeds, { job: id }));
   if (!needs) return null;
   const { missing, by_author, plan_job_id, creator, planner } = needs;
   const authors = by_author === 1 ? [] : [creator, planner].filter((email) => email !== null);

@@ -16,6 +16,7 @@ import {
   useCliLogin,
   type CliLoginRow,
 } from "../../store/people/logins.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { clientProviderToken } from "./accounts.ts";
 import { fingerprint, person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
@@ -41,26 +42,29 @@ export async function generateDeviceLogin(
   const { store, now } = context;
   const device_code = deviceCode.toLowerCase();
   const { user_id: profile_id } = user;
-  const login = await store.write(async (tx) => {
-    const found = await tx.first(findCliLogin, { device_code });
-    if (found && isDead(found, now())) throw new RefusalError("device_code_used");
-    if (found && found.profile_id !== profile_id) throw new RefusalError("device_code_taken");
-    if (found) return found;
-    const made: CliLoginRow = {
-      device_code,
-      profile_id,
-      wrong_guesses: 0,
-      created_at: now(),
-      expires_at: now() + lifetimeMilliseconds,
-      used_at: null,
-    };
-    await insertCliLogin(tx, made);
-    const id = idOf(device_code);
-    const by = person(user);
-    const owner = profile_id;
-    await record(tx, { by, owner, action: "device_code.approve", id }, made.created_at);
-    return made;
-  });
+  // As the system, because another user may have approved the code.
+  const login = await asSystem(() =>
+    store.write(async (tx) => {
+      const found = await tx.first(findCliLogin, { device_code });
+      if (found && isDead(found, now())) throw new RefusalError("device_code_used");
+      if (found && found.profile_id !== profile_id) throw new RefusalError("device_code_taken");
+      if (found) return found;
+      const made: CliLoginRow = {
+        device_code,
+        profile_id,
+        wrong_guesses: 0,
+        created_at: now(),
+        expires_at: now() + lifetimeMilliseconds,
+        used_at: null,
+      };
+      await insertCliLogin(tx, made);
+      const id = idOf(device_code);
+      const by = person(user);
+      const owner = profile_id;
+      await record(tx, { by, owner, action: "device_code.approve", id }, made.created_at);
+      return made;
+    }),
+  );
   return {
     device_code: deviceCode,
     verification_code: codeOf(context, login),

@@ -7,6 +7,7 @@ import { lowerCase } from "../../domain/sign-in-allow.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { listAddressesOf } from "../../store/people/accounts.ts";
 import {
   countOpenInvitations,
@@ -106,8 +107,17 @@ export interface ShownInvitation extends Omit<Invitation, "id"> {
   readonly isForCaller: boolean;
 }
 
-/** The invitation of a link, if it can still be used. Throws 404 or, for a used one, 409. */
-export async function openInvitation(
+/**
+ * The invitation of a link, if it can still be used. Throws 404 or, for a used one, 409. Read as the
+ * system, because the team is not yet the caller's.
+ */
+export const openInvitation = (
+  context: Context,
+  caller: UserCaller,
+  token: string,
+): Promise<ShownInvitation> => asSystem(() => readInvitation(context, caller, token));
+
+async function readInvitation(
   { store: { read }, now }: Context,
   { user_id: user }: UserCaller,
   token: string,
@@ -150,30 +160,32 @@ export async function acceptInvitation(
   token: string,
 ): Promise<string> {
   const { wakeups, now } = context;
-  const slug = await writeJobs(context, async (tx, rings) => {
-    const at = now();
-    const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
-    const invitation = checkOpen(row, at);
-    const { id, space_id: space, role, team_slug } = invitation;
-    const { user_id: user } = caller;
-    if (await tx.first(findMember, { space, user })) return team_slug;
-    await checkAddress(tx, invitation, user);
-    await checkTeamCount(tx, user);
-    const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
-    if (count >= membersLimit)
-      throw new RefusalError(
-        "quota_exceeded",
-        `the team has ${count} members, which is the limit: ask an admin to remove one`,
-      );
-    if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
-    const { created_by: invited_by } = invitation;
-    await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
-    await refreshQueueOfVoter(tx, rings, { owner: space, user });
-    const details = { role, invitation_id: id, invited_by: invitation.inviter };
-    const entry = { action: "member.join", id: user, name: caller.email, details } as const;
-    await record(tx, { by: person(caller), owner: space, ...entry }, at);
-    return team_slug;
-  });
+  const slug = await asSystem(() =>
+    writeJobs(context, async (tx, rings) => {
+      const at = now();
+      const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
+      const invitation = checkOpen(row, at);
+      const { id, space_id: space, role, team_slug } = invitation;
+      const { user_id: user } = caller;
+      if (await tx.first(findMember, { space, user })) return team_slug;
+      await checkAddress(tx, invitation, user);
+      await checkTeamCount(tx, user);
+      const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
+      if (count >= membersLimit)
+        throw new RefusalError(
+          "quota_exceeded",
+          `the team has ${count} members, which is the limit: ask an admin to remove one`,
+        );
+      if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
+      const { created_by: invited_by } = invitation;
+      await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
+      await refreshQueueOfVoter(tx, rings, { owner: space, user });
+      const details = { role, invitation_id: id, invited_by: invitation.inviter };
+      const entry = { action: "member.join", id: user, name: caller.email, details } as const;
+      await record(tx, { by: person(caller), owner: space, ...entry }, at);
+      return team_slug;
+    }),
+  );
   wakeups.ring("login", caller.user_id);
   return slug;
 }

@@ -6,6 +6,7 @@ import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import type { Queries } from "../../store/db.ts";
 import { countTeamsOf, insertMember } from "../../store/teams/members.ts";
+import { asSystem } from "../../store/spaces.ts";
 import {
   deleteTeam as deleteRow,
   findTeam,
@@ -59,16 +60,19 @@ export async function createTeam(
   const at = context.now();
   const slug = asked ?? slugOf(name);
   const team: TeamRow = { id: uuid(), slug, name, created_at: at };
-  await context.store.write(async (tx) => {
-    await checkTeamCreator(context, tx, user);
-    await checkSlug(tx, slug);
-    await checkTeamCount(tx, user.user_id);
-    await insertTeam(tx, team);
-    const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
-    await insertMember(tx, { ...member, joined_at: at, invited_by: null });
-    const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
-    await record(tx, { by: person(user), owner: team.id, ...entry }, at);
-  });
+  // As the system: the caller is no member of the new space yet, and a slug may be another team's.
+  await asSystem(() =>
+    context.store.write(async (tx) => {
+      await checkTeamCreator(context, tx, user);
+      await checkSlug(tx, slug);
+      await checkTeamCount(tx, user.user_id);
+      await insertTeam(tx, team);
+      const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
+      await insertMember(tx, { ...member, joined_at: at, invited_by: null });
+      const entry = { action: "team.create", id: team.id, name, details: { slug } } as const;
+      await record(tx, { by: person(user), owner: team.id, ...entry }, at);
+    }),
+  );
   return view({ ...team, role: "admin" });
 }
 
@@ -106,16 +110,19 @@ export async function updateTeam(
   change: UpdateTeam,
 ): Promise<Team> {
   const { space_id: id, role } = user;
-  return store.write(async (tx) => {
-    const before = await tx.first(findTeam, { id });
-    if (!before) throw notFound("team");
-    const after = { ...before, ...change };
-    if (change.slug !== undefined) await checkSlug(tx, after.slug, id);
-    await saveTeam(tx, after);
-    const details = { fields: Object.keys(change), slug: after.slug };
-    await recordOwn(tx, user, { action: "team.update", id, name: after.name, details }, now());
-    return view({ ...after, role });
-  });
+  // As the system, because a slug may be another team's.
+  return asSystem(() =>
+    store.write(async (tx) => {
+      const before = await tx.first(findTeam, { id });
+      if (!before) throw notFound("team");
+      const after = { ...before, ...change };
+      if (change.slug !== undefined) await checkSlug(tx, after.slug, id);
+      await saveTeam(tx, after);
+      const details = { fields: Object.keys(change), slug: after.slug };
+      await recordOwn(tx, user, { action: "team.update", id, name: after.name, details }, now());
+      return view({ ...after, role });
+    }),
+  );
 }
 
 /** DELETE /api/cli/teams/{slug}. */

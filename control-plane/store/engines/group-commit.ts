@@ -2,6 +2,7 @@
  * Group commit: all changes of one turn of the event loop share one transaction, because a commit
  * costs a disk flush (docs/decisions.md, "Group commit").
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Queries } from "../db.ts";
 
 /** The queries of a transaction, as far as a change is judged by them. */
@@ -37,13 +38,15 @@ export class GroupCommit {
   /** Resolves after the commit of the transaction in which `change` ran. */
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
+    // For the spaces of its caller (store/spaces.ts), not for those of the first change of a round.
+    const bound = AsyncLocalStorage.bind(change);
     return new Promise<T>((resolve, reject) => {
       let outcome: { value: T } | { error: unknown };
       this.#queue.push({
         run: async (queries) => {
           const before = queries.writes;
           try {
-            outcome = { value: await change(queries) };
+            outcome = { value: await bound(queries) };
             if (queries.hasFailed === true) throw new Error("a statement of the change failed");
           } catch (error) {
             outcome = { error };

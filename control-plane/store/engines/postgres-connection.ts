@@ -13,16 +13,21 @@ import {
 import type pg from "pg";
 import { second } from "../../../common/units.ts";
 import type { Queries } from "../db.ts";
+import { currentSpaces } from "../spaces.ts";
 import { bind, type Bindable, type CompiledStatement, type Statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
+import { ScopedQuery, systemScope, type Scope } from "./postgres-scoped-query.ts";
 import { decodeText, encodeText, postgresText } from "./postgres-text.ts";
 import { driverOver } from "./kysely-driver.ts";
 import { isOutdated } from "./postgres-locks.ts";
 import { StorageError, type StorageTrouble } from "./storage-error.ts";
 
 /** Runs a query: a pool, or one connection inside a transaction. */
-export interface Runner {
-  query(query: pg.QueryConfig): Promise<pg.QueryResult>;
+export type Runner = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
+
+/** The role for queries on behalf of people; undefined: they run as all others do. */
+export interface People {
+  readonly role?: string | undefined;
 }
 
 /** Queries of one runner. */
@@ -34,10 +39,17 @@ export class PostgresQueries implements Queries {
   hasFailed = false;
   readonly #runner: Runner;
   readonly #isPool: boolean;
+  readonly #people: People;
+  /** Whether a statement of this transaction has set a scope, which the next would inherit. */
+  #hasSetScope = false;
 
-  constructor(runner: Runner, { isPool = false }: { readonly isPool?: boolean } = {}) {
+  constructor(
+    runner: Runner,
+    { isPool = false, people = {} }: { readonly isPool?: boolean; readonly people?: People } = {},
+  ) {
     this.#runner = runner;
     this.#isPool = isPool;
+    this.#people = people;
     this.sql = new Kysely<Tables>({ dialect: dialectOver(this) });
   }
 
@@ -77,11 +89,39 @@ export class PostgresQueries implements Queries {
     if (!/^\s*(select|with)\b/i.test(query.text)) this.writes += 1;
     const values = query.values?.map(encode);
     try {
-      return await this.#runner.query(values ? { ...query, values } : query);
+      return await this.#send(values ? { ...query, values } : query);
     } catch (error) {
       this.hasFailed = true;
       throw storageErrorOf(error);
     }
+  }
+
+  /** Begins a transaction anew. */
+  reset(): void {
+    this.hasFailed = false;
+    this.#hasSetScope = false;
+  }
+
+  /** What runs for no person costs nothing more. */
+  #send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    const scope = this.#scope();
+    if (scope === undefined) return this.#runner.query(query);
+    this.#hasSetScope = !this.#isPool;
+    // A prepared statement belongs to a role: PostgreSQL plans it anew whenever the role changes.
+    const name = query.name && `${scope.role}_${query.name}`;
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | undefined, result: pg.QueryResult) =>
+        error ? reject(error) : resolve(result);
+      this.#runner.query(new ScopedQuery(name ? { ...query, name } : query, scope), settle);
+    });
+  }
+
+  /** Undefined: that of the connection. */
+  #scope(): Scope | undefined {
+    const { role } = this.#people;
+    const spaces = currentSpaces();
+    if (role !== undefined && spaces !== undefined) return { role, spaces };
+    return this.#hasSetScope ? systemScope : undefined;
   }
 }
 

@@ -16,9 +16,11 @@ import {
   PostgresQueries,
   requirePrimary,
   storageErrorOf,
+  type People,
 } from "./postgres-connection.ts";
 import { changesLock, isConflict, isDuplicate, isOutdated } from "./postgres-locks.ts";
-import { prepareDatabase } from "./postgres-prepare.ts";
+import { findPeopleRole, prepareDatabase } from "./postgres-prepare.ts";
+import { prepareScopes } from "./postgres-scoped-query.ts";
 import { StorageError } from "./storage-error.ts";
 
 export interface PostgresOptions {
@@ -64,7 +66,8 @@ async function open(
     await client.connect();
     await requirePrimary(client);
     await prepare(client);
-    return new PostgresStore(options);
+    await prepareScopes(client);
+    return new PostgresStore(options, { role: await findPeopleRole(client) });
   } catch (error) {
     const known = storageErrorOf(error);
     if (!(known instanceof StorageError)) throw known;
@@ -88,20 +91,23 @@ export class PostgresStore implements Store {
   readonly read: Queries;
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
+  readonly #people: People;
   readonly #changes = new GroupCommit((changes) => this.#commitRound(changes));
+  readonly #queries = new WeakMap<pg.PoolClient, PostgresQueries>();
   /** Changes of `share` under way. */
   readonly #shared = new Set<Promise<unknown>>();
   #closed = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ url, connections }: PostgresOptions) {
+  constructor({ url, connections }: PostgresOptions, people: People) {
+    this.#people = people;
     const pool = (max: number): pg.Pool => {
       const made = new pg.Pool({
         ...connectionOf(url),
         ...limits,
         max,
         idleTimeoutMillis: idleMilliseconds,
-        onConnect: checkConnection,
+        onConnect: beginConnection,
       });
       // A connection that breaks while it is idle is replaced; one that breaks in use fails its
       // query. Without these listeners either would end the process.
@@ -112,7 +118,11 @@ export class PostgresStore implements Store {
     const writers = Math.ceil(connections / 2);
     this.#writers = pool(writers);
     this.#readers = pool(connections - writers);
-    this.read = new PostgresQueries(this.#readers, { isPool: true });
+    this.read = new PostgresQueries(this.#readers, { isPool: true, people: this.#people });
+  }
+
+  get hidesOtherSpaces(): boolean {
+    return this.#people.role !== undefined;
   }
 
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
@@ -201,7 +211,7 @@ export class PostgresStore implements Store {
     }
     try {
       await client.query(begin(mode));
-      const queries = queriesOf(client);
+      const queries = this.#queriesOf(client);
       const result = await work(queries, client);
       // PostgreSQL would end it without an error, and without its changes.
       if (queries.hasFailed) throw new Error("a statement of the transaction failed");
@@ -213,6 +223,16 @@ export class PostgresStore implements Store {
       await endFailed(client, known);
       throw known;
     }
+  }
+
+  #queriesOf(client: pg.PoolClient): PostgresQueries {
+    let queries = this.#queries.get(client);
+    if (queries === undefined) {
+      queries = new PostgresQueries(client, { people: this.#people });
+      this.#queries.set(client, queries);
+    }
+    queries.reset();
+    return queries;
   }
 }
 
@@ -238,7 +258,10 @@ const begin = (mode: "" | "_shared"): string =>
 const ignore = (): void => undefined;
 
 /** The pool awaits it, although its types do not say so. */
-const checkConnection: (client: pg.ClientBase) => unknown = requirePrimary;
+const beginConnection: (client: pg.ClientBase) => unknown = async (client) => {
+  await requirePrimary(client);
+  await prepareScopes(client);
+};
 
 /** Closes connections that are broken, that lead to a standby, or that cannot roll back. */
 async function endFailed(client: pg.PoolClient, error: unknown): Promise<void> {
@@ -250,15 +273,6 @@ async function endFailed(client: pg.PoolClient, error: unknown): Promise<void> {
   } catch {
     client.release(true);
   }
-}
-
-const known = new WeakMap<pg.PoolClient, PostgresQueries>();
-
-function queriesOf(client: pg.PoolClient): PostgresQueries {
-  let queries = known.get(client);
-  if (queries === undefined) known.set(client, (queries = new PostgresQueries(client)));
-  queries.hasFailed = false;
-  return queries;
 }
 
 /** Without a savepoint for each. Returns false if one failed half way. */

@@ -116,6 +116,7 @@ const pagesPerShrink = 500;
 class SqliteStore implements Store {
   /** A file belongs to one server. */
   readonly isShared = false;
+  readonly hidesOtherSpaces = false;
   readonly read: Queries;
   readonly #file: string;
   readonly #writer: Connection;

@@ -4,10 +4,13 @@ import type { JobRow } from "../../domain/job.ts";
 import { jobsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
-/** The counts of the plan that a job made or applies, as JSON. */
+/**
+ * The counts of the plan that a job made or applies, as JSON. Not `coalesce`, which would keep
+ * PostgreSQL from using the index where row security applies.
+ */
 export const changesOfJob = sql<string | null>`(
   select json_extract(plan_summary, '$.counts') from plan_summaries indexed by plan_summaries_counts
-  where plan_summaries.job_id = coalesce(jobs.plan_job_id, jobs.id))`;
+  where plan_summaries.job_id = case when jobs.plan_job_id is null then jobs.id else jobs.plan_job_id end)`;
 
 const columns = [
   "id",

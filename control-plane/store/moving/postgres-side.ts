@@ -19,8 +19,10 @@ export async function openPostgresSide(url: string): Promise<MoveSide | undefine
     (await client.query<R & pg.QueryResultRow>(text, values)).rows;
   try {
     await client.connect();
+    // A role from which row security hides rows gets an error, not a part of them.
     await query(
-      "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0",
+      `set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
+        set row_security = off`,
     );
     const [lock] = await query<{ taken: number }>(
       `select pg_try_advisory_lock(${presenceLock}) as taken`,

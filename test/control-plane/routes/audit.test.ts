@@ -10,6 +10,7 @@ import { callsOf, type Calls } from "../../helpers/calls.ts";
 import { addTestUser } from "../../helpers/test-user.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addHeldJob, ask, readJob } from "../../helpers/plane.ts";
+import { command } from "../../helpers/postgres.ts";
 import { addJob, type Owner } from "../../helpers/rows.ts";
 import { origin } from "../../helpers/sign-in.ts";
 
@@ -143,24 +144,23 @@ describe("an audit entry", () => {
     const { owner, client } = await person("a");
     const job = await addJob(plane.context.store, owner);
     const { store } = plane.context;
-    await store.write(async (tx) => {
-      const refuse = store.isShared
-        ? [
-            `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$`,
-            `create trigger "full" before insert on audit_entries for each row execute function refuse()`,
-          ]
-        : [
-            `create trigger "full" before insert on audit_entries begin select raise(abort, 'full'); end`,
-          ];
-      for (const text of refuse) await sql.raw(text).execute(tx.sql);
-    });
+    const { ownerUrl } = plane;
+    const change = (text: string) =>
+      ownerUrl === undefined
+        ? store.write((tx) => sql.raw(text).execute(tx.sql))
+        : command(ownerUrl, text);
+    await change(
+      ownerUrl === undefined
+        ? `create trigger "full" before insert on audit_entries begin select raise(abort, 'full'); end`
+        : `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$;
+          create trigger "full" before insert on audit_entries for each row execute function refuse()`,
+    );
     const caller = callerOf(owner);
     try {
       await expect(createZone(plane.context, caller, { name: "b" })).rejects.toThrow("full");
       await expect(cancelJob(plane.context, caller, job.id)).rejects.toThrow("full");
     } finally {
-      const table = store.isShared ? " on audit_entries" : "";
-      await store.write((tx) => sql.raw(`drop trigger "full"${table}`).execute(tx.sql));
+      await change(`drop trigger "full"${ownerUrl === undefined ? "" : " on audit_entries"}`);
     }
     expect((await readJob(plane, job)).status).toBe("QUEUED");
     const { zones } = await client.get(endpoints.listZones, { query: {} });

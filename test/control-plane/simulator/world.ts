@@ -123,6 +123,7 @@ function oneByOne(connection: Connection): Store {
   };
   return {
     isShared: false,
+    hidesOtherSpaces: false,
     read: connection,
     write: inTurn,
     share: inTurn,

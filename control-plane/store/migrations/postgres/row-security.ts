@@ -1,0 +1,119 @@
+/**
+ * Row security: what the role sees that runs queries for people (docs/postgresql.md, "Row
+ * security"). Policies read a setting of the transaction; without it nothing is visible. They must
+ * let statements keep their indexes: what looks up an index must be leakproof, and what is the same
+ * for all rows is a subquery, which runs once.
+ */
+
+/** The setting: ids of spaces with commas between them. */
+export const spacesSetting = "windlass.spaces";
+
+const spaces = `(select string_to_array(current_setting('${spacesSetting}', true), ','))::text[]`;
+
+/** Of tables whose rows name their space, or their user: a personal space has the id of its user. */
+const inSpace = (owner: string): string => `${owner} = any (${spaces})`;
+
+/** Of tables whose rows belong to a row of another table: who sees that one, sees these. */
+const withParent = (table: string, parent: string, key: string): string =>
+  `(select true from ${parent} where ${parent}.id = ${table}.${key})`;
+
+/** Returns the statements that protect a table. */
+const protect = (table: string, condition: string): string[] => [
+  `alter table ${table} enable row level security`,
+  `create policy spaces on ${table} using (${condition})`,
+];
+
+/** Lets the role of a server see all rows. Both are quoted where needed; so is the policy's name. */
+export const showAll = (table: string, server: string): string =>
+  `create policy ${server} on ${table} to ${server} using (true)`;
+
+/** What each table's rows depend on. */
+const policies: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [
+      "access_tokens",
+      "archives",
+      "audit_entries",
+      "cloud_identities",
+      "jobs",
+      "owner_usage",
+      "queue_heads",
+      "registration_tokens",
+      "variable_sets",
+      "workers",
+      "zones",
+    ].map((table) => [table, inSpace("owner_id")]),
+  ),
+  // A deleted one belongs to the user without an id.
+  specs: inSpace("coalesce(deleted_owner_id, owner_id)"),
+  ...Object.fromEntries(
+    [
+      "debug_logs",
+      "job_approvals",
+      "job_snapshots",
+      "log_archives",
+      "log_chunks",
+      "log_removals",
+      "log_volumes",
+      "plan_artifacts",
+      "plan_attributes",
+      "plan_summaries",
+    ].map((table) => [table, withParent(table, "jobs", "job_id")]),
+  ),
+  ...Object.fromEntries(
+    ["components", "state_locks", "state_versions"].map((table) => [
+      table,
+      withParent(table, "specs", "spec_id"),
+    ]),
+  ),
+  variable_set_attachments: withParent("variable_set_attachments", "variable_sets", "set_id"),
+  accounts: inSpace("user_id"),
+  cli_logins: inSpace("profile_id"),
+  logins: inSpace("user_id"),
+  // Signing in is the system's work.
+  login_links: `false`,
+  spaces: inSpace("id"),
+  teams: inSpace("id"),
+  memberships: `${inSpace("space_id")} or ${inSpace("user_id")}`,
+  invitations: inSpace("space_id"),
+  // Names are shown of the members of a team, and of those who created what is in it.
+  users: `${inSpace("id")} or exists (select from memberships where memberships.user_id = users.id)
+    or exists (select from access_tokens where access_tokens.created_by = users.id)
+    or exists (select from invitations where invitations.created_by = users.id)`,
+};
+
+/**
+ * Functions of triggers, which keep rows that are derived from others: with the rights of the owner
+ * of the tables, so that they see all rows and keep their indexes.
+ */
+const keepers = [
+  "archives_added",
+  "archives_removed",
+  "jobs_held_change",
+  "jobs_held_new",
+  "jobs_queue_left",
+  "jobs_queued_again",
+  "jobs_queued_new",
+  "log_volumes_removed",
+  "state_locks_released",
+  "state_locks_taken",
+  "state_versions_added",
+  "state_versions_removed",
+  "users_space",
+];
+
+/** Statements that protect all tables of a schema. `servers`: roles of servers that run meanwhile. */
+export const rowSecurity = (schema: string, servers: readonly string[]): string[] => [
+  ...Object.entries(policies).flatMap(([table, condition]) => [
+    ...servers.map((server) => showAll(table, server)),
+    ...protect(table, condition),
+  ]),
+  // Everyone sees cloud-hosted workers.
+  `create policy cloud_hosted on workers for select using (owner_id is null)`,
+  // What a deleted configuration refers to, until its history is removed.
+  `create policy deleted on users for insert with check (id = '')`,
+  `create policy deleted on zones for insert with check (owner_id = '')`,
+  ...keepers.map(
+    (name) => `alter function ${name}() security definer set search_path = ${schema}, pg_temp`,
+  ),
+];
