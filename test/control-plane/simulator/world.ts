@@ -42,6 +42,7 @@ const origin: Origin = { ip: "127.0.0.1", id: "simulated", headers: {} };
 /** Opens an empty world. */
 export async function openWorld(): Promise<World> {
   const connection = new Connection(":memory:", {});
+  connection.database.unsafeMode(true);
   await migrate(connection.sql, {
     begin: () => connection.execute("begin"),
     commit: () => connection.execute("commit"),

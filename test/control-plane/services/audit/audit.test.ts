@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { acceptInvitation } from "../../../../control-plane/services/teams/invitations.ts";
 import { createLink } from "../../../../control-plane/services/people/logins.ts";
 import type { AuditAction } from "../../../../protocol/audit.ts";
 import {
@@ -17,6 +18,7 @@ import {
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
 import { bearer, cookieOf } from "../../../helpers/sign-in.ts";
+import { callerOf } from "../../../helpers/caller.ts";
 import { auditor, type Auditor, type Credential } from "../../../helpers/audit-steps.ts";
 
 /**
@@ -37,7 +39,9 @@ const unrecorded: Record<string, string> = {
 };
 /** The console's forms call the same services as the API, and those services write the entries. */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings)(\/|$)/.test(url);
+  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings|teams|invitations)(\/|$)/.test(
+    url,
+  );
 
 const releaseSecret = "release-secret-that-nothing-may-show";
 const planted = "planted-value-that-nothing-may-show";
@@ -375,6 +379,39 @@ describe("the audit log", () => {
     const download = "GET /api/cli/jobs/:id/debug-log";
     await does(download, ["job.download_debug_log"], { ids: [job.id] });
     await does(download, [], { ids: [randomUUID()], status: 404 });
+  });
+
+  it("records what changes a team, its members and its invitations", async () => {
+    const slug = "audited";
+    const body = { name: "Audited", slug };
+    await does("POST /api/cli/teams", ["team.create"], { body });
+    await does("POST /api/cli/teams", [], { body, status: 409 });
+    const team = { ids: [slug] };
+    await does("PATCH /api/cli/teams/:slug", ["team.update"], { ...team, body: { name: "A" } });
+    const invitations = "POST /api/cli/teams/:slug/invitations";
+    const invite = { ...team, body: { role: "viewer" } };
+    const { json: revoked } = await does(invitations, ["invitation.create"], invite);
+    const { json: used } = await does(invitations, ["invitation.create"], invite);
+    const tokens = [revoked, used].map(({ link }) => String(link).split("/").at(-1) ?? "");
+    secrets.push(...tokens);
+    const revoke = { ids: [slug, String(revoked.id)] };
+    const revocation = "DELETE /api/cli/teams/:slug/invitations/:id";
+    await does(revocation, ["invitation.revoke"], revoke);
+    await does(revocation, [], { ...revoke, status: 404 });
+
+    const { context } = log.plane;
+    const { id } = await addOwner(context.store);
+    await acceptInvitation(context, callerOf({ id }), tokens[1] ?? "");
+    expect((await log.rows()).at(-1)).toMatchObject({ action: "member.join", target_id: id });
+    const member = { ids: [slug, id] };
+    const path = "/api/cli/teams/:slug/members/:user_id";
+    const promote = { ...member, body: { role: "planner" } };
+    await does(`PATCH ${path}`, ["member.update"], promote);
+    await does(`PATCH ${path}`, [], promote);
+    await does(`DELETE ${path}`, ["member.remove"], member);
+    await does(`DELETE ${path}`, [], { ...member, status: 404 });
+    await does("DELETE /api/cli/teams/:slug", ["team.delete"], team);
+    await does("DELETE /api/cli/teams/:slug", [], { ...team, status: 404 });
   });
 
   it("records what a pipeline does, without an owner", async () => {
