@@ -160,7 +160,7 @@ async function findWhatIsLeft(tx: Queries, owner: string): Promise<string | unde
 }
 
 /** Makes a slug of a name: "Platform & Data" becomes "platform-data". */
-export function slugOf(name: string): string {
+function slugOf(name: string): string {
   const plain = name.normalize("NFKD").toLowerCase();
   const slug = plain
     .replaceAll(/\p{M}/gu, "")

@@ -67,7 +67,7 @@ export interface ZoneSize {
 }
 
 export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> {
-  const { rows } = await sql<ZoneSize>`
+  const { rows } = await sql<Record<keyof ZoneSize, number | string>>`
     select (select count(*) from specs where zone_id = ${zone}) as configurations,
       (select coalesce(sum(size_bytes), 0) from state_versions
         where spec_id in (select id from specs where zone_id = ${zone})) as state_bytes`.execute(
