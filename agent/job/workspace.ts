@@ -34,6 +34,9 @@ export interface Workspace {
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
 
+/** The file with the values of the variables that people have set. */
+export const variablesFile = "job.tfvars.json";
+
 /** The directory of a job's journal, log and runs. */
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
@@ -66,7 +69,7 @@ export function workspaceAt(root: string): Workspace {
     folders,
     packed: join(root, "packed"),
     plan: join(artifact, "tfplan"),
-    variables: join(root, "job.tfvars.json"),
+    variables: join(root, variablesFile),
     backendConfig: join(root, "job.tfbackend.json"),
     cliConfig: join(root, "terraform.rc"),
     debug: join(root, "debug"),

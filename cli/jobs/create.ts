@@ -66,6 +66,12 @@ export async function deploy(
     configuration.id !== planned.configuration_id
   )
     throw new CliError(`The plan ${planned.id} is not a plan of "${configuration.name}".`, 2);
+  // Who asks for the latest plan means changes; a previewed destruction is deployed by its id only.
+  if (options.plan.endsWith("-") && planned.plan_options?.destroy)
+    throw new CliError(
+      `The latest plan would destroy everything that ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(planned)}`,
+      2,
+    );
   await deployPlan(run, planned, options);
 }
 

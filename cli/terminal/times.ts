@@ -21,7 +21,7 @@ function zoneOf(at: Date): string {
 
 /** Formats a duration in its two largest units, such as `1h 5m`. */
 export function duration(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
   const units: [size: number, name: string][] = [
     [86_400, "d"],
     [3600, "h"],

@@ -89,6 +89,12 @@ test.concurrent("jobs destroy shows what it would destroy, and destroys nothing 
   expect(kept).toMatchObject({ exitCode: 1, stdout: "" });
   expect(kept.stderr).toContain("destroy them first. Run: windlass jobs destroy previewed");
   const id = /--plan (\S+) --wait/.exec(String(asked.stderr))?.[1] ?? "";
+  // A script that deploys the latest plan must not carry out a destruction that was only previewed.
+  const latest = await jobs("deploy", name, "--plan", "-", "--wait");
+  expect(latest).toMatchObject({ exitCode: 2 });
+  expect(latest.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
+  expect(latest.stderr).toContain('would destroy everything that "previewed" has deployed');
+  expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
   await machine.json("jobs", "deploy", "--plan", id, "--wait");
   expect(await read(name)).toMatchObject({ status: "DESTROYED" });
 });

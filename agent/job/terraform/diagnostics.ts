@@ -2,6 +2,7 @@
 import { open } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { kibibyte } from "../../../common/units.ts";
+import { variablesFile } from "../workspace.ts";
 
 /** Errors are on stderr, which is short; the output of a provider that floods it is cut here. */
 const readLimit = 256 * kibibyte;
@@ -66,7 +67,9 @@ function oneLine(lines: string[]): string {
     .replace(/^ +(\d+:|├|│|\(source code not available\)).*$\n?/gmu, "")
     .replace(/\s+/g, " ")
     .trim();
-  const where = place === null ? undefined : `${place[1]}:${place[2]}`;
+  // Values come in a file of the agent, which is no place that a user knows.
+  const isOfAgent = place?.[1]?.endsWith(`/${variablesFile}`);
+  const where = place === null || isOfAgent ? undefined : `${place[1]}:${place[2]}`;
   const text = summary.replace(/\.$/, "");
   return cut([where, address, text, detail].filter(Boolean).join(": "));
 }

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
+import { variablesFile } from "../../../../agent/job/workspace.ts";
 import { fixtureFiles } from "../../../helpers/fixtures.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 
@@ -33,6 +34,16 @@ describe("errorsIn reads of real terraform", () => {
     expect(errorsIn(stderr)).toEqual([
       "main.tf:2: Invalid expression: Expected the start of an expression, but found an invalid expression token.",
     ]);
+  });
+
+  test("a value that does not fit its variable, without the file of the agent", () => {
+    const values = join(folder, variablesFile);
+    writeFileSync(values, '{"size": "abc"}');
+    const main = 'variable "size" {\n  type = number\n}\n';
+    const [error = "", ...others] = errorsIn(stderrOf(main, "plan", `-var-file=${values}`));
+    expect(error).toMatch(/^Invalid value for input variable: .*var\.size.*a number is required/);
+    expect(error).not.toContain(folder);
+    expect(others).toEqual([]);
   });
 
   test("the cause why a module was not fetched", () => {
