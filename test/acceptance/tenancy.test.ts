@@ -53,6 +53,7 @@ const rules: Record<string, Rule> = {
   "POST /zones/:id/delete": "page",
   "GET /zones/:id/new": "page",
   "POST /zones/:id/new": "page",
+  "POST /zones/:id/team": "page",
   "GET /configurations/:id": "page",
   "GET /configurations/:id/graph": "page",
   "GET /jobs/:id/graph": "page",

@@ -115,11 +115,11 @@ test("a job whose agent ended three times in a row is stopped and reported as FA
   const apply = openRun({
     directory: join(directory, "runs", "05-apply"),
     command: "/bin/sh",
-    args: ["-c", "trap 'exit 1' INT; while :; do sleep 0.05; done"],
+    args: ["-c", "trap 'exit 1' INT; : > trapped; while :; do sleep 0.05; done"],
     cwd: workDir,
     env: { PATH: process.env["PATH"] ?? "" },
   });
-  while (!existsSync(join(directory, "runs", "05-apply", "child"))) await sleep(10);
+  while (!existsSync(join(workDir, "trapped"))) await sleep(10);
   for (let crashes = 0; crashes < 3; crashes++) write({ at: "adopted" });
   const reports: { status: string; error_message?: string; outcome_unknown?: boolean }[] = [];
   const jobs = openRuns({
