@@ -20,6 +20,7 @@ import { openProgram, type Terminal } from "../helpers/terminal.ts";
 /** Command lines that no test can run here, with the reason. */
 const reasons: readonly [RegExp, string][] = [
   [/^npm ci\b/, "needs a registry; CI runs it, and test/acceptance/demo.test.ts the demo"],
+  [/^WINDLASS_PORT=\d+ npm start$/, "the test itself sets another port"],
   [/^npm (test|run [\w:-]+)( -- .*)?$/, "for work on the code: CI"],
   [/^npx vitest run /, "for work on the code: CI"],
   [/^sudo\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/, "needs systemd"],
@@ -32,7 +33,7 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass server migrate-store\b/,
     "needs PostgreSQL and S3: test/acceptance/migrate-store.test.ts",
   ],
-  [/^(nginx|caddy|curl|createuser|createdb|pg_dump)\b/, "needs another program"],
+  [/^(nginx|caddy|curl|createuser|createdb|pg_dump|psql)\b/, "needs another program"],
 ];
 
 /** Command lines that the test below runs. A line that it runs and no page shows fails it. */
@@ -108,7 +109,7 @@ it("the command lines of the README and the pages work in their order", async ()
       stdin: "ignore",
       reject: false,
     });
-    expect({ typed, exitCode, all }).toMatchObject({ exitCode: 0 });
+    expect({ typed, exitCode, all }).toEqual({ typed, exitCode: 0, all });
     return all;
   };
   const json = async <T>(words: string): Promise<T> => {
@@ -180,6 +181,19 @@ it("the command lines of the README and the pages work in their order", async ()
   ])
     expect(await run(line)).toMatch(/^token +wlt_/m);
 
+  // docs/teams.md.
+  await run("windlass teams create Platform --slug platform");
+  expect(
+    await run("windlass teams invite grace@example.com --team platform --role deployer"),
+  ).toContain(`${url}/invitations/`);
+  const [zone] = await json<{ name: string }[]>("zones list");
+  await run("windlass zones move production --team platform --yes", {
+    names: { production: zone?.name ?? "" },
+  });
+  for (const line of ["windlass zones list --team platform", "windlass teams use platform"])
+    await run(line);
+  expect(await run("windlass zones list --team platform")).toContain(zone?.name);
+
   // docs/isolation.md: the agent starts, or says what is missing.
   const [logs = "", bubblewrap = ""] = documented
     .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)
@@ -250,6 +264,7 @@ const ofRoles = [
   ...["", " install", " doctor"].map((verb) => `agent${verb}`),
   "audit",
   "jobs",
+  "teams",
   "--version",
   "--help",
 ];
