@@ -260,7 +260,7 @@ test.each<[string, RegExp, Change]>([
     async (folder, manifest) => {
       withDatabase(folder, (database) => {
         database.pragma("foreign_keys = OFF");
-        database.exec("delete from users");
+        database.exec("delete from spaces");
       });
       await admit(folder, manifest, "windlass.db");
     },

@@ -1,7 +1,11 @@
 /** A body that stalls before or after the response, on every route, over raw sockets. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { insertMember } from "../../control-plane/store/teams/members.ts";
+import { findTeamBySlug } from "../../control-plane/store/teams/teams.ts";
 import type { Caller } from "../../protocol/endpoint.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addHeldJob, addTestWorker, ask, clientHeaders, stateHeaders } from "../helpers/plane.ts";
 import { addOwner, addSpec } from "../helpers/rows.ts";
@@ -110,9 +114,19 @@ describe("a request whose body never arrives", () => {
     const held = await addHeldJob(plane, owner, worker, { spec_id: await addSpec(store, owner) });
     const client = await clientHeaders(plane, owner);
     const job = { ...stateHeaders(plane, held) };
+    const browser = await openBrowser(plane);
+    // Both are admins of the team that the addresses name.
+    await callsOf(plane, browser.headers).get(endpoints.createTeam, {
+      body: { name: "Platform", slug: id },
+    });
+    await store.write(async (tx) => {
+      const team = await tx.first(findTeamBySlug, { slug: id });
+      const member = { user_id: owner.id, role: "admin" as const, joined_at: 1, invited_by: null };
+      await insertMember(tx, { space_id: team?.id ?? "", ...member });
+    });
     const credentials: Record<Caller, Record<string, string>> = {
       anyone: {},
-      session: (await openBrowser(plane)).headers,
+      session: browser.headers,
       client,
       worker: worker.headers,
       registrant: client,
