@@ -57,8 +57,8 @@ export default defineConfig({
       }),
       // The two projects that CI runs after `npm test`, because they take longer than it. What
       // users do, by the documents: sign-in, the README, the demo, every command and engine, every
-      // kind of source, the console through a whole deployment, doctor, backup and restore, the
-      // package, the published interface.
+      // kind of source, the console through a whole deployment, the accessibility of every page,
+      // doctor, backup and restore, the package, the published interface.
       project("acceptance", ["test/acceptance/**/*.test.ts"], {
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
