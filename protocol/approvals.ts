@@ -1,7 +1,7 @@
 /** Approvals: which deployments people must approve, and what they have decided. */
 import { Type, type Static } from "typebox";
 import { about, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
-import { approvalCommentLimit, approvalCountLimit } from "./limits.ts";
+import { approvalCommentLimit, approvalCountLimit, approversShown } from "./limits.ts";
 
 /** `destructive`: a plan that deletes or replaces something, or whose summary is incomplete. */
 export const ApprovalWhen = OneOf(["always", "destructive"]);
@@ -68,3 +68,22 @@ export const DecideJob = Type.Object(
   { additionalProperties: false },
 );
 export type DecideJob = Static<typeof DecideJob>;
+
+/** What a queued deployment needs that the rule of its configuration covers. */
+export const ApprovalNeed = Type.Object({
+  rule: ApprovalRule,
+  missing: about(
+    Type.Integer({ minimum: 0 }),
+    "How many more people must approve; 0: it may be claimed.",
+  ),
+  authors: about(
+    Type.Array(Type.String()),
+    "The addresses of the users who created the PLAN and the DEPLOY, who may not decide; empty if the rule permits them.",
+  ),
+  approvers: about(
+    Type.Array(Type.String(), { maxItems: approversShown }),
+    "The addresses of users who may approve it and have not. Empty if no approval is missing, or if the job has no plan to approve.",
+  ),
+  more_approvers: about(Type.Boolean(), "Whether there are more of them."),
+});
+export type ApprovalNeed = Static<typeof ApprovalNeed>;

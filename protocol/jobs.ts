@@ -1,6 +1,6 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
-import { Approval } from "./approvals.ts";
+import { Approval, ApprovalNeed } from "./approvals.ts";
 import { ConfigSnapshot, Source } from "./configurations.ts";
 import {
   about,
@@ -122,6 +122,12 @@ export const Job = Type.Object({
     Type.Array(Approval, {
       description: "What people have decided about it, the first decision first.",
     }),
+  ),
+  approval_need: Type.Optional(
+    about(
+      Nullable(ApprovalNeed),
+      "The approval rule that covers it, and what is missing; null unless it is QUEUED and a rule covers it.",
+    ),
   ),
   attempt: about(Type.Integer(), "How often the job has been claimed; 0 before the first claim."),
   timeout_seconds: about(Type.Integer(), "The runner stops a job that runs longer."),

@@ -21,6 +21,8 @@ export const invitationDays = 7;
 /** How many people's approvals a configuration may require, and the characters of a comment. */
 export const approvalCountLimit = 5;
 export const approvalCommentLimit = 1000;
+/** How many of those who may approve a deployment are named. */
+export const approversShown = 20;
 
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;

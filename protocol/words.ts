@@ -1,5 +1,5 @@
 /** Texts for values of the wire, shared by the command line and the console. */
-import type { ApprovalRule } from "./approvals.ts";
+import type { ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { WaitingReason } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
@@ -34,6 +34,33 @@ export const approvalWords = (rule: ApprovalRule | null): string =>
   rule === null
     ? "none"
     : `${rule.when}, ${rule.count} ${rule.count === 1 ? "person" : "people"}${rule.by_author ? ", authors too" : ""}`;
+
+/** Returns `1 approval by a deployer`. */
+export const approvalsText = (count: number): string =>
+  count === 1 ? "1 approval by a deployer" : `${count} approvals by deployers`;
+
+/** Says which deployments need whose approval, as a sentence. */
+export const approvalRuleText = ({ when, count, by_author }: ApprovalRule): string =>
+  `${when === "always" ? "Every deployment" : "A deployment that deletes or replaces something"} needs ${approvalsText(count)}${by_author ? "; an author may approve" : " other than its authors"}.`;
+
+/** What a person has done with a deployment. */
+export const decisionWords: Readonly<Record<ApprovalDecision, string>> = {
+  approve: "approved",
+  reject: "rejected",
+};
+
+/** Says who can give the approvals that a deployment waits for, as a sentence. */
+export function approversText({
+  approvers,
+  more_approvers,
+}: Pick<ApprovalNeed, "approvers" | "more_approvers">): string {
+  const people = more_approvers ? [...approvers, "others"] : approvers;
+  const last = people.at(-1);
+  if (last === undefined)
+    return "No member can approve it: an admin can give another member the role deployer, or change the rule.";
+  const before = people.slice(0, -1).join(", ");
+  return `${before === "" ? "" : `${before} or `}${last} can approve it.`;
+}
 
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>

@@ -5,6 +5,7 @@ import type {
   WrittenApprovalRule,
 } from "../../protocol/approvals.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
+import { approvalsText } from "../../protocol/words.ts";
 
 /** The columns of a configuration that keep its rule. */
 export interface ApprovalColumns {
@@ -69,7 +70,6 @@ export interface Missing {
 export function approvalReason({ missing, hasPlan, authors }: Missing): string {
   if (!hasPlan)
     return "waits for a plan: the configuration requires approvals, and this job has no plan to approve. Cancel it, and deploy a plan";
-  const people = missing === 1 ? "1 approval by a deployer" : `${missing} approvals by deployers`;
   const others = [...new Set(authors)];
-  return `waits for ${people}${others.length === 0 ? "" : ` other than ${others.join(" and ")}`}`;
+  return `waits for ${approvalsText(missing)}${others.length === 0 ? "" : ` other than ${others.join(" and ")}`}`;
 }

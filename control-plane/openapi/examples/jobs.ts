@@ -1,6 +1,7 @@
 /** Examples of jobs, of what runners report about them, and of logs. */
 import {
   Approval,
+  ApprovalNeed,
   ApprovalRule,
   DecideJob,
   WrittenApprovalRule,
@@ -73,6 +74,13 @@ const approval = {
 export const jobExamples = [
   example(Approval, approval),
   example(ApprovalRule, { when: "destructive", count: 1, by_author: false }),
+  example(ApprovalNeed, {
+    rule: { when: "destructive", count: 1, by_author: false },
+    missing: 1,
+    authors: ["ada@example.com"],
+    approvers: ["grace@example.com", "joan@example.com"],
+    more_approvers: false,
+  }),
   example(WrittenApprovalRule, { when: "destructive", count: 2 }),
   example(DecideJob, { decision: "approve", comment: approval.comment }),
   example(NotDeployable, {
@@ -104,6 +112,7 @@ export const jobExamples = [
     error_message: null,
     waiting_reason: null,
     approvals: [approval],
+    approval_need: null,
     attempt: 1,
     timeout_seconds: 3600,
     log_complete: true,

@@ -73,7 +73,7 @@ async function checkMayDecide(
       "approval_not_needed",
       "no approval rule of its configuration covers this job",
     );
-  if (needs.by_author === 0 && (await tx.first(findAuthorship, { job: job.id, user })))
+  if (needs.approval_by_author === 0 && (await tx.first(findAuthorship, { job: job.id, user })))
     throw new RefusalError(
       "approver_is_author",
       "You created this deployment or its plan, so someone else must decide. You can cancel it.",

@@ -1,8 +1,14 @@
 /** Approvals in the form for users. */
-import type { Approval } from "../../../protocol/approvals.ts";
-import { approvalReason } from "../../domain/approvals.ts";
+import type { Approval, ApprovalNeed } from "../../../protocol/approvals.ts";
+import { approversShown } from "../../../protocol/limits.ts";
+import { approvalReason, approvalRule } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
-import { findApprovalNeeds, findApprovals } from "../../store/approvals/approvals.ts";
+import {
+  findApprovalNeeds,
+  findApprovals,
+  findApprovers,
+  type ApprovalNeeds,
+} from "../../store/approvals/approvals.ts";
 import { asSystem } from "../../store/spaces.ts";
 import type { Queries } from "../../store/db.ts";
 
@@ -18,16 +24,43 @@ export async function viewApprovals(queries: Queries, job: string): Promise<Appr
   }));
 }
 
-/** Returns whose approvals a job waits for; null if it waits for none. */
+/** Returns whose approvals a job waits for, in words; null if it waits for none. */
 export async function findApprovalReason(
   queries: Queries,
   { id, unapproved }: Pick<JobRow, "id" | "unapproved">,
 ): Promise<string | null> {
-  if (unapproved === 0) return null;
-  // As the system, because an author may have left the team.
-  const needs = await asSystem(() => queries.first(findApprovalNeeds, { job: id }));
+  const needs = unapproved === 1 ? await findNeeds(queries, id) : undefined;
   if (!needs) return null;
-  const { missing, by_author, plan_job_id, creator, planner } = needs;
-  const authors = by_author === 1 ? [] : [creator, planner].filter((email) => email !== null);
-  return approvalReason({ missing, hasPlan: plan_job_id !== null, authors });
+  const { missing, plan_job_id } = needs;
+  return approvalReason({ missing, hasPlan: plan_job_id !== null, authors: authorsOf(needs) });
 }
+
+/** Returns what a job needs; null unless it is queued and an approval rule covers it. */
+export async function findApprovalNeed(
+  queries: Queries,
+  { id, owner_id: owner, status, job_type }: JobRow,
+): Promise<ApprovalNeed | null> {
+  if (status !== "QUEUED" || job_type === "PLAN") return null;
+  const needs = await findNeeds(queries, id);
+  const rule = needs && approvalRule(needs);
+  if (!rule) return null;
+  const missing = Math.max(0, needs.missing);
+  const limit = approversShown + 1;
+  const isApprovable = missing > 0 && needs.plan_job_id !== null;
+  const found = isApprovable
+    ? await asSystem(() => queries.all(findApprovers, { job: id, owner, limit }))
+    : [];
+  const approvers = found.map(({ email }) => email).slice(0, approversShown);
+  const more_approvers = found.length > approversShown;
+  return { rule, missing, authors: authorsOf(needs), approvers, more_approvers };
+}
+
+/** As the system, because an author may have left the team. */
+const findNeeds = (queries: Queries, job: string): Promise<ApprovalNeeds | undefined> =>
+  asSystem(() => queries.first(findApprovalNeeds, { job }));
+
+/** The addresses of the authors whose own approval does not count. */
+const authorsOf = ({ approval_by_author, creator, planner }: ApprovalNeeds): string[] => {
+  if (approval_by_author === 1) return [];
+  return [...new Set([creator, planner].filter((email) => email !== null))];
+};

@@ -20,7 +20,7 @@ import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findHighestSeq } from "../../store/logs/archives.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
-import { findApprovalReason, viewApprovals } from "../approvals/views.ts";
+import { findApprovalNeed, findApprovalReason, viewApprovals } from "../approvals/views.ts";
 import type { Context } from "../context.ts";
 
 /** Returns the job `id` of any owner: the caller has checked access. */
@@ -65,6 +65,7 @@ async function viewJob(
         : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
     created_by: job.created_by,
     approvals: await viewApprovals(queries, job.id),
+    approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
     waiting_reason: await findWaitingReason(queries, job),

@@ -1,6 +1,6 @@
 /** SQL of approvals: which deployments wait for them, and what people have decided. */
 import { sql, type RawBuilder } from "kysely";
-import type { ApprovalRow } from "../../domain/approvals.ts";
+import type { ApprovalColumns, ApprovalRow } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
@@ -81,9 +81,8 @@ export const refreshVotedOn = statement<{ owner: string; user: string }, Refresh
 );
 
 /** What a queued job that the rule of its configuration covers still needs. */
-export interface ApprovalNeeds {
+export interface ApprovalNeeds extends ApprovalColumns {
   readonly missing: number;
-  readonly by_author: number;
   readonly plan_job_id: string | null;
   /** The addresses of those who created the DEPLOY and the PLAN. */
   readonly creator: string | null;
@@ -92,13 +91,33 @@ export interface ApprovalNeeds {
 
 /** Undefined unless the rule of its configuration covers the job. */
 export const findApprovalNeeds = statement<{ job: string }, ApprovalNeeds>((db, { job }) => {
-  const query = sql`select gated.plan_job_id, specs.approval_by_author as by_author,
+  const query = sql`select gated.plan_job_id, specs.approval_when, specs.approval_count, specs.approval_by_author,
       specs.approval_count - ${countApprovals("gated")} as missing,
       (select email from users where users.id = gated.creator_id) as creator,
       (select users.email from jobs as planned join users on users.id = planned.creator_id
         where planned.id = gated.plan_job_id) as planner
     from jobs as gated join specs on specs.id = gated.spec_id
     where gated.id = ${job} and specs.approval_when is not null and ${isCovered("gated")}`;
+  return { compile: () => query.compile(db) };
+});
+
+/** The addresses of those who may approve a job, by the rule of its configuration, and have not. */
+export const findApprovers = statement<
+  { job: string; owner: string; limit: number },
+  { email: string }
+>((db, { job, owner, limit }) => {
+  const query = sql`select users.email from (
+      select user_id from memberships where space_id = ${owner} and role in ('deployer', 'admin')
+      union all select id as user_id from users where id = ${owner}) as whom
+    join users on users.id = whom.user_id
+    where exists (
+      select 1 from jobs as gated join specs on specs.id = gated.spec_id
+        where gated.id = ${job}
+          and (specs.approval_by_author = 1 or not coalesce(${isAuthor("gated", sql`whom.user_id`)}, false)))
+      and not exists (
+        select 1 from job_approvals as vote
+          where vote.job_id = ${job} and vote.user_id = whom.user_id and vote.decision = 'approve')
+    order by users.email limit ${limit}`;
   return { compile: () => query.compile(db) };
 });
 

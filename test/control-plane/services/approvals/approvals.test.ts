@@ -340,6 +340,37 @@ describe("in a team", () => {
     expect(await steps.claim()).toBe(job.id);
   });
 
+  it("a waiting job names its rule, what is missing, its authors and those who can approve", async () => {
+    const { admin, member, as, steps } = await addDeciders();
+    const [bob, grace] = [await member("deployer"), await member("deployer")];
+    await member("planner");
+    await steps.rule({ count: 2 });
+    const job = await as(bob.calls).deploy(await steps.plan());
+    const addressOf = ({ owner }: TestUser) => `${owner.id}@example.com`;
+    const need = {
+      rule: { when: "always", count: 2, by_author: false },
+      missing: 2,
+      authors: [bob, admin].map(addressOf),
+      approvers: [addressOf(grace)],
+      more_approvers: false,
+    };
+    expect(job.approval_need).toEqual(need);
+    expect((await as(grace.calls).approve(job)).approval_need).toEqual({
+      ...need,
+      missing: 1,
+      approvers: [],
+    });
+    const joan = await member("admin");
+    await steps.rule({ count: 1, by_author: true });
+    const shown = await grace.calls.get(getJob, { params: job });
+    expect(shown.approval_need).toMatchObject({ missing: 0, authors: [], approvers: [] });
+    await steps.rule({ count: 2, by_author: true });
+    const wider = await grace.calls.get(getJob, { params: job });
+    expect(wider.approval_need?.approvers).toEqual([admin, bob, joan].map(addressOf).toSorted());
+    const { id } = await grace.calls.get(endpoints.cancelJob, { params: job });
+    expect((await grace.calls.get(getJob, { params: { id } })).approval_need).toBeNull();
+  });
+
   it("a vote counts while its member has the role", async () => {
     const { admin, slug, member, as, steps } = await addDeciders();
     const grace = await member("deployer");
