@@ -44,8 +44,9 @@ export interface JobStory {
 /** Everything there is to know of a job. */
 export const jobPage = (story: JobStory): Html => {
   const { job, plan } = story;
-  // While a job runs, its log is what people look for; before and after, the plan.
-  const isRunning = job.status === "PROCESSING";
+  // People look first for what a job does or did. The plan is that of a PLAN, and of a job that
+  // waits.
+  const isPlanFirst = job.started_at === null || (job.job_type === "PLAN" && job.ended_at !== null);
   return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
     <div id="job" data-live>
       <header class="title">
@@ -56,7 +57,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
-      ${stepsOf(story)} ${isRunning ? null : planOf(story)} ${outputsOf(job)} ${debugLogOf(job)}
+      ${stepsOf(story)} ${isPlanFirst ? planOf(story) : null} ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -68,7 +69,7 @@ export const jobPage = (story: JobStory): Html => {
       </div>
       <div>${logView(job, story.log)}</div>
     </div>
-    <div id="plan" data-live>${isRunning ? planOf(story) : null}</div>
+    <div id="plan" data-live>${isPlanFirst ? null : planOf(story)}</div>
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
 

@@ -195,7 +195,7 @@ test("a plan is to come, was applied, or was to be applied", async () => {
   expect(failed).toContain("2 resources were to be created");
 });
 
-test("while a job runs, its log comes before the plan that it applies", async () => {
+test("the log of a job that applied a plan comes first, and of one that only planned the plan", async () => {
   const configuration_id = await fixture.configure("planned");
   await fixture.queue({ job_type: "PLAN", configuration_id });
   const plan = await fixture.start();
@@ -203,11 +203,12 @@ test("while a job runs, its log comes before the plan that it applies", async ()
   await fixture.end(plan, "SUCCESS", { plan_summary });
   await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
   const deploy = await fixture.start();
-  const isLogFirst = async () => {
-    const text = await page(deploy);
+  const isLogFirst = async (job: string) => {
+    const text = await page(job);
     return text.indexOf("<windlass-log") < text.indexOf('class="plan"');
   };
-  expect(await isLogFirst()).toBe(true);
+  expect(await isLogFirst(plan)).toBe(false);
+  expect(await isLogFirst(deploy)).toBe(true);
   await fixture.end(deploy, "SUCCESS");
-  expect(await isLogFirst()).toBe(false);
+  expect(await isLogFirst(deploy)).toBe(true);
 });
