@@ -21,6 +21,7 @@ export interface BenchServer {
 /** Starts `windlass server` with a data directory of its own, which `prepare` may fill before. */
 export async function startWindlass(
   prepare: (dataDirectory: string) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchServer> {
   const dataDirectory = mkdtempSync(join(tmpdir(), "windlass-bench-"));
   await prepare(dataDirectory);
@@ -32,6 +33,7 @@ export async function startWindlass(
       WINDLASS_LOG_FORMAT: "json",
       WINDLASS_STREAMS_PER_PERSON: "1000",
       WINDLASS_QUOTA_QUEUED_JOBS: "1000000",
+      ...settings,
     },
     stdio: ["ignore", "ignore", "pipe"],
   });

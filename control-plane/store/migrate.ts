@@ -34,6 +34,7 @@ import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts"
 import * as quickClaims from "./migrations/0032-quick-claims.ts";
 import * as approvals from "./migrations/0033-approvals.ts";
 import * as rowSecurity from "./migrations/0034-row-security.ts";
+import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -80,6 +81,7 @@ export const migrations: readonly Migration[] = [
   quickClaims,
   approvals,
   rowSecurity,
+  claimIndexes,
 ];
 
 export interface SchemaTransaction {

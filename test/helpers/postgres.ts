@@ -38,12 +38,13 @@ export interface Standby extends Pick<PostgresServer, "url" | "close"> {
   promote(): Promise<void>;
 }
 
-/** How a server is reached besides by the socket in its own directory. */
-export interface PostgresListening {
-  /** A port of the loopback. */
-  readonly port: number;
+export interface PostgresOptions {
+  /** A port of the loopback, by which it is reached besides by the socket in its own directory. */
+  readonly port?: number;
   /** Speaks TLS with this certificate. */
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer };
+  /** Whether it flushes every commit to disk, as an operator's server does. */
+  readonly isDurable?: boolean;
 }
 
 /** The oldest version that Windlass supports comes last: the newest one is used. */
@@ -78,19 +79,15 @@ const createRoles = `
 /** The address with the role of a server, which owns no table. */
 export const asServer = (url: string): string => url.replace("user=windlass", "user=server");
 
+const settings = ["max_connections=300"];
 /** Its data survives its own end, which is enough: nothing must survive the machine. */
-const settings = [
-  "fsync=off",
-  "full_page_writes=off",
-  "shared_buffers=32MB",
-  "max_connections=300",
-  "max_wal_size=256MB",
-];
+const fast = ["fsync=off", "full_page_writes=off", "shared_buffers=32MB", "max_wal_size=256MB"];
+const durable = ["shared_buffers=512MB", "max_wal_size=4GB"];
 
 /** A server on a data directory that `make` fills by running PostgreSQL's programs. */
 async function startServer(
   make: (run: RunProgram, data: string) => Promise<void>,
-  listening?: PostgresListening,
+  { port, tls, isDurable = false }: PostgresOptions,
 ) {
   const programs = findPrograms();
   if (programs === undefined) throw new Error(lackOfPostgres());
@@ -100,11 +97,12 @@ async function startServer(
   await make(async (program, words) => {
     await promisify(execFile)(join(programs, program), words, { ...user, cwd: directory });
   }, data);
-  const reached = listening
-    ? ["listen_addresses=127.0.0.1,127.0.0.2", `port=${listening.port}`]
-    : ["listen_addresses="];
-  if (listening?.tls) {
-    for (const [name, bytes] of Object.entries(listening.tls)) {
+  const reached =
+    port === undefined
+      ? ["listen_addresses="]
+      : ["listen_addresses=127.0.0.1,127.0.0.2", `port=${port}`];
+  if (tls) {
+    for (const [name, bytes] of Object.entries(tls)) {
       const file = join(directory, name);
       writeFileSync(file, bytes, { mode: 0o600 });
       if (user.uid !== undefined) chownSync(file, user.uid, user.gid);
@@ -126,7 +124,10 @@ async function startServer(
         data,
         "-k",
         directory,
-        ...[...settings, ...reached].flatMap((setting) => ["-c", setting]),
+        ...[...settings, ...(isDurable ? durable : fast), ...reached].flatMap((setting) => [
+          "-c",
+          setting,
+        ]),
       ],
       { ...user, cwd: directory, stdio: ["pipe", "ignore", "ignore"] },
     );
@@ -136,7 +137,7 @@ async function startServer(
     }
   };
   const url = (database: string): string =>
-    `postgres:///${database}?host=${encodeURIComponent(directory)}&port=${listening?.port ?? 5432}&user=windlass`;
+    `postgres:///${database}?host=${encodeURIComponent(directory)}&port=${port ?? 5432}&user=windlass`;
   let running: ChildProcess | undefined = await start();
   const kill = async (): Promise<void> => {
     if (running === undefined) return;
@@ -163,8 +164,8 @@ async function startServer(
 /** Runs a program of PostgreSQL. */
 type RunProgram = (program: string, words: readonly string[]) => Promise<void>;
 
-/** Starts a server. It is reached by a socket in its own directory, and as `listening` says. */
-export async function startPostgres(listening?: PostgresListening): Promise<PostgresServer> {
+/** Starts a server. It is reached by a socket in its own directory, and at a port if it has one. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   // Sorted as people do, so that a column without a collation of its own shows.
   const locale = ["--locale-provider=icu", "--icu-locale=en-US"];
   const server = await startServer(
@@ -181,7 +182,7 @@ export async function startPostgres(listening?: PostgresListening): Promise<Post
         "--no-sync",
         ...locale,
       ]),
-    listening,
+    options,
   );
   const { url } = server;
   let made = 0;
@@ -211,7 +212,7 @@ export async function startPostgres(listening?: PostgresListening): Promise<Post
     createMigrated: async () => create(await migrated()),
     standby: async () => {
       const port = await freePort();
-      const from = `host=${server.directory} port=${listening?.port ?? 5432} user=windlass application_name=standby`;
+      const from = `host=${server.directory} port=${options.port ?? 5432} user=windlass application_name=standby`;
       const standby = await startServer(
         (run, data) =>
           run("pg_basebackup", ["-d", from, "-D", data, "-R", "-X", "stream", "-N", "-c", "fast"]),

@@ -11,7 +11,7 @@ import { sql, type Kysely } from "kysely";
 import { mayRun } from "../approvals/approvals.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
-import { claimedColumns, type ClaimRow } from "./claims.ts";
+import { claimedColumns, freeHeads, type ClaimRow } from "./claims.ts";
 
 export interface ClaimsParams {
   readonly [name: string]: string | number;
@@ -41,7 +41,8 @@ export const claimAnyJobs = statement<ClaimsParams, TakenRow>((db, params) =>
 );
 
 /**
- * Finds jobs like `claim` in claims.ts. Two things that follow by themselves when one claim comes
+ * Finds jobs like `claim` in claims.ts. `min` keeps the planner from reading the whole queue to see
+ * whether a worker has jobs of its own. Two things that follow by themselves when one claim comes
  * after the other are conditions here: of a configuration only one job is taken, and no teardown of
  * a worker that claims.
  */
@@ -50,8 +51,7 @@ function claimTogether(
   { claims, labels, features, now, after, heads }: ClaimsParams,
   owner: string | undefined,
 ) {
-  const ofOwner = owner === undefined ? sql`` : sql`h.owner_id = ${owner} and`;
-  const free = sql`queue_heads as h where ${ofOwner} h.is_free = 1 and h.only_worker`;
+  const free = sql`${freeHeads(db, owner)} and h.only_worker`;
   const query = sql`
     with recursive
       claims as materialized (
@@ -60,7 +60,7 @@ function claimTogether(
           where exists (select 1 from workers where workers.id = given.worker and workers.draining_at is null
               and workers.owner_id ${owner === undefined ? sql`is null` : sql`= ${owner}`}
               and workers.labels = ${labels} and workers.features = ${features})
-            and not exists (select 1 from ${free} = given.worker)
+            and (select min(h.first_wanted) from ${free} = given.worker) is null
             and not exists (select 1 from jobs where jobs.worker_id = given.worker and jobs.released_at is null
               and jobs.claim_key = given.key and jobs.started_at is null and jobs.claimed_at > ${after})),
       has(value) as (
@@ -81,7 +81,7 @@ function claimTogether(
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))),
       locked as materialized (
         select head.job_id from queue_heads as head
-          where head.is_free = 1 and head.job_id = any (array(
+          where head.is_free > 0 and head.job_id = any (array(
             select min(found.job_id) from found
               where not exists (select 1 from claims where claims.worker = found.target_worker)
               group by coalesce(nullif(found.spec_id, ''), found.job_id) order by 1 limit ${heads}))

@@ -62,18 +62,27 @@ export const claimAnyJobLeft = claimAny("");
 
 function claimOwn(locked: Locked) {
   return statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
-    claim(db, params, locked, sql`queue_heads_own`, sql`h.owner_id = ${params.owner} and`),
+    claim(db, params, locked, params.owner),
   );
 }
 
 function claimAny(locked: Locked) {
-  return statement<ClaimParams, ClaimRow>((db, params) =>
-    claim(db, params, locked, sql`queue_heads_all`, sql``),
-  );
+  return statement<ClaimParams, ClaimRow>((db, params) => claim(db, params, locked, undefined));
 }
 
 /** What PostgreSQL does with a queue head that another claim has locked: passes over it, or waits. */
 type Locked = "skip locked" | "";
+
+/**
+ * The queue heads that may be claimed, `h`, of an owner or of all. The condition of the index of all
+ * (migration 0035) keeps PostgreSQL from reading the heads of all for one owner.
+ */
+export function freeHeads(db: Kysely<Tables>, owner: string | undefined): RawBuilder<unknown> {
+  if (owner !== undefined)
+    return sql`queue_heads as h indexed by queue_heads_own where h.owner_id = ${owner} and h.is_free = 1`;
+  const isFree = isPostgres(db) ? sql`h.is_free + 0` : sql`h.is_free`;
+  return sql`queue_heads as h indexed by queue_heads_all where ${isFree} = 1`;
+}
 
 /** So many claims at most find different jobs at one moment without waiting for each other. */
 const candidates = sql.lit(16);
@@ -150,19 +159,18 @@ function claim(
   db: Kysely<Tables>,
   { worker, claim_key, now }: ClaimParams,
   locked: Locked,
-  index: RawBuilder<unknown>,
-  owner: RawBuilder<unknown>,
+  owner: string | undefined,
 ) {
-  const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
+  const heads = sql`${freeHeads(db, owner)} and h.only_worker`;
   const head = sql`select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
               and ${isOther(db, worker)} and ${mayRun} order by h.job_id limit`;
   const isTakeable = sql`kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
   // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
-  // it takes.
+  // it takes. It finds that by its id (`> 0` is the condition of no index).
   const oldest = isPostgres(db)
     ? sql`select locked.job_id from queue_heads as locked
-        where locked.is_free = 1 and locked.job_id = any (array(
+        where locked.is_free > 0 and locked.job_id = any (array(
           select found.job_id from kinds cross join lateral (${head} ${candidates}) as found
             where ${isTakeable} order by found.job_id limit ${candidates}))
         order by locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
@@ -201,13 +209,18 @@ const isOther = (db: Kysely<Tables>, worker: string) =>
  * Whether a worker of this owner could be given anything: what a poll asks before it bothers the
  * writer.
  */
-export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) => {
-  const query = sql`select job_id from queue_heads indexed by queue_heads_own where owner_id = ${owner} and is_free = 1 limit 1`;
-  return { compile: () => query.compile(db) };
-});
+export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) =>
+  findFree(db, owner),
+);
 
 /** The same for a worker that serves every owner. */
-export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) => {
-  const query = sql`select job_id from queue_heads indexed by queue_heads_all where is_free = 1 limit 1`;
+export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) =>
+  findFree(db, undefined),
+);
+
+/** In the order of the index, because PostgreSQL would rather read a table to its first match. */
+function findFree(db: Kysely<Tables>, owner: string | undefined) {
+  const query = sql`select h.job_id from ${freeHeads(db, owner)}
+    order by h.only_worker, h.first_wanted, h.wanted, h.job_id limit 1`;
   return { compile: () => query.compile(db) };
-});
+}

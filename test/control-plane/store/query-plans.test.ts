@@ -56,7 +56,7 @@ const scans: Record<string, string> = {
   findAbandoned: "its first row",
   findRemovedHolders: "a step for each worker that holds jobs, once a second",
 };
-/** Statements of PostgreSQL alone: test/control-plane/store/engines/postgres.process.test.ts. */
+/** Statements of PostgreSQL alone: test/control-plane/store/engines/postgres-plans.process.test.ts. */
 const onPostgres = new Set(["claimOwnJobs", "claimAnyJobs"]);
 /** Statements that read finished jobs, with the reason why that is acceptable. */
 const histories: Record<string, string> = {

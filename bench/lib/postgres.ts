@@ -1,0 +1,81 @@
+/** A PostgreSQL server whose database has a history and a queue, for a bench. */
+import pg from "pg";
+import { v7 as uuid } from "uuid";
+import { hashToken } from "../../control-plane/domain/tokens.ts";
+import { fillPostgresQueueHeads } from "../../control-plane/store/migrations/0033-approvals.ts";
+import { startPostgres } from "../../test/helpers/postgres.ts";
+import { token } from "./fill.ts";
+
+interface Filled {
+  readonly owner: string;
+  /** Workers of the owner, which may take every queued job. */
+  readonly workers: readonly string[];
+}
+
+export interface FilledPostgres extends Filled {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface QueueSize {
+  readonly finished: number;
+  /** Jobs that can be claimed, each of a configuration of its own. */
+  readonly queued: number;
+  readonly workers: number;
+}
+
+/** Starts a server that flushes every commit to disk, and fills a database of it by SQL. */
+export async function startFilledPostgres(size: QueueSize): Promise<FilledPostgres> {
+  const server = await startPostgres({ isDurable: true });
+  const url = await server.createMigrated();
+  return { url, ...(await fillPostgres(url, size)), close: () => server.close() };
+}
+
+/** Fills a database that has Windlass's tables and nothing else. */
+export async function fillPostgres(url: string, size: QueueSize): Promise<Filled> {
+  const [owner, zone] = [uuid(), uuid()];
+  const workers = Array.from({ length: size.workers }, () => uuid());
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const now = Date.now();
+  const began = now - size.finished * 1000 - 86_400_000;
+  const job = "owner_id, zone_id, labels, timeout_seconds";
+  const ofJob = `'${owner}', '${zone}', '[]', 3600`;
+  // Triggers run for each row: the queue heads are made at once instead.
+  for (const statement of [
+    `alter table jobs disable trigger user`,
+    `insert into users (id, email, created_at) values ('${owner}', 'bench@example.com', 1)`,
+    `insert into zones (id, owner_id, name, created_at, updated_at) values ('${zone}', '${owner}', 'zone', 1, 1)`,
+    `insert into workers (id, owner_id, name, mode, token_hash, labels, metadata, created_at, last_heartbeat_at)
+      select id, '${owner}', 'bench', 'self-hosted', '${hashToken(token)}', '[]', '{}', 1, ${now}
+      from unnest('{${workers.join()}}'::text[]) as id`,
+    `insert into specs (id, owner_id, zone_id, name, project_name, labels, definition, status, created_at, updated_at)
+      select ${spec("n")}, '${owner}', '${zone}', 'configuration-' || n, 'configuration-' || n, '[]', '${definition}',
+        'DEPLOYED', 1, 1 from generate_series(1, ${size.queued}) as n`,
+    `insert into jobs (id, ${job}, job_type, status, spec_id, worker_id, attempt,
+        created_at, claimed_at, started_at, ended_at, released_at, last_seq)
+      select ${id("at")}, ${ofJob}, case n % 2 when 0 then 'PLAN' else 'DEPLOY' end, 'SUCCESS', ${spec("n % 100 + 1")},
+        '${workers[0]!}', 1, at, at, at, at, at, 0
+      from generate_series(1, ${size.finished}) as n, lateral (select ${began} + n * 1000 as at) as ended`,
+    `insert into jobs (id, ${job}, job_type, status, spec_id, attempt, created_at)
+      select ${id("at")}, ${ofJob}, 'PLAN', 'QUEUED', ${spec("n")}, 0, at
+      from generate_series(1, ${size.queued}) as n, lateral (select ${now} as at) as created`,
+    `insert into job_snapshots (job_id, config_snapshot) select id, '${definition}' from jobs order by id`,
+    fillPostgresQueueHeads,
+    `alter table jobs enable trigger user`,
+    `vacuum analyze`,
+    `checkpoint`,
+  ])
+    await client.query(statement);
+  await client.end();
+  return { owner, workers };
+}
+
+const definition = `{"source":{"type":"inline","files":{"main.tf":"${"output x { } ".repeat(20)}"}},"backend":"managed"}`;
+
+/** SQL of the id of a numbered configuration. */
+const spec = (n: string) => `'00000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0')`;
+
+/** SQL of a UUID of version 7 at a time. Such ids sort by time. */
+const id = (at: string) =>
+  `regexp_replace(lpad(to_hex(${at}), 12, '0'), '(.{8})(.{4})', '\\1-\\2') || '-7000-8000-' || lpad(to_hex(n), 12, '0')`;
