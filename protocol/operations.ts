@@ -15,10 +15,18 @@ export const operationEndpoints = {
   readReadiness: endpoint({
     method: "GET",
     path: "/readyz",
-    summary: "Readiness probe: 503 while the server starts or stops",
+    summary: "Readiness probe: 503 while the server cannot serve requests",
+    description:
+      "The server is not ready while it starts or stops, and while it cannot read its database. If only changes or files cannot be stored, it is ready, and `problems` says what is wrong.",
     caller: "anyone",
     status: 200,
-    answer: Type.Object({ status: OneOf(["ready"]) }),
+    answer: Type.Object({
+      status: OneOf(["ready"]),
+      problems: Type.Array(Type.String(), {
+        description: "What keeps the server from storing rows or files; empty when nothing does.",
+        examples: [["the server's disk is full"]],
+      }),
+    }),
     refusals: ["unavailable"],
   }),
   readMetrics: endpoint({

@@ -15,7 +15,8 @@ import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.t
 import type { ClientSettings } from "../config.ts";
 import { toCliError, withRemedy } from "./failures.ts";
 import { chooseTeam, listTeamsRemedy } from "./team.ts";
-import { CliError } from "../terminal/output.ts";
+import { CliError, say } from "../terminal/output.ts";
+import { repeated } from "./repeat.ts";
 
 type Endpoints = typeof endpoints;
 type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
@@ -45,10 +46,31 @@ export interface ApiOptions {
 }
 
 /** Selects the server and the token. Throws `CliError` if the user is not signed in there. */
-export function openApi({ settings, server, profile, team: option, signal }: ApiOptions): Api {
+export function openApi({
+  settings,
+  server,
+  profile,
+  team: option,
+  signal = new AbortController().signal,
+}: ApiOptions): Api {
   const credential = credentialOf(settings, server, profile);
   const team = chooseTeam(option, settings, credential);
-  const attempt = async <T>(
+  /** A stream of logs connects again by itself, and goes on after its last line. */
+  const attempt = <T>(
+    name: keyof Endpoints,
+    once: (headers: Record<string, string>) => Promise<T>,
+  ): Promise<T> =>
+    name === "streamJobLogs"
+      ? signedIn(name, once)
+      : repeated(() => signedIn(name, once), {
+          signal,
+          isRead: endpointPaths[name].method === "GET",
+          onWait: (error) => {
+            const { message } = failure(error) as Error;
+            say(`${message.replace(/\.$/, "")}. Trying again for up to 30 seconds…`);
+          },
+        });
+  const signedIn = async <T>(
     name: keyof Endpoints,
     once: (headers: Record<string, string>) => Promise<T>,
   ): Promise<T> => {
@@ -72,7 +94,6 @@ export function openApi({ settings, server, profile, team: option, signal }: Api
     withRemedy(toCliError(error, credential.server), {
       team_not_found: team?.remedy ?? listTeamsRemedy,
     });
-  const options = signal ? { signal } : {};
   return {
     server: credential.server,
     email: credential.email,
@@ -83,7 +104,7 @@ export function openApi({ settings, server, profile, team: option, signal }: Api
         const response = await attempt(name, (headers) =>
           call(credential.server, endpointNamed(name), (input ?? {}) as never, {
             headers,
-            ...options,
+            signal,
           }),
         );
         return response as never;
@@ -92,7 +113,7 @@ export function openApi({ settings, server, profile, team: option, signal }: Api
       }
     },
     send: async (name, input = {}, more = {}) => {
-      const signals = [signal, more.signal].filter((one) => one !== undefined);
+      const signals = more.signal ? [signal, more.signal] : [signal];
       try {
         return await attempt(name, (headers) =>
           send(credential.server, endpointNamed(name), input, {

@@ -26,6 +26,14 @@ export function isTransient(error: unknown): boolean {
   return cause.name === "HTTPParserError" || (cause as NodeJS.ErrnoException).code !== undefined;
 }
 
+/** Whether a connection was cut after it had been made. */
+export const isCut = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === "HTTPParserError" ||
+    ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(
+      (error as NodeJS.ErrnoException).code ?? "",
+    ));
+
 const unknownAuthority =
   "its certificate is from an unknown authority. Set NODE_EXTRA_CA_CERTS to the authority's file.";
 

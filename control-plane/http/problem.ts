@@ -4,6 +4,7 @@
  */
 import { RefusalError } from "../domain/refusal.ts";
 import { refusedFields } from "../domain/judge.ts";
+import { storageTrouble } from "../domain/storage-troubles.ts";
 import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
@@ -65,6 +66,7 @@ function asRefusal(error: unknown): RefusalError {
   if (error instanceof UnreadableError) return new RefusalError("unreadable", error.message);
   const { validation, validationContext, code, statusCode, message } =
     error as Partial<FastifyError>;
+  const trouble = storageTrouble(error);
   // Fastify's type of Ajv's errors lacks half of the fields.
   if (validation) return refusedFields(validation as ErrorObject[], validationContext);
   switch (code) {
@@ -81,9 +83,7 @@ function asRefusal(error: unknown): RefusalError {
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new RefusalError("bad_request", "the length of the body differs from Content-Length");
     default:
-      for (const [codes, trouble] of storageTroubles)
-        if (codes.test(code ?? ""))
-          return new RefusalError("storage_unavailable", trouble, {}, { "retry-after": "2" });
+      if (trouble !== undefined) return storageRefusal(error, trouble);
       if (error instanceof SyntaxError && statusCode === 400)
         return new RefusalError("malformed_json");
       return statusCode !== undefined && statusCode >= 400 && statusCode < 500
@@ -96,19 +96,11 @@ function asRefusal(error: unknown): RefusalError {
 }
 
 /**
- * Errors of the disk and the database that an operator must resolve. Nothing has been changed, and
- * the same request will succeed later, so they become a 503, after which agents and terraform try
- * again.
+ * `Retry-After` tells a client that nothing was changed, so that it may repeat any request. It is
+ * missing where a change may have been made.
  */
-const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = [
-  [/^(ENOSPC|EDQUOT|SQLITE_FULL)$/, "the server's disk is full"],
-  [/^SQLITE_(BUSY|LOCKED)/, "another program holds a lock on the server's database"],
-  [/^(EROFS|SQLITE_READONLY.*)$/, "the server's disk is read-only"],
-  [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk reports errors"],
-  [/^STORE_UNREACHABLE$/, "the server cannot reach its database"],
-  [/^STORE_BUSY$/, "the server's database is busy"],
-  [/^STORE_FULL$/, "the disk of the server's database is full"],
-  [/^STORE_READONLY$/, "the server's database is read-only"],
-  [/^STORE_REFUSES$/, "the server's database refuses its connections"],
-  [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
-];
+function storageRefusal(error: unknown, trouble: string): RefusalError {
+  return (error as { isUncertain?: boolean }).isUncertain
+    ? new RefusalError("storage_unavailable", `${trouble}; the change may have been made`)
+    : new RefusalError("storage_unavailable", trouble, {}, { "retry-after": "2" });
+}

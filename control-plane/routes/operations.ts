@@ -7,7 +7,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Claims } from "../services/claims/claims.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/operations/metrics.ts";
-import { readiness } from "../services/operations/readiness.ts";
+import { openReadiness } from "../services/operations/readiness.ts";
 import { route, sent, type Guards } from "../http/route.ts";
 
 const options = { quiet: true, alsoWhileStopping: true };
@@ -19,19 +19,20 @@ export function operationRoutes(
   claims: Claims,
   version: string,
 ): void {
-  const checkReady = readiness(context);
+  const readiness = openReadiness(context, app.log);
+  app.addHook("onClose", () => readiness.settled());
   route(app, endpoints.readHealth, guards, async () => ({ status: "ok" as const }), options);
   route(
     app,
     endpoints.readReadiness,
     guards,
     async () => {
-      await checkReady();
-      return { status: "ready" as const };
+      await readiness.requireReady();
+      return { status: "ready" as const, problems: [...(await readiness.problems()).values()] };
     },
     options,
   );
-  const metrics = openMetrics(context, claims);
+  const metrics = openMetrics(context, claims, readiness);
   app.addHook("onResponse", (request, reply, done) => {
     done();
     const { url: route = "none", config } = request.routeOptions;

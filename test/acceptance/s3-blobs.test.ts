@@ -35,6 +35,8 @@ import { skipAt } from "../helpers/tools.ts";
 skipAt(lackOfMoto);
 
 const Bucket = "blobs";
+/** For findings that a server caches for some seconds. */
+const patience = { timeout: 60_000, interval: 200 };
 let moto: Moto;
 let proxy: S3FaultProxy;
 let direct: S3Client;
@@ -286,11 +288,18 @@ describe("a server whose files are in S3", () => {
     expect(refused.status).toBe(503);
     expect(refused.json()).toMatchObject({ code: "storage_unavailable" });
     expect(refused.headers["retry-after"]).toBeDefined();
-    const unready = await ask(plane, "GET", "/readyz");
-    expect(unready.status).toBe(503);
-    expect(unready.text).toContain("object store is not available");
+    // A load balancer must not remove a server, and with it all of them, for the lack of S3.
+    const readyz = async () => {
+      const { status, text } = await ask(plane, "GET", "/readyz");
+      return { status, saysAway: text.includes("object store is not available") };
+    };
+    await expect.poll(readyz, patience).toEqual({ status: 200, saysAway: true });
+    const metrics = await ask(plane, "GET", "/metrics");
+    expect(metrics.text).toContain('windlass_storage_working{part="files"} 0');
+    expect(metrics.text).toContain('windlass_storage_working{part="database"} 1');
+    await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", active_job_ids: [job.id] } });
     proxy.fault = () => undefined;
-    await expect.poll(async () => (await ask(plane, "GET", "/readyz")).status).toBe(200);
+    await expect.poll(readyz, patience).toEqual({ status: 200, saysAway: false });
     expect((await upload()).status).toBe(201);
     const range = { ...worker.headers, range: "bytes=6000000-6000099" };
     const part = await ask(plane, "GET", path, { headers: range });
@@ -311,9 +320,11 @@ describe("a server whose files are in S3", () => {
     expect(after.text).toBe(before.text);
     expect(await objects()).toBe(2);
     expect((await readdir(directory)).includes("blobs")).toBe(false);
-    // While the store fails, a reader gets an error, not an empty log.
+    // While the store fails, a reader gets an error, not an empty log, and a runner that repeats
+    // what is in the archive is not refused.
     proxy.fault = () => "error";
     expect((await ask(plane, "GET", logs, { headers })).status).toBe(503);
+    await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
     proxy.fault = () => undefined;
     expect((await ask(plane, "GET", logs, { headers })).text).toBe(before.text);
     await server.close();

@@ -1,12 +1,14 @@
 /** PostgreSQL away for a while: what control planes decide then, and that wakeups arrive again. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../control-plane/context.ts";
 import { workerWatch } from "../../control-plane/services/workers/watch.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
+import { ask, startPlane } from "../helpers/plane.ts";
 import { addOwner, addWorker } from "../helpers/rows.ts";
 import { skipAt } from "../helpers/tools.ts";
 
@@ -83,4 +85,32 @@ it("wakeups arrive again after the database was restarted, and waiters are told 
       })
       .toContain("again");
   });
+});
+
+it("a server is not ready while the database is away, and is while its connections are in use", async () => {
+  const folder = scratch();
+  const plane = await startPlane({
+    WINDLASS_DATABASE_URL: await database.create(),
+    WINDLASS_DATABASE_CONNECTIONS: "4",
+    WINDLASS_ARTIFACTS_URL: `file:${join(folder.path, "blobs")}`,
+    CLI_JWT_SECRET: "j".repeat(40),
+    WINDLASS_SECRET_KEY: "k".repeat(40),
+    WINDLASS_LOG_LEVEL: "silent",
+  });
+  const readyz = async () => (await ask(plane, "GET", "/readyz")).status;
+  try {
+    expect(await readyz()).toBe(200);
+    const sleepers = Array.from({ length: 3 }, () =>
+      sql`select pg_sleep(2)`.execute(plane.context.store.read.sql),
+    );
+    for (let n = 0; n < 3; n += 1) expect(await readyz()).toBe(200);
+    await Promise.allSettled(sleepers);
+    await database.kill();
+    await expect.poll(readyz, { timeout: 30_000 }).toBe(503);
+    await database.restart();
+    await expect.poll(readyz, { timeout: 30_000 }).toBe(200);
+  } finally {
+    await plane.close().catch(() => undefined);
+    folder[Symbol.dispose]();
+  }
 });

@@ -19,20 +19,21 @@ const rounds = proving ? 20 : 1;
 
 const statusOf = async (url: string, path: string) => {
   const startedAt = performance.now();
-  const { status, headers, body } = await ask({ url }, "GET", path);
+  const { status, body } = await ask({ url }, "GET", path);
   return {
     status,
-    retryAfter: headers["retry-after"],
     text: body.toString(),
     milliseconds: performance.now() - startedAt,
   };
 };
 
-/** Resolves with the response of `/readyz` when it has this status. */
-async function readyz(url: string, status: number) {
+/** Waits until `/readyz` names this problem; undefined: none. It is ready all the time. */
+async function untilProblem(url: string, problem: string | undefined): Promise<void> {
   for (;;) {
-    const response = await statusOf(url, "/readyz");
-    if (response.status === status) return response;
+    const { status, text } = await statusOf(url, "/readyz");
+    expect(status).toBe(200);
+    const { problems } = JSON.parse(text) as { problems: string[] };
+    if (problem === undefined ? problems.length === 0 : problems.join().includes(problem)) return;
     await sleep(50);
   }
 }
@@ -58,10 +59,10 @@ describe("the storage", () => {
         await untilAnswered(load);
         const filler = join(disk.path, "filler");
         fillDisk(filler);
-        const full = await readyz(load.url, 503);
-        expect(full.text).toContain('"code":"storage_unavailable"');
-        expect(full.text).toContain("disk is full");
-        expect(full.retryAfter).toBe("2");
+        await untilProblem(load.url, "disk is full");
+        const refused = load.refused;
+        await expect.poll(() => load.refused).toBeGreaterThan(refused);
+        expect(load.lastRefusal).toMatchObject({ code: "storage_unavailable", retryAfter: "2" });
         await sleep(300);
         expect((await statusOf(load.url, "/healthz")).status).toBe(200);
         const { created } = load.acknowledged;
@@ -70,9 +71,9 @@ describe("the storage", () => {
         expect(read.status).toBe(200);
         rmSync(filler);
         const freedAt = performance.now();
-        await readyz(load.url, 200);
         await untilAnswered(load);
         expect(performance.now() - freedAt).toBeLessThan(10_000);
+        await untilProblem(load.url, undefined);
         expect(load.failures).toEqual([]);
       }
       await load.stop();
@@ -95,7 +96,7 @@ describe("the storage", () => {
     await load.start(await newLink(directory));
     await untilAnswered(load);
     const lock = await holdLock(join(directory, "windlass.db"));
-    const readiness = readyz(load.url, 503);
+    const named = untilProblem(load.url, "another program holds a lock");
     const slowest: number[] = [];
     for (let n = 0; n < 20; n += 1) {
       slowest.push((await statusOf(load.url, "/healthz")).milliseconds);
@@ -107,15 +108,14 @@ describe("the storage", () => {
     }
     // Only changes wait for the lock.
     expect(Math.max(...slowest)).toBeLessThan(3000);
-    const locked = await readiness;
-    expect(locked.text).toContain("another program holds a lock");
+    await named;
     await expect.poll(() => load.refused).toBeGreaterThan(0);
     lock.stdin?.end();
     await once(lock, "exit");
     const freedAt = performance.now();
-    await readyz(load.url, 200);
     await untilAnswered(load);
     expect(performance.now() - freedAt).toBeLessThan(10_000);
+    await untilProblem(load.url, undefined);
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(await findUnserved(load)).toEqual([]);

@@ -32,6 +32,7 @@ export class Load {
   answered = 0;
   /** Calls with the response 503. */
   refused = 0;
+  lastRefusal: { readonly code: unknown; readonly retryAfter: unknown } | undefined;
   /** Responses that no client may get. */
   readonly failures: string[] = [];
   #isStopped = false;
@@ -124,7 +125,11 @@ export class Load {
         if (expect.includes(answer.status)) return answer;
         throw new Error(`${method} ${path} returned ${answer.status} ${answer.body.toString()}`);
       }
-      if (answer) this.refused += 1;
+      if (answer) {
+        this.refused += 1;
+        const { code } = answer.json();
+        this.lastRefusal = { code, retryAfter: answer.headers["retry-after"] };
+      }
       await sleep(10);
     }
   }

@@ -8,6 +8,7 @@ import {
 import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
+import { storageTrouble } from "../../domain/storage-troubles.ts";
 import type { Queries } from "../../store/db.ts";
 import { lockJobBriefly } from "../../store/jobs/jobs.ts";
 import { findHighestSeq, findLastId } from "../../store/logs/archives.ts";
@@ -74,11 +75,11 @@ export async function appendLogs(
 }
 
 /**
- * A repeated chunk is stored, also if its archive is damaged: a runner that is refused would not
- * send the chunks that follow.
+ * A repeated chunk is stored, also if its archive is damaged or not available now: a runner that is
+ * refused would not send the chunks that follow.
  */
 function whenUnreadable(error: unknown): undefined {
-  if (!(error instanceof UnreadableError)) throw error;
+  if (!(error instanceof UnreadableError) && storageTrouble(error) === undefined) throw error;
 }
 
 type Chunk = Omit<SequencedChunk, "seq"> & { readonly seq: number | null };

@@ -15,6 +15,7 @@ import { findJobFacts } from "../../store/operations/events.ts";
 import type { Claims } from "../claims/claims.ts";
 import type { Context } from "../context.ts";
 import { findSteps } from "../jobs/progress.ts";
+import { storageParts, type Readiness } from "./readiness.ts";
 
 /** The names that our agent gives to its runs of terraform; a runner may send any other. */
 const knownPhases = new Set([
@@ -45,7 +46,11 @@ export interface Metrics {
 }
 
 /** Metrics of one server, in a registry of their own: two servers of one process do not mix. */
-export function openMetrics(context: Context, claims: Pick<Claims, "waiting">): Metrics {
+export function openMetrics(
+  context: Context,
+  claims: Pick<Claims, "waiting">,
+  readiness: Pick<Readiness, "problems">,
+): Metrics {
   const { store, wakeups, now } = context;
   const registry = new Registry();
   const registers = [registry];
@@ -74,6 +79,11 @@ export function openMetrics(context: Context, claims: Pick<Claims, "waiting">): 
   const wal = gauge(
     "windlass_database_wal_bytes",
     "Size of the database's write-ahead log. It stays below 8 MiB, except while a backup is made.",
+  );
+  const working = gauge(
+    "windlass_storage_working",
+    "1 if this server can store rows and files, 0 if not, by part: database or files.",
+    ["part"],
   );
   const ended = new Counter({
     name: "windlass_jobs_ended_total",
@@ -155,6 +165,8 @@ export function openMetrics(context: Context, claims: Pick<Claims, "waiting">): 
     logged: (bytes) => logBytes.inc(bytes),
     scrape: async () => {
       parked.set(claims.waiting());
+      const problems = await readiness.problems();
+      for (const part of storageParts) working.set({ part }, problems.has(part) ? 0 : 1);
       // Monotonic: a clock that is set back does not stop the counting.
       const time = performance.now();
       if (looked === undefined || time - lookedAt >= lookMilliseconds) {

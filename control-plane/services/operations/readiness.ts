@@ -1,33 +1,79 @@
-/** Whether the server can do its work now. */
-import { RefusalError } from "../../domain/refusal.ts";
-import { setFact } from "../../store/facts.ts";
-import type { Context } from "../context.ts";
-
-/** Results are cached for this long, so that more frequent checks cost nothing. */
-const findingMilliseconds = 1000;
-
 /**
- * Makes a check that throws while the server stops, and whatever keeps it from storing a row or a
- * blob: both are really written, since a full disk or a lock shows only then.
+ * Whether the server can serve requests, and whether its storage works.
+ *
+ * These are two questions: a load balancer must not remove every server because something that they
+ * share, such as the object store, is away. Calls that do not need it are still served, above all
+ * heartbeats, without which running jobs would count as lost.
  */
-export function readiness({ store, blobs, draining, now }: Context): () => Promise<void> {
-  let finding: Promise<void> | undefined;
-  let foundAt = 0;
-  const look = async () => {
-    await store.write((tx) => setFact(tx, "ready_at", String(now())));
-    const { blob } = await blobs.write(probe(), Infinity);
-    await blobs.delete(blob);
+import { second } from "../../../common/units.ts";
+import { RefusalError } from "../../domain/refusal.ts";
+import { isStorageBusy, storageTrouble } from "../../domain/storage-troubles.ts";
+import { findFact, setFact } from "../../store/facts.ts";
+import type { Context } from "../context.ts";
+import { Check } from "./check.ts";
+import type { EventLog } from "./events.ts";
+
+/** What is checked by writing, because a full disk or a lock shows only then. */
+export const storageParts = ["database", "files"] as const;
+export type StoragePart = (typeof storageParts)[number];
+
+export interface Readiness {
+  /**
+   * Throws while the server stops, and if it cannot read its database, without which it can serve
+   * nothing. A database that is busy or refuses changes is no reason.
+   */
+  requireReady(): Promise<void>;
+  /** What is wrong with each part of the storage; a part that works is missing. */
+  problems(): Promise<ReadonlyMap<StoragePart, string>>;
+  /** Resolves when no check runs, or after a second. */
+  settled(): Promise<void>;
+}
+
+/** The fact that is written to see whether the database accepts changes. */
+const checkedAt = "storage_checked_at";
+const probeBytes = 4096;
+
+/** Logs when a part of the storage fails, and when it works again. */
+export function openReadiness(
+  { store, blobs, draining, now }: Context,
+  log: Pick<EventLog, "info" | "warn">,
+): Readiness {
+  const reading = new Check(() => findFact(store.read, checkedAt), second);
+  const logChange = (part: StoragePart) => (error: unknown) => {
+    if (error === undefined) log.info({ part }, `the storage works again: ${part}`);
+    else if (!draining.aborted) log.warn({ part, err: error }, `the storage fails: ${part}`);
   };
-  return async () => {
-    if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
-    if (finding === undefined || performance.now() - foundAt > findingMilliseconds) {
-      foundAt = Infinity;
-      finding = look().finally(() => (foundAt = performance.now()));
-    }
-    await finding;
+  const part = (name: StoragePart, run: () => Promise<unknown>) =>
+    new Check(run, 5 * second, logChange(name));
+  const parts: Readonly<Record<StoragePart, Check>> = {
+    database: part("database", () => store.write((tx) => setFact(tx, checkedAt, String(now())))),
+    files: part("files", async () => {
+      const { blob } = await blobs.write(probe(), Infinity);
+      await blobs.delete(blob);
+    }),
+  };
+  return {
+    requireReady: async () => {
+      if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
+      const error = await reading.error();
+      if (error !== undefined && !isStorageBusy(error)) throw error;
+    },
+    problems: async () => {
+      const found = new Map<StoragePart, string>();
+      const look = async (name: StoragePart) => {
+        const error = await parts[name].error();
+        if (error !== undefined)
+          found.set(name, storageTrouble(error) ?? "the server's log has the details");
+      };
+      await Promise.all(storageParts.map(look));
+      return found;
+    },
+    settled: async () => {
+      await Promise.all([reading, ...Object.values(parts)].map((check) => check.settled()));
+    },
   };
 }
 
 async function* probe(): AsyncGenerator<Uint8Array> {
-  yield Buffer.alloc(4096);
+  yield Buffer.alloc(probeBytes);
 }

@@ -250,16 +250,22 @@ const troubles: readonly (readonly [codes: RegExp, trouble: StorageTrouble])[] =
   [/^(E[A-Z]{3,}|ERR_SOCKET_.*|ERR_TLS_.*|.*CERT.*|UNABLE_TO_.*)$/, "STORE_UNREACHABLE"],
 ];
 
-/** Messages of the driver about connections, which have no code. */
-const driverMessages =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Connection ended|The server does not support SSL)/;
+/** Messages of the driver, which have no code. The first is of a pool without a free connection. */
+const driverMessages: readonly (readonly [messages: RegExp, trouble: StorageTrouble])[] = [
+  [/^timeout exceeded when trying to connect/, "STORE_BUSY"],
+  [
+    /^(Connection terminated|Client has encountered a connection error|Query read timeout|Connection ended|The server does not support SSL)/,
+    "STORE_UNREACHABLE",
+  ],
+];
 
 /** Returns the error of a query as the rest of the server knows it. */
 export function storageErrorOf(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StorageError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === undefined)
-    return driverMessages.test(message) ? new StorageError("STORE_UNREACHABLE", error) : error;
-  const found = troubles.find(([codes]) => codes.test(code));
+  const found =
+    code === undefined
+      ? driverMessages.find(([messages]) => messages.test(message))
+      : troubles.find(([codes]) => codes.test(code));
   return found ? new StorageError(found[1], error) : error;
 }

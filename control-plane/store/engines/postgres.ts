@@ -215,7 +215,7 @@ export class PostgresStore implements Store {
       const result = await work(queries, client);
       // PostgreSQL would end it without an error, and without its changes.
       if (queries.hasFailed) throw new Error("a statement of the transaction failed");
-      await client.query("commit");
+      await client.query("commit").catch(throwUncertain);
       client.release();
       return result;
     } catch (error) {
@@ -262,6 +262,13 @@ const beginConnection: (client: pg.ClientBase) => unknown = async (client) => {
   await requirePrimary(client);
   await prepareScopes(client);
 };
+
+/** The connection broke during a commit, which may have been carried out. */
+function throwUncertain(error: unknown): never {
+  const known = storageErrorOf(error);
+  if (!(known instanceof StorageError) || known.code !== "STORE_UNREACHABLE") throw known;
+  throw new StorageError(known.code, error as Error, { isUncertain: true });
+}
 
 /** Closes connections that are broken, that lead to a standby, or that cannot roll back. */
 async function endFailed(client: pg.PoolClient, error: unknown): Promise<void> {

@@ -14,10 +14,13 @@ export type StorageTrouble =
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: StorageTrouble;
+  /** Whether a change may have been made: its commit was sent, and no response came. */
+  readonly isUncertain: boolean;
 
-  constructor(code: StorageTrouble, cause: Error) {
+  constructor(code: StorageTrouble, cause: Error, { isUncertain = false } = {}) {
     super(`${troubles[code]}: ${cause.message}`, { cause });
     this.code = code;
+    this.isUncertain = isUncertain;
   }
 }
 

@@ -8,6 +8,7 @@ it("/healthz and /readyz return 200, and /readyz 503 while the server drains", a
     (await ask(plane, "GET", "/readyz")).status,
   ];
   expect(await statuses()).toEqual([200, 200]);
+  expect((await ask(plane, "GET", "/readyz")).json()).toEqual({ status: "ready", problems: [] });
   plane.context.drain();
   expect(await statuses()).toEqual([200, 503]);
   expect((await ask(plane, "GET", "/readyz")).json().code).toBe("unavailable");
