@@ -3,7 +3,7 @@ import type { UserCaller } from "../../control-plane/services/callers.ts";
 import type { Owner } from "./rows.ts";
 import { origin } from "./sign-in.ts";
 
-/** The client of a user, in the user's personal space. */
+/** A user who acts in their personal space without a login. */
 export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
   user_id: id,
   email: `${id}@example.com`,
@@ -11,6 +11,6 @@ export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
   login_kind: "cli",
   space_id: id,
   role: "admin",
-  spaces: [{ space_id: id, slug: null, role: "admin" }],
+  spaces: [],
   origin,
 });

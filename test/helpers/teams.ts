@@ -35,12 +35,23 @@ export async function addMember(
   role: Role,
 ): Promise<TestMember> {
   const user = await addTestUser(plane);
+  await join(plane, { client }, slug, user, role);
+  return { ...user, calls: callsWithin(plane, user.headers, slug) };
+}
+
+/** Lets a user join the team of an admin with a role. */
+export async function join(
+  plane: Plane,
+  { client }: Pick<TestUser, "client">,
+  slug: string,
+  user: Pick<TestUser, "owner">,
+  role: Role,
+): Promise<void> {
   const { link } = await client.get(endpoints.createInvitation, {
     params: { slug },
     body: { role },
   });
   await acceptLink(plane, link, user);
-  return { ...user, calls: callsWithin(plane, user.headers, slug) };
 }
 
 /** Lets a user join a team by the link of an invitation. Returns the slug of the team. */
@@ -51,8 +62,11 @@ export const acceptLink = (
 ): Promise<string> => acceptInvitation(context, callerOf(owner), link.split("/").at(-1) ?? "");
 
 /** The API as a user calls it within a team. */
-export const callsWithin = (plane: Plane, headers: Record<string, string>, slug: string): Calls =>
-  callsOf(plane, { ...headers, [teamHeader]: slug });
+export const callsWithin = (
+  plane: Pick<Plane, "url">,
+  headers: Record<string, string>,
+  slug: string,
+): Calls => callsOf(plane, { ...headers, [teamHeader]: slug });
 
 /** Adds a configuration and a worker of a team. */
 export async function addTeamSpec(plane: Plane, slug: string) {

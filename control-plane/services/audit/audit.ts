@@ -28,6 +28,7 @@ import {
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
+import { checkStanding, type Standing } from "../teams/standing.ts";
 
 /** What is kept of a `User-Agent`, in characters. */
 const userAgentLimit = 256;
@@ -39,6 +40,8 @@ export interface Actor {
   readonly name: string | null;
   /** Null: not caused by a request. */
   readonly origin: Origin | null;
+  /** Of a request that a person or an access token sends. */
+  readonly standing?: Standing;
 }
 
 /** The control plane itself, by a timer. */
@@ -51,13 +54,18 @@ const actorKinds = { session: "session", cli: "cli_login", token: "access_token"
 
 /** A signed-in person, or an access token. */
 export const person = (
-  caller: Pick<UserCaller, "login_kind" | "login_id" | "email" | "token_name" | "origin">,
+  caller: Pick<UserCaller, "login_kind" | "login_id" | "email" | "token_name" | "origin"> &
+    Partial<Standing>,
 ): Actor => ({
   kind: actorKinds[caller.login_kind],
   id: caller.login_id,
   name: nameOf(caller),
   origin: caller.origin,
+  ...(hasStanding(caller) ? { standing: caller } : {}),
 });
+
+/** A person who is just signing in has none. */
+const hasStanding = (caller: Partial<Standing>): caller is Standing => caller.spaces !== undefined;
 
 /** A worker with its own token. */
 export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
@@ -92,13 +100,17 @@ export interface Recorded {
   readonly details?: Readonly<Record<string, string | number | null | readonly string[]>>;
 }
 
-/** Adds an entry, in the transaction of the change that it records. */
-export function record(
+/**
+ * Adds an entry, in the transaction of the change that it records. Refuses the change if its person
+ * or access token has lost the right to it since the request was admitted.
+ */
+export async function record(
   tx: Queries,
   { by, owner, action, id, name = null, details = {} }: Recorded,
   now: number,
 ): Promise<void> {
-  return tx.run(insertAuditEntry, {
+  if (by.standing && owner !== null) await checkStanding(tx, by.standing, owner, now);
+  await tx.run(insertAuditEntry, {
     // Generated inside the transaction, of which there is one at a time, so ids grow in the order
     // of the commits and pages are stable.
     id: uuid(),

@@ -21,7 +21,7 @@ import {
   useLink,
   type LoginRow,
 } from "../../store/people/logins.ts";
-import { fingerprint, operator, person, record } from "../audit/audit.ts";
+import { fingerprint, operator, person, record, type Actor } from "../audit/audit.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -112,12 +112,18 @@ export async function endLogin(
     // Another sign-out at the same time may have been first.
     if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
     const details = { reason: "signed_out" };
-    const by = person(caller);
+    const by = ending(caller);
     const owner = caller.user_id;
     await record(tx, { by, owner, action: "login.revoke", id, name, details }, now());
   });
   wakeups.ring("login", id);
 }
+
+/** A person whose login has just ended in the same transaction, by their own request. */
+const ending = (caller: UserCaller): Actor => {
+  const { standing: _, ...by } = person(caller);
+  return by;
+};
 
 /** Starts a CLI login of a user, in a transaction. `tokenPair` then creates its first tokens. */
 export async function startCliLogin(tx: Queries, user: string, now: number): Promise<LoginRow> {
@@ -208,7 +214,7 @@ export async function endOwnLogin(
     const ended = await revokeOwnLogin(tx, owner, login, now());
     if (!ended) throw notFound("login");
     const { id, kind: name } = ended;
-    await record(tx, { by: person(user), owner, action: "login.revoke", id, name }, now());
+    await record(tx, { by: ending(user), owner, action: "login.revoke", id, name }, now());
   });
   wakeups.ring("login", login);
 }

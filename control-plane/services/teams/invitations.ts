@@ -25,7 +25,6 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
-import { checkAdmin } from "./members.ts";
 import { checkTeamCount } from "./teams.ts";
 
 /** How many invitations of a team may be open. */
@@ -57,7 +56,6 @@ export async function createInvitation(
     used_at: null,
   };
   await store.write(async (tx) => {
-    await checkAdmin(tx, user);
     const { count = 0 } =
       (await tx.first(countOpenInvitations, { space: space_id, now: created_at })) ?? {};
     if (count >= invitationsLimit)

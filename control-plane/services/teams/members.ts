@@ -43,11 +43,12 @@ export async function updateMember(
     const before = await findMemberAs(tx, caller, user);
     if (before.role === role) return before;
     if (before.role === "admin") await endAdmin(tx, space, user);
-    await tx.run(saveMemberRole, { space, user, role });
-    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     const details = { role, role_before: before.role };
     const entry = { action: "member.update", id: user, name: before.email, details } as const;
+    // Before the change: it may be the caller's own role.
     await recordOwn(tx, caller, entry, now());
+    await tx.run(saveMemberRole, { space, user, role });
+    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     return { ...before, role };
   });
   wakeups.ring("login", user);
@@ -69,12 +70,13 @@ export async function removeMember(
   await writeJobs(context, async (tx, rings) => {
     const { email, role } = await findMemberAs(tx, caller, user);
     if (role === "admin") await endAdmin(tx, space, user);
-    await tx.run(deleteMember, { space, user });
-    await refreshQueueOfVoter(tx, rings, { owner: space, user });
     const tokens = await tx.all(deleteTokensOf, { space, user });
     const details = { role, access_tokens: tokens.length };
     const entry = { action: "member.remove", id: user, name: email, details } as const;
+    // Before the change: the caller may be the one who leaves.
     await recordOwn(tx, caller, entry, now());
+    await tx.run(deleteMember, { space, user });
+    await refreshQueueOfVoter(tx, rings, { owner: space, user });
   });
   wakeups.ring("login", user);
 }
@@ -83,7 +85,7 @@ export async function removeMember(
  * Throws unless the caller is still an admin of the team, in the transaction of a change: of two
  * admins who remove each other at once, one has lost the right.
  */
-export async function checkAdmin(tx: Queries, caller: UserCaller): Promise<void> {
+async function checkAdmin(tx: Queries, caller: UserCaller): Promise<void> {
   checkPermission({ ...caller, role: (await findOwn(tx, caller)).role }, "members");
 }
 
