@@ -251,6 +251,30 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("keeps a line whole that goes on behind another stream", async () => {
+    const id = await begin("streams");
+    await fixture.log(id, "first\nnull_resource.a: Still cre");
+    await fixture.log(id, "Error: no\n", "STDERR");
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await page.getByText("Live: 3 lines.").waitFor();
+    const lines = page.locator(".block > div");
+    expect(await lines.allTextContents()).toEqual([
+      "first",
+      "Error: no",
+      "null_resource.a: Still cre",
+    ]);
+    await fixture.log(id, "ating...\nno newline");
+    await fixture.end(id, "FAILED");
+    await page.getByText("This is the whole log. 4 lines.").waitFor();
+    const shown = ["first", "Error: no", "null_resource.a: Still creating...", "no newline"];
+    expect(await lines.allTextContents()).toEqual(shown);
+    const search = page.getByRole("searchbox", { name: "Search the log" });
+    await search.fill("NO");
+    await page.getByText("1 of 2 lines").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test("shows an unterminated control sequence of megabytes as a shortened line", async () => {
     const id = await begin("unfinished");
     await fixture.log(id, "\u001b[");

@@ -1,9 +1,20 @@
 // @ts-check
-/** A log as lines of the page, in blocks that are elements only near to what is seen. */
+/**
+ * Shows a log as lines, in blocks that are elements only near the visible part. A chunk may end
+ * within a line, and the rest of the line may come after chunks of other streams. Each stream
+ * therefore has one unfinished line, which stands below the finished ones until it ends.
+ */
 import { Block, blockSize } from "./log-block.js";
 import { Painter } from "./log-painter.js";
 
 /** @typedef {import("./log-stream.js").Chunk} Chunk */
+/**
+ * @typedef {object} OpenLine
+ * @property {import("./log-painter.js").Piece[]} pieces
+ * @property {number} length of the pieces
+ * @property {string} second when it began
+ * @property {((line: number) => void) | undefined} begun
+ */
 
 /** The page keeps so many blocks: 250,000 lines; the raw log has all. */
 const blocksKept = 1250;
@@ -20,14 +31,14 @@ export class LogLines {
   #byElement = new Map();
   /** Blocks with something to draw. @type {Set<Block>} */
   #changed = new Set();
-  /** Whether the last line may go on, of which stream it is, and how much of it is shown. */
-  #isOpen = false;
-  #stream = "";
-  #length = 0;
+  /** The unfinished line of each stream, the one that began first in front. @type {Map<string, OpenLine>} */
+  #open = new Map();
+  /** Shows the unfinished lines. @type {Block | null} */
+  #tail = null;
   #marked = 0;
   #near;
-  /** Lines so far. */
-  count = 0;
+  /** Lines that have ended: these can be searched and marked. */
+  finished = 0;
   /** Lines that the page let go of. */
   dropped = 0;
 
@@ -38,36 +49,42 @@ export class LogLines {
     this.#near = new IntersectionObserver((entries) => this.#moved(entries), options);
   }
 
-  /**
-   * Takes a chunk; `draw` shows it. @param {Pick<Chunk, "log_chunk" | "stream_type" |
-   * "created_at">} chunk
-   */
-  write({ log_chunk, stream_type, created_at }) {
-    const painter = (this.#painters[stream_type] ??= new Painter());
-    if (this.#stream !== stream_type) this.#isOpen = false;
-    this.#stream = stream_type;
-    const second = created_at.slice(11, 19);
-    const lines = log_chunk.split("\n");
-    const rest = lines.pop() ?? "";
-    for (const line of lines) {
-      this.#add(painter.pieces(line), second);
-      painter.endLine();
-      this.#isOpen = false;
-    }
-    const pieces = painter.pieces(rest);
-    // Colours that end behind the last line are no line.
-    if (pieces.some(({ text }) => text !== "")) this.#add(pieces, second);
+  /** Lines so far. */
+  get count() {
+    return this.finished + this.#open.size;
   }
 
   /**
-   * The number of the line with which a chunk would begin. @param {Pick<Chunk, "stream_type">} chunk
+   * Takes a chunk; `draw` shows it. `begun` gets the number of the line with which the chunk begins,
+   * as soon as that is known.
+   * @param {Pick<Chunk, "log_chunk" | "stream_type" | "created_at">} chunk
+   * @param {(line: number) => void} [begun]
    */
-  next({ stream_type }) {
-    return this.#isOpen && this.#stream === stream_type ? this.count : this.count + 1;
+  write({ log_chunk, stream_type, created_at }, begun) {
+    const painter = (this.#painters[stream_type] ??= new Painter());
+    const second = created_at.slice(11, 19);
+    const lines = log_chunk.split("\n");
+    const rest = lines.pop() ?? "";
+    let first = begun;
+    for (const line of lines) {
+      this.#add(stream_type, painter.pieces(line), second, first);
+      painter.endLine();
+      this.#finish(stream_type);
+      first = undefined;
+    }
+    const pieces = painter.pieces(rest);
+    // Colours that end behind the last line are no line.
+    if (pieces.some(({ text }) => text !== "")) this.#add(stream_type, pieces, second, first);
+  }
+
+  /** Ends the lines that have no newline, at the end of the log. */
+  finish() {
+    for (const stream of this.#open.keys()) this.#finish(stream);
   }
 
   /** Shows what was written. */
   draw() {
+    this.#drawOpen();
     // The end is where most look: it is drawn as lines at once, and put to sleep again where it is
     // not seen.
     const last = this.#blocks.at(-1);
@@ -76,27 +93,46 @@ export class LogLines {
     this.#changed.clear();
   }
 
-  /** @param {import("./log-painter.js").Piece[]} pieces @param {string} second */
-  #add(pieces, second) {
-    const block = this.#isOpen ? this.#last() : this.#begin(second);
-    this.#changed.add(block);
-    for (const piece of pieces) {
-      if (this.#length >= lineLimit) continue;
-      const shown = piece.text.slice(0, lineLimit - this.#length);
-      this.#length += shown.length;
-      block.append(shown, piece.look);
-      if (this.#length >= lineLimit) block.append(" … (the rest is in the raw log)", "");
+  #drawOpen() {
+    this.#tail?.element.remove();
+    this.#tail = null;
+    if (this.#open.size === 0) return;
+    this.#tail = new Block(this.finished);
+    for (const [stream, line] of this.#open) fill(this.#tail, stream, line);
+    this.#tail.wake();
+    this.#root.append(this.#tail.element);
+  }
+
+  /**
+   * @param {string} stream
+   * @param {import("./log-painter.js").Piece[]} pieces
+   * @param {string} second
+   * @param {((line: number) => void) | undefined} begun
+   */
+  #add(stream, pieces, second, begun) {
+    const line = this.#open.get(stream) ?? { pieces: [], length: 0, second, begun: undefined };
+    this.#open.set(stream, line);
+    line.begun ??= begun;
+    for (const { text, look } of pieces) {
+      if (line.length >= lineLimit) continue;
+      const shown = text.slice(0, lineLimit - line.length);
+      line.length += shown.length;
+      line.pieces.push({ text: shown, look });
+      if (line.length >= lineLimit)
+        line.pieces.push({ text: " … (the rest is in the raw log)", look: "" });
     }
   }
 
-  /** @param {string} second */
-  #begin(second) {
-    const block = this.count % blockSize === 0 ? this.#more() : this.#last();
-    block.begin(this.#stream, second);
-    this.count += 1;
-    this.#isOpen = true;
-    this.#length = 0;
-    return block;
+  /** @param {string} stream */
+  #finish(stream) {
+    const line = this.#open.get(stream);
+    if (!line) return;
+    this.#open.delete(stream);
+    const block = this.finished % blockSize === 0 ? this.#more() : this.#last();
+    fill(block, stream, line);
+    this.#changed.add(block);
+    this.finished += 1;
+    line.begun?.(this.finished);
   }
 
   #last() {
@@ -104,10 +140,11 @@ export class LogLines {
   }
 
   #more() {
-    const block = new Block(this.count);
+    const block = new Block(this.finished);
     this.#blocks.push(block);
     this.#byElement.set(block.element, block);
-    this.#root.append(block.element);
+    if (this.#tail) this.#tail.element.before(block.element);
+    else this.#root.append(block.element);
     this.#near.observe(block.element);
     if (this.#blocks.length > blocksKept) this.#drop();
     return block;
@@ -174,4 +211,10 @@ export class LogLines {
       .flatMap((line, index) => (line.includes(wanted) ? [first + index] : []));
     return { found: found.filter((number) => number >= from), next };
   }
+}
+
+/** Adds a line to a block. @param {Block} block @param {string} stream @param {OpenLine} line */
+function fill(block, stream, { pieces, second }) {
+  block.begin(stream, second);
+  for (const { text, look } of pieces) block.append(text, look);
 }

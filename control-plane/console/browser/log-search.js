@@ -46,7 +46,7 @@ export class LogSearch {
   async #look(by) {
     const run = this.#run;
     let begun = performance.now();
-    while (this.#next <= this.#lines.count) {
+    while (this.#next <= this.#lines.finished) {
       const { found, next } = this.#lines.search(
         this.#wanted,
         Math.max(this.#next, this.#lines.dropped + 1),

@@ -65,7 +65,7 @@ class WindlassLog extends HTMLElement {
         this.dispatchEvent(new CustomEvent("progress", { bubbles: true, detail: progress })),
       state: (state) => {
         this.#state = state;
-        if (!this.#isWriting) this.#say();
+        if (!this.#isWriting) this.#wrote();
       },
     });
   }
@@ -136,8 +136,9 @@ class WindlassLog extends HTMLElement {
     const begun = performance.now();
     let written = 0;
     for (const piece of this.#waiting) {
-      if (piece.resource && piece.isFirst) this.#lineOf.set(piece.id, this.lines?.next(piece) ?? 0);
-      this.lines?.write(piece);
+      const { id, resource, isFirst } = piece;
+      const noteLine = (/** @type {number} */ line) => this.#lineOf.set(id, line);
+      this.lines?.write(piece, resource && isFirst ? noteLine : undefined);
       written += 1;
       if (performance.now() - begun > turnMilliseconds) break;
     }
@@ -147,13 +148,23 @@ class WindlassLog extends HTMLElement {
     if (this.#waiting.length > 0) setTimeout(() => this.#write());
     else {
       this.#isWriting = false;
-      this.#say();
-      if (!this.#isMarked) this.#goToHash();
+      this.#wrote();
     }
   }
 
+  /** All that has arrived is written. */
+  #wrote() {
+    if (this.#state === "ended") {
+      this.lines?.finish();
+      this.lines?.draw();
+    }
+    this.#say();
+    if (!this.#isMarked) this.#goToHash();
+  }
+
   #say() {
-    const { count = 0, dropped = 0 } = this.lines ?? {};
+    const count = this.lines?.count ?? 0;
+    const dropped = this.lines?.dropped ?? 0;
     const shown =
       dropped === 0
         ? `${count.toLocaleString("en")} ${count === 1 ? "line" : "lines"}`

@@ -19,6 +19,7 @@ import {
 } from "../../services/jobs/jobs.ts";
 import { findErrors } from "../../services/logs/errors.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
+import { WholeLines } from "../../services/logs/whole-lines.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { getWorker } from "../../services/workers/workers.ts";
 import { jobPage, titleOf, type JobStory } from "./job-page.ts";
@@ -144,10 +145,12 @@ async function findWorker(context: Context, caller: UserCaller, { worker_id }: J
 }
 
 async function* textOf(context: Context, job: string): AsyncGenerator<string> {
+  const lines = new WholeLines();
   let after = 0;
   for (;;) {
     const { logs, isLast } = await readLog(context, job, after);
-    if (logs.length > 0) yield logs.map(({ log_chunk }) => log_chunk).join("");
+    const text = logs.map((chunk) => lines.add(chunk)).join("") + (isLast ? lines.end() : "");
+    if (text !== "") yield text;
     if (isLast) return;
     after = logs.at(-1)?.id ?? after;
   }
@@ -156,7 +159,8 @@ async function* textOf(context: Context, job: string): AsyncGenerator<string> {
 async function beginningOf(context: Context, { id, log_pruned_at }: Job): Promise<LogStart> {
   if (log_pruned_at !== null) return { text: "", isCut: false };
   const { logs, isLast } = await readLog(context, id, 0, { bytes: startLength });
-  const whole = logs.map(({ log_chunk }) => log_chunk).join("");
+  const lines = new WholeLines();
+  const whole = logs.map((chunk) => lines.add(chunk)).join("") + lines.end();
   // Colours are a part of it: what is left of twice as much is enough.
   const text = stripVTControlCharacters(whole.slice(0, 2 * startLength));
   return {
