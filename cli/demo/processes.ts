@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { demoEnvironment } from "../config.ts";
-import { CliError } from "../terminal/output.ts";
+import { clean, CliError } from "../terminal/output.ts";
 
 /** A Windlass process that writes its log to a file. */
 export interface DemoProcess {
@@ -57,11 +57,10 @@ export class DemoProcesses {
     this.#tellCleaner(`start ${pid}`);
     void child.then(({ exitCode, signal }) => {
       this.#tellCleaner(`ended ${pid}`);
-      this.stop(
-        new CliError(
-          `Unexpected end of ${title} (${signal ?? `exit code ${exitCode}`}). See its log: ${logFile}`,
-        ),
-      );
+      const how = signal ?? `exit code ${exitCode}`;
+      const lines = lastLines(logFile).map((line) => `\n  ${line}`);
+      const log = `Its log ${logFile} ${lines.length === 0 ? "is empty." : "ends with:"}`;
+      this.stop(new CliError(`Unexpected end of ${title} (${how}). ${log}${lines.join("")}`));
     });
     return { logFile, logged: (field) => this.#find(logFile, field) };
   }
@@ -128,6 +127,20 @@ function startCleaner(directory: string) {
     stdio: ["pipe", "ignore", "inherit"],
   });
 }
+
+/** Returns the messages of the last lines of a log; of a crash, what Node printed. */
+function lastLines(logFile: string): string[] {
+  const lines = readFileSync(logFile, "utf8").split("\n");
+  const written = lines.filter((line) => line.trim() !== "").slice(-shownLines);
+  return written.map((line) => {
+    const { msg, err } = fieldsOf(line);
+    const { message } = Object(err) as { message?: unknown };
+    const text = [msg, message].filter((one) => typeof one === "string").join(": ");
+    return clean(text || line);
+  });
+}
+
+const shownLines = 3;
 
 /** Returns the fields of a log line; none if the line is incomplete or not JSON. */
 function fieldsOf(line: string): Readonly<Record<string, unknown>> {

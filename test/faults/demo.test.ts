@@ -39,17 +39,17 @@ describe.concurrent("windlass demo", () => {
     await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 120_000, interval: 100 });
   });
 
-  it("reports in one line what failed, and where the logs are", async (context) => {
+  it("reports what failed, the end of its log, and where the logs are", async (context) => {
     const { run, shows, home } = startDemo(context);
     await shows("Runner registered");
     const agent = processesOf(home).find((one) => one.endsWith("main.ts agent"));
     process.kill(Number(agent?.split(":")[0]), "SIGKILL");
     const { exitCode, stderr } = await run;
     expect(exitCode).toBe(1);
-    const [line, where = ""] = String(stderr).split("\n");
-    expect(line).toMatch(
-      /^windlass demo: Unexpected end of the runner \(SIGKILL\)\. See its log: \S+$/,
+    expect(stderr).toMatch(
+      /^windlass demo: Unexpected end of the runner \(SIGKILL\)\. Its log \S+\/agent\.log ends with:(\n  [^\s{].*){1,3}\nThe logs/,
     );
+    const where = String(stderr).split("\n").at(-1) ?? "";
     const logs = where.replace("The logs of the control plane and the runner are in ", "");
     expect(readdirSync(join(logs, ".."))).toEqual(["logs"]);
     expect(new Set(readdirSync(logs))).toEqual(new Set(["agent.log", "server.log"]));
