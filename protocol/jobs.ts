@@ -81,6 +81,14 @@ export type ExecutionMetadata = Static<typeof ExecutionMetadata>;
 
 const LogComplete = Nullable(Type.Boolean());
 
+export const ResourceProgress = Type.Object({
+  done: Type.Integer(),
+  open: about(Type.Integer(), "Under way, or not finished when the job ended."),
+  failed: Type.Integer(),
+  total: about(Nullable(Type.Integer()), "How many the plan changes; null if this is not known."),
+});
+export type ResourceProgress = Static<typeof ResourceProgress>;
+
 export const Job = Type.Object({
   id: Uuid,
   job_type: JobType,
@@ -112,6 +120,12 @@ export const Job = Type.Object({
   changes: about(
     Nullable(PlanCounts),
     "How many resources its plan changes; null if its runner has not reported a plan.",
+  ),
+  resource_progress: Type.Optional(
+    about(
+      Nullable(ResourceProgress),
+      "GET of one job: how many resources terraform has changed; null if its runner has not told it.",
+    ),
   ),
   error_message: Nullable(ErrorMessage),
   waiting_reason: about(

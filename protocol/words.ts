@@ -1,6 +1,7 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
-import type { WaitingReason } from "./jobs.ts";
+import type { Configuration } from "./configurations.ts";
+import type { JobType, ResourceProgress, WaitingReason } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
 
@@ -65,6 +66,42 @@ export function approversText({
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
   `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
+
+/**
+ * Describes the status of a configuration. A PLAN after a failed apply makes the status calm again,
+ * so the failure is added until it is made good: `DEPLOYED, last apply failed`.
+ */
+export function statusWords({
+  status,
+  failed_job: failed,
+}: Pick<Configuration, "status" | "failed_job">): string {
+  const isCalm = status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
+  if (!isCalm || !failed || failed.job_type === "PLAN") return status;
+  const what = failed.job_type === "DESTROY" ? "destroy" : "apply";
+  return `${status}, last ${what} ${failed.status === "CANCELLED" ? "cancelled" : "failed"}`;
+}
+
+type DestroyOptions = Pick<PlanOptions, "destroy"> & Partial<Pick<PlanOptions, "targets">>;
+
+/** Whether a plan destroys everything; one of `targets` is described by its changes. */
+export const destroysAll = (options: DestroyOptions | null | undefined): boolean =>
+  options?.destroy === true && (options.targets ?? []).length === 0;
+
+/** Returns the type of a job, such as `PLAN to destroy` if it plans to destroy everything. */
+export const jobTypeWords = (type: JobType, options: DestroyOptions | null | undefined): string =>
+  destroysAll(options) && type !== "DESTROY" ? `${type} to destroy` : type;
+
+/** Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended. */
+export function resourceProgressWords(
+  { done, open, failed, total }: ResourceProgress,
+  isOver: boolean,
+): string {
+  return [
+    `${done}${total === null ? "" : ` of ${total}`} done`,
+    ...(open > 0 ? [`${open} ${isOver ? "not finished" : "in progress"}`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ].join(", ");
+}
 
 /** Describes how a plan differs from an ordinary one, in sentences. */
 export function planOptionsWords({

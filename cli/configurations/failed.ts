@@ -1,14 +1,16 @@
 /** A failure of a configuration that has not been made good, in words. */
 import type { Configuration } from "../../protocol/configurations.ts";
+import { statusWords } from "../../protocol/words.ts";
+import { styled } from "../terminal/output.ts";
 import { ago } from "../terminal/times.ts";
 
 type Standing = Pick<Configuration, "status" | "failed_job">;
 
-/** Returns the status, and behind it an apply that failed although a PLAN has succeeded since. */
-export function statusText({ status, failed_job }: Standing): string {
-  const isCalm = status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
-  if (!isCalm || !failed_job || failed_job.job_type === "PLAN") return status;
-  return `${status}, last ${failed_job.job_type} ${failed_job.status}`;
+/** Returns the status, red if the last job or the last apply failed. */
+export function styledStanding(standing: Standing): string {
+  const words = statusWords(standing);
+  const isCalm = words === standing.status && words !== "FAILED";
+  return isCalm ? words : styled("red", words);
 }
 
 /** Returns `last DEPLOY FAILED 5m ago, job 01890a5d-…`. */

@@ -7,7 +7,7 @@ import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { originOf, stateOf } from "./facts.ts";
-import { failedText } from "./failed.ts";
+import { failedText, styledStanding } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
@@ -30,7 +30,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     id: it.id,
     project: it.project_name === it.name ? null : it.project_name,
     zone: names?.zone,
-    status: it.status,
+    status: styledStanding(it),
     error: it.error_message,
     failure: it.failed_job && failedText(it.failed_job),
     deployed: it.deployed && deployedText(it.deployed),

@@ -9,7 +9,7 @@ import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
-import { statusText } from "./failed.ts";
+import { styledStanding } from "./failed.ts";
 import { configurationOf } from "./find.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
@@ -25,7 +25,7 @@ export async function list(run: Run): Promise<void> {
     {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
-      STATUS: statusText,
+      STATUS: styledStanding,
       DEPLOYED: ({ deployed }) => deployed && deployedInShort(deployed),
       SOURCE: ({ source }) => sourceText(source),
       CHANGED: ({ updated_at }) => ago(updated_at),

@@ -11,7 +11,13 @@ import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
-import { changesText, planOptionsWords, waitingText } from "../../protocol/words.ts";
+import {
+  changesText,
+  jobTypeWords,
+  planOptionsWords,
+  resourceProgressWords,
+  waitingText,
+} from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { jobIdOf } from "./find.ts";
 import { deployCommand, styledStatus, runTime } from "./words.ts";
@@ -41,7 +47,7 @@ export async function list(run: Run, options: ListOptions): Promise<void> {
   run.list(
     items,
     {
-      TYPE: ({ job_type }) => job_type,
+      TYPE: ({ job_type, plan_options }) => jobTypeWords(job_type, plan_options),
       CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
       STATUS: (job) => styledStatus(job.status),
       CHANGES: ({ changes }) => changes && changesText(changes),
@@ -142,10 +148,12 @@ export async function showJob(run: Run, job: Job): Promise<void> {
   const worker = job.worker_id ?? job.assigned_worker_id;
   run.show(job, {
     id: job.id,
-    type: job.job_type,
+    type: jobTypeWords(job.job_type, job.plan_options),
     configuration: snapshot?.name,
     status: styledStatus(job.status),
     waiting: job.waiting_reason && waitingText(job.waiting_reason),
+    resources:
+      job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),
     error: job.error_message,
     lost:
       job.presumed_lost_at &&

@@ -1,5 +1,6 @@
 /** Describes jobs: type, status, run time and outcome. */
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
+import { destroysAll } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";
 import { duration } from "../terminal/times.ts";
 
@@ -26,10 +27,12 @@ const verbs: Readonly<Record<JobType, string>> = {
   DESTROY_WORKER: "teardown",
 };
 
-/** Returns a title such as `plan of "network"`. */
+/** Returns a title such as `plan of "network"` or `plan to destroy "network"`. */
 export function nameOf(job: Job): string {
   const name = job.config_snapshot?.name;
-  return name === undefined ? verbs[job.job_type] : `${verbs[job.job_type]} of "${name}"`;
+  const verb = verbs[job.job_type];
+  if (name === undefined) return verb;
+  return destroysAll(job.plan_options) ? `${verb} to destroy "${name}"` : `${verb} of "${name}"`;
 }
 
 /** The command that deploys exactly this plan. */

@@ -8,6 +8,7 @@ import { reportStatus } from "../services/jobs/reports.ts";
 import { retryJob } from "../services/jobs/retry.ts";
 import { readJobView } from "../services/jobs/views.ts";
 import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
+import { withProgress } from "../services/jobs/resources.ts";
 import { writeWhole } from "../services/json-text.ts";
 import { sendPagesById } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
@@ -26,7 +27,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     ),
   );
   route(app, endpoints.getJob, guards, async ({ caller, params }) =>
-    getJob(context, caller, params.id),
+    withProgress(context, await getJob(context, caller, params.id)),
   );
   route(app, endpoints.decideJob, guards, async ({ caller, params, body }) =>
     decideJob(context, caller, params.id, body),

@@ -8,10 +8,10 @@ import {
 } from "../../../protocol/configurations.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
-import { failedApply, lastFailed } from "./failed-view.ts";
+import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
-import { jobsOfOne } from "../jobs/job-table.ts";
+import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import { attachedSets } from "../variable-sets/attached-view.ts";
 import { ask, trouble } from "../page/fields.ts";
@@ -20,7 +20,7 @@ import { html, type Html } from "../page/html.ts";
 import { outputs } from "./outputs-view.ts";
 import { sourceView } from "./source-view.ts";
 import { stateView } from "../states/state-view.ts";
-import { badge, clock, lengthOfTime, waiting } from "../page/words.ts";
+import { clock, lengthOfTime, waiting } from "../page/words.ts";
 
 /** The forms of the page that can be refused; the one that was is shown with the reason. */
 export interface ConfigurationForms {
@@ -83,11 +83,11 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
 };
 
 const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html => {
-  const { name, status, error_message, deployed } = configuration;
+  const { name, error_message, deployed } = configuration;
   const failed = failedApply(configuration);
   return html`<header class="title">
       <h1>${name}</h1>
-      ${badge(status)}
+      ${standingBadge(configuration)}
     </header>
     ${deployed === null ? null : html`<p>${deployedView(deployed, now)}</p>`}
     ${error_message === null ? null : html`<p class="error">${error_message}</p>`}
@@ -96,8 +96,7 @@ const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html 
       open === undefined
         ? null
         : html`<p class="notice flow">
-            <a href="/jobs/${open.id}">${open.job_type}</a>
-            ${open.status === "QUEUED" ? "waits" : "runs"}.
+            ${linkTo(open)} ${open.status === "QUEUED" ? "waits" : "runs"}.
             ${open.waiting_reason === null ? null : waiting(open.waiting_reason)}
           </p>`
     }

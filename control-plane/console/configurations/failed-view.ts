@@ -1,7 +1,14 @@
 /** A failure of a configuration that has not been made good. */
 import type { Configuration, FailedJob } from "../../../protocol/configurations.ts";
+import { statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
-import { ago } from "../page/words.ts";
+import { ago, badge } from "../page/words.ts";
+
+/** The status; an apply that failed since has the colour of a failure. */
+export function standingBadge(one: Pick<Configuration, "status" | "failed_job">): Html {
+  const words = statusWords(one);
+  return words === one.status ? badge(words) : html`<span class="badge FAILED">${words}</span>`;
+}
 
 /** `last DEPLOY failed 3 min ago`, with a link to the job. */
 export const lastFailed = ({ id, job_type, status, ended_at }: FailedJob, now: string): Html =>

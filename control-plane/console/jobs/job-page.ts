@@ -3,7 +3,7 @@ import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
-import { destroyedWords } from "../../../protocol/words.ts";
+import { destroyedWords, destroysAll, jobTypeWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { TerraformError } from "../../domain/terraform-errors.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
@@ -50,7 +50,7 @@ export const jobPage = (story: JobStory): Html => {
   return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
     <div id="job" data-live>
       <header class="title">
-        <h1>${job.job_type} of ${linkOf(job)}</h1>
+        <h1>${typeOf(job)} ${linkOf(job)}</h1>
         ${badge(job.status)}
       </header>
       ${jobErrors(job, story.errors)} ${job.status === "CANCELLED" ? cancelNotice(story) : null}
@@ -74,7 +74,10 @@ export const jobPage = (story: JobStory): Html => {
 };
 
 /** `PLAN of network`, for the title of its tab. */
-export const titleOf = (job: Job): string => `${job.job_type} of ${nameOf(job)}`;
+export const titleOf = (job: Job): string => `${typeOf(job)} ${nameOf(job)}`;
+
+const typeOf = ({ job_type, plan_options }: Job): string =>
+  destroysAll(plan_options) ? jobTypeWords(job_type, plan_options) : `${job_type} of`;
 
 const planOf = ({ job, plan }: JobStory): Html | null =>
   plan === null

@@ -1,5 +1,5 @@
 /** Jobs in a table. */
-import { changesText } from "../../../protocol/words.ts";
+import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
@@ -58,7 +58,7 @@ const succeeded = {
 
 /** The way to its page. */
 export const linkTo = (job: JobSummary): Html =>
-  html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
+  html`<a href="/jobs/${job.id}">${jobTypeWords(job.job_type, job)}</a>`;
 
 /** What it runs, and the way there. */
 export const nameOf = ({ name, configuration_id }: JobSummary): Html | string =>

@@ -1,5 +1,5 @@
 /** The last runs of a configuration as bars: the height is the duration, the colour the outcome. */
-import { changesText } from "../../../protocol/words.ts";
+import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
 import { between, plainTime } from "../page/words.ts";
@@ -44,9 +44,9 @@ const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
   started_at === null ? 0 : Math.max(0, Date.parse(ended_at ?? now) - Date.parse(started_at));
 
 const inWords = (run: Run, now: string): string => {
-  const { job_type, status, started_at, ended_at, changes, created_by, created_at } = run;
+  const { status, started_at, ended_at, changes, created_by, created_at } = run;
   return [
-    `${job_type} ${status}`,
+    `${jobTypeWords(run.job_type, run)} ${status}`,
     ...(started_at === null ? [] : [between(started_at, ended_at ?? now)]),
     ...(changes === null ? [] : [changesText(changes)]),
     ...(created_by === null ? [] : [created_by]),

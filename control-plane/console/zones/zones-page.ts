@@ -8,10 +8,10 @@ import type { Form } from "../page/form.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
-import { failedApply, lastFailed } from "../configurations/failed-view.ts";
+import { failedApply, lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
-import { badge, clock } from "../page/words.ts";
+import { clock } from "../page/words.ts";
 import { attachedSets, type SetsStory } from "../variable-sets/attached-view.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
@@ -52,23 +52,19 @@ export const zonesPage = (
 const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
 
-/** How many have each status: `2 DEPLOYED`, `1 FAILED`. */
+/**
+ * How many have each status: `2 DEPLOYED`, `1 FAILED`. Those whose status is calm again, by a PLAN,
+ * although their last apply failed, have a badge of their own: `1 DEPLOYED, last apply failed`.
+ */
 const badges = (statuses: ZoneSummary["statuses"]): Html =>
   html`<span class="badges">
-    ${statuses.map(({ status, count: some }) => html`<span class="badge ${status}">${some} ${status}</span>`)}
-    ${failedApplies(statuses)}
+    ${statuses.map(({ status, count: all, failed }) => {
+      const isCalm = status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
+      const bad = isCalm ? failed : 0;
+      return html`${all > bad ? html`<span class="badge ${status}">${all - bad} ${status}</span>` : null}
+      ${bad > 0 ? html`<span class="badge FAILED">${bad} ${status}, last apply failed</span>` : null}`;
+    })}
   </span>`;
-
-/** Those whose status is calm again, by a PLAN, although their last apply failed. */
-function failedApplies(statuses: ZoneSummary["statuses"]): Html | null {
-  const calm = statuses.filter(
-    ({ status }) => status === "DEPLOYED" || status === "DESTROYED" || status === "NEW",
-  );
-  const failed = calm.reduce((sum, one) => sum + one.failed, 0);
-  return failed === 0
-    ? null
-    : html`<span class="badge FAILED">last apply of ${failed} FAILED</span>`;
-}
 
 /** A zone and a page of its configurations; `next` continues it. */
 export interface ZoneStory {
@@ -162,7 +158,7 @@ const configurationTable = (specs: ZoneStory["configurations"], now: string): Ht
     [...heads, ...(wentWrong ? ["What went wrong"] : [])],
     specs.map((one) => [
       html`<a href="/configurations/${one.id}">${one.name}</a>`,
-      badge(one.status),
+      standingBadge(one),
       runStrip(one.id, one.runs, now),
       deployedInShort(one.deployed, now),
       html`<span class="clamp">${sourceInWords(one.source)}</span>`,

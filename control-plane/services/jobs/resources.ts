@@ -1,5 +1,6 @@
 /** The resources that a job changes, as its runner reads them from terraform's progress. */
-import type { LogResource } from "../../../protocol/jobs.ts";
+import type { Job, LogResource, ResourceProgress } from "../../../protocol/jobs.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
@@ -27,6 +28,49 @@ export interface Changes {
   readonly list: readonly ResourceChange[];
   /** The latest moment of them by the runner's clock, or now while the job runs; in ms. */
   readonly until: number;
+}
+
+/** One resource that a job changes. */
+export interface ChangedResource {
+  readonly address: string;
+  /** Its changes in their order: a replacement has two. */
+  readonly changes: readonly ResourceChange[];
+}
+
+/** Groups changes by their resource, in the order of the first starts. */
+export const changedResources = (list: readonly ResourceChange[]): ChangedResource[] =>
+  [...Map.groupBy(list, ({ address }) => address)].map(([address, changes]) => ({
+    address,
+    changes,
+  }));
+
+export function stateOf({ changes }: ChangedResource): "done" | "failed" | "open" {
+  if (changes.some(({ isFailed }) => isFailed)) return "failed";
+  return changes.some(({ ended_at }) => ended_at === null) ? "open" : "done";
+}
+
+/** Counts the resources of an apply by what became of them. */
+export function progressOf(
+  list: readonly ResourceChange[],
+  counts: PlanCounts | null,
+): ResourceProgress {
+  const states = changedResources(list).map(stateOf);
+  const count = (state: ReturnType<typeof stateOf>) => states.filter((one) => one === state).length;
+  const { create = 0, update = 0, replace = 0, delete: deleted = 0 } = counts ?? {};
+  const total = create + update + replace + deleted;
+  return {
+    done: count("done"),
+    open: count("open"),
+    failed: count("failed"),
+    total: total >= states.length ? total : null,
+  };
+}
+
+/** Adds to a job how far its apply has come; a PLAN changes nothing. */
+export async function withProgress(context: Context, job: Job): Promise<Job> {
+  if (job.job_type === "PLAN" || job.started_at === null) return job;
+  const { list } = await findResources(context, job);
+  return { ...job, resource_progress: list.length === 0 ? null : progressOf(list, job.changes) };
 }
 
 /** Returns how many resources a job that is not over has changed to the end so far. */

@@ -122,6 +122,8 @@ export type JobSummary = Pick<
   | "started_at"
   | "ended_at"
 > & {
+  /** Whether it plans, or applies a plan, to destroy everything. */
+  readonly destroy: boolean;
   /** The name that the configuration had when the job was created. */
   readonly name: string | null;
   readonly cancel: Cancel | null;
@@ -155,6 +157,7 @@ export async function viewSummaries(
     jobs.map(async (job) => ({
       id: job.id,
       job_type: job.job_type,
+      destroy: job.destroys === 1,
       status: job.status,
       configuration_id: await findLiveId(queries, job.spec_id),
       worker_id: job.worker_id,

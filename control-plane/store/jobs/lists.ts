@@ -53,6 +53,7 @@ const summaryColumns = [
   "id",
   "owner_id",
   "job_type",
+  "destroys",
   "status",
   "spec_id",
   "assigned_worker_id",

@@ -15,6 +15,7 @@ export const changesOfJob = sql<string | null>`(
 const columns = [
   "id",
   "job_type",
+  "destroys",
   "status",
   "created_by",
   "created_at",

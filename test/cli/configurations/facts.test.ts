@@ -1,6 +1,7 @@
+import { statusWords } from "../../../protocol/words.ts";
 import { expect, test } from "vitest";
 import { originOf, stateOf } from "../../../cli/configurations/facts.ts";
-import { failedText, statusText } from "../../../cli/configurations/failed.ts";
+import { failedText } from "../../../cli/configurations/failed.ts";
 
 test("the origin of a configuration says what an id stands for", () => {
   const id = "bfe01b2f-1627-4f0c-8000-000000000001";
@@ -22,12 +23,18 @@ test("where the state is follows the choice, else the last deployment", () => {
 test("the status of a configuration is not calm after an apply that failed", () => {
   const job = { id: "1", status: "FAILED", error_message: null, ended_at: "" } as const;
   const apply = { ...job, job_type: "DEPLOY" } as const;
-  expect(statusText({ status: "DEPLOYED", failed_job: apply })).toBe(
-    "DEPLOYED, last DEPLOY FAILED",
+  expect(statusWords({ status: "DEPLOYED", failed_job: apply })).toBe(
+    "DEPLOYED, last apply failed",
   );
-  expect(statusText({ status: "FAILED", failed_job: apply })).toBe("FAILED");
-  expect(statusText({ status: "DEPLOYED", failed_job: null })).toBe("DEPLOYED");
-  expect(statusText({ status: "FAILED", failed_job: { ...job, job_type: "PLAN" } })).toBe("FAILED");
+  const destroy = { ...job, job_type: "DESTROY", status: "CANCELLED" } as const;
+  expect(statusWords({ status: "DEPLOYED", failed_job: destroy })).toBe(
+    "DEPLOYED, last destroy cancelled",
+  );
+  expect(statusWords({ status: "FAILED", failed_job: apply })).toBe("FAILED");
+  expect(statusWords({ status: "DEPLOYED", failed_job: null })).toBe("DEPLOYED");
+  expect(statusWords({ status: "FAILED", failed_job: { ...job, job_type: "PLAN" } })).toBe(
+    "FAILED",
+  );
   expect(failedText({ ...apply, ended_at: new Date().toISOString() })).toMatch(
     /^last DEPLOY FAILED .+, job 1$/,
   );

@@ -57,10 +57,25 @@ test("the resources of an apply are bars, with their outcome and a link to the l
     '<rect class="delete running"',
     '<rect class="failed"',
   ]);
+  const counts = { done: 1, open: 1, failed: 1, total: null };
+  expect((await fixture.read(job)).resource_progress).toEqual(counts);
   await fixture.end(job, "FAILED");
   const over = await page(job);
   expect(over).toContain("1 done, 1 not finished, 1 failed");
   expect(barsIn(over)[1]).toContain("not finished");
+});
+
+test("a line that goes on behind another stream is whole in the raw log and without a script", async () => {
+  const job = await begin("PLAN");
+  await fixture.log(job, "a.b: Still cre");
+  await fixture.log(job, "Error: no\n", "STDERR");
+  await fixture.log(job, "ating...\n");
+  const whole = "Error: no\na.b: Still creating...\n";
+  expect(await page(job)).toContain(`\n${whole}</pre`);
+  expect((await ask(plane, "GET", `/jobs/${job}/log`, { headers: fixture.headers })).text).toBe(
+    whole,
+  );
+  await fixture.end(job, "FAILED");
 });
 
 test("of very many resources, those that fail or are under way always have a bar", async () => {

@@ -124,6 +124,18 @@ test("an empty cell is marked, so that a narrow screen leaves it out", async () 
   await fixture.person.get(endpoints.cancelJob, { params: { id: waiting.id } });
 });
 
+test("a plan to destroy everything is named so in lists and on its page", async () => {
+  const configuration_id = await fixture.configure("doomed");
+  const { id } = await fixture.queue({ job_type: "PLAN", configuration_id, destroy: true });
+  for (const path of ["/", "/jobs", `/configurations/${configuration_id}`])
+    expect((await page(path)).text).toContain(`<a href="/jobs/${id}">PLAN to destroy</a>`);
+  expect((await page(`/configurations/${configuration_id}`)).text).toContain(
+    "<title>PLAN to destroy QUEUED",
+  );
+  expect(words(await page(`/jobs/${id}`))).toContain("PLAN to destroy doomed");
+  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+});
+
 test("a destruction that planned by itself shows how many resources it destroyed", async () => {
   const configuration_id = await fixture.configure("gone");
   await fixture.queue({ job_type: "DESTROY", configuration_id });

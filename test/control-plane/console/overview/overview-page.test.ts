@@ -66,7 +66,13 @@ describe("a failed apply", () => {
       expect(words(answer)).toContain("Error: half done");
       expect(answer.text).toContain(`href="/jobs/${first}">last DEPLOY`);
     }
-    expect(words(await read("/zones"))).toContain("1 NEW last apply of 1 FAILED");
+    expect((await read("/zones")).text).toContain(
+      `<span class="badge FAILED">1 NEW, last apply failed</span>`,
+    );
+    for (const path of pages.slice(2))
+      expect((await read(path)).text).toContain(
+        `<span class="badge FAILED">NEW, last apply failed</span>`,
+      );
     await run("DEPLOY", "SUCCESS");
     for (const path of pages)
       expect(words(await read(path))).not.toMatch(/last DEPLOY|last apply|Needs you/);
