@@ -10,12 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent } from "undici";
-import { v7 as uuid } from "uuid";
-import { hashToken } from "../control-plane/domain/tokens.ts";
-import { newlyRegistered } from "../control-plane/domain/worker.ts";
-import { openSqlite } from "../control-plane/store/engines/sqlite.ts";
-import { insertWorker } from "../control-plane/store/workers/workers.ts";
-import { fill, token, type Filled } from "./lib/fill.ts";
+import { addWorkers, fill, token, type Filled } from "./lib/fill.ts";
 import { cpuMicroseconds, startWindlass } from "./lib/processes.ts";
 import { drawScaling } from "./lib/scaling-plot.ts";
 
@@ -32,26 +27,7 @@ let filled!: Filled;
 const workers: string[] = [];
 const server = await startWindlass(async (directory) => {
   filled = await fill(directory, jobs * 2);
-  const store = await openSqlite(join(directory, "windlass.db"));
-  await store.write(async (tx) => {
-    for (let at = 0; at < runnerCounts.at(-1)!; at += 1) {
-      const id = uuid();
-      workers.push(id);
-      await insertWorker(tx, {
-        ...newlyRegistered,
-        id,
-        owner_id: filled.idleOwner,
-        name: `runner-${at}`,
-        mode: "self-hosted",
-        token_hash: hashToken(token),
-        labels: "[]",
-        created_at: Date.now(),
-        last_heartbeat_at: Date.now(),
-        metadata: "{}",
-      });
-    }
-  });
-  await store.close();
+  workers.push(...(await addWorkers(directory, filled.idleOwner, runnerCounts.at(-1)!)));
 });
 const dispatcher = new Agent({ connections: null });
 

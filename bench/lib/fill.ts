@@ -26,6 +26,34 @@ export interface Filled {
   readonly heldJob: string;
 }
 
+/** Adds workers to an owner. Returns their ids. */
+export async function addWorkers(
+  dataDirectory: string,
+  owner: string,
+  count: number,
+): Promise<string[]> {
+  const store = await openSqlite(join(dataDirectory, "windlass.db"));
+  const ids = Array.from({ length: count }, () => uuid());
+  await store.write(async (tx) => {
+    for (const [at, id] of ids.entries()) await insertWorker(tx, worker(id, owner, `runner-${at}`));
+  });
+  await store.close();
+  return ids;
+}
+
+const worker = (id: string, owner: string, name: string) => ({
+  ...newlyRegistered,
+  id,
+  owner_id: owner,
+  name,
+  mode: "self-hosted" as const,
+  token_hash: hashToken(token),
+  labels: "[]",
+  created_at: Date.now(),
+  last_heartbeat_at: Date.now(),
+  metadata: "{}",
+});
+
 export async function fill(dataDirectory: string, queued: number): Promise<Filled> {
   const store = await openSqlite(join(dataDirectory, "windlass.db"));
   const [idle, busy] = [await addOwner(), await addOwner()];
@@ -46,7 +74,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
   };
 
   async function addOwner() {
-    const [owner, zone, worker] = [uuid(), uuid(), uuid()];
+    const [owner, zone, workerId] = [uuid(), uuid(), uuid()];
     const at = { created_at: Date.now() };
     await store.write(async (tx) => {
       await tx.sql
@@ -54,20 +82,9 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
         .values({ id: owner, email: `${owner}@example.com`, ...at })
         .execute();
       await insertZone(tx, { id: zone, owner_id: owner, name: "zone", ...at, updated_at: 1 });
-      await insertWorker(tx, {
-        ...newlyRegistered,
-        id: worker,
-        owner_id: owner,
-        name: "bench",
-        mode: "self-hosted",
-        token_hash: hashToken(token),
-        labels: "[]",
-        ...at,
-        last_heartbeat_at: Date.now(),
-        metadata: "{}",
-      });
+      await insertWorker(tx, worker(workerId, owner, "bench"));
     });
-    return { owner, zone, worker };
+    return { owner, zone, worker: workerId };
   }
 
   async function addJob(
