@@ -57,6 +57,9 @@ export const jobEndpoints = {
       ),
       job_type: Type.Optional(about(JobType, "Only jobs of this type.")),
       mine: Type.Optional(about(Type.Boolean(), "Only jobs that the caller created.")),
+      waiting_for_me: Type.Optional(
+        about(Type.Boolean(), "Only deployments that wait for the caller's approval."),
+      ),
       id_prefix: Type.Optional(IdPrefix),
       ...Paging,
     }),

@@ -42,6 +42,11 @@ export function roleFor({ role }: Permitted, permission: Permission): Role | und
   return leastRole[permission];
 }
 
+/** Whether the caller has the permission. */
+export const mayDo = (caller: Permitted, permission: Permission): boolean =>
+  roleFor(caller, permission) === undefined &&
+  !(personal.has(permission) && caller.login_kind === "token");
+
 /** Throws 403 unless the caller has the permission. */
 export function checkPermission(caller: Permitted, permission: Permission): void {
   if (personal.has(permission) && caller.login_kind === "token")

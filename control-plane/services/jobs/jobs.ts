@@ -4,7 +4,7 @@ import type { CreateJob, Job, JobStatus, JobType } from "../../../protocol/jobs.
 import { nameOf, type UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { checkPermission, permissionForJob } from "../../domain/roles.ts";
+import { checkPermission, mayDo, permissionForJob } from "../../domain/roles.ts";
 import {
   countOpenJobs as countOpenRows,
   findJobIds as findRowIds,
@@ -98,6 +98,7 @@ interface JobsQuery {
   readonly configuration?: string;
   readonly job_type?: JobType;
   readonly mine?: boolean;
+  readonly waiting_for_me?: boolean;
   readonly id_prefix?: string;
 }
 
@@ -115,10 +116,12 @@ export async function findJobCancel(
 export async function findJobIds(
   { store: { read } }: Context,
   user: UserCaller,
-  { status, zone_id, configuration, job_type, mine, id_prefix }: JobsQuery,
+  query: JobsQuery,
   page: Pick<JobFilter, "before" | "limit">,
 ): Promise<{ items: string[]; next: string | undefined }> {
+  const { status, zone_id, configuration, job_type, mine, waiting_for_me, id_prefix } = query;
   const { space_id: owner } = user;
+  if (waiting_for_me && !mayDo(user, "approve")) return { items: [], next: undefined };
   const { jobs, next } = await findRowIds(read, {
     owner,
     status,
@@ -126,6 +129,7 @@ export async function findJobIds(
     configuration: configuration && (await findNamed(read, owner, configuration)).id,
     type: job_type,
     createdBy: mine ? nameOf(user) : undefined,
+    approver: waiting_for_me ? user.user_id : undefined,
     prefix: id_prefix?.toLowerCase(),
     ...page,
   });

@@ -149,3 +149,14 @@ export async function saveApproval({ sql: db }: Queries, row: ApprovalRow): Prom
     .onConflict((conflict) => conflict.columns(["job_id", "user_id"]).doUpdateSet(rest))
     .execute();
 }
+
+/** Whether a job that waits for approvals (`jobs`) waits for that of a user whose role permits it. */
+export const waitsForVoteOf = (user: string): RawBuilder<boolean> => sql<boolean>`(
+  jobs.plan_job_id is not null
+  and not exists (
+    select 1 from job_approvals as vote
+      where vote.job_id = jobs.id and vote.user_id = ${user} and vote.decision = 'approve')
+  and exists (
+    select 1 from specs
+      where specs.id = jobs.spec_id
+        and (specs.approval_by_author = 1 or not coalesce(${isAuthor("jobs", user)}, false))))`;

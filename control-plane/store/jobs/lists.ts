@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import type { JobStatus, JobType } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
+import { waitsForVoteOf } from "../approvals/approvals.ts";
 import { jobsBy } from "../indexed.ts";
 import { changesOfJob } from "./runs.ts";
 
@@ -19,6 +20,8 @@ export interface JobFilter {
   readonly type?: JobType | undefined;
   /** Only jobs that the person of this name created. */
   readonly createdBy?: string | undefined;
+  /** Only jobs that wait for the approval of the user with this id, who has the role. */
+  readonly approver?: string | undefined;
   /** Only jobs whose configuration had this in its name when they were created. */
   readonly name?: string | undefined;
   /** Only jobs whose id begins with this. */
@@ -152,11 +155,16 @@ function jobsOf(queries: Queries, filter: JobFilter) {
 
 /** The range of an index in which a filter's jobs are. */
 function rangeOf({ sql: db }: Queries, filter: JobFilter) {
-  const { owner, status, zone, configuration, worker, type, createdBy } = filter;
+  const { owner, status, zone, configuration, worker, type, createdBy, approver } = filter;
   const { index, fields } = indexOf(filter);
   let query = db.selectFrom(jobsBy(index)).where("jobs.owner_id", "=", owner);
   // As literals: a partial index is used only where its condition is in the text of the statement.
   if (fields.includes("status")) query = query.where("jobs.status", "=", sql.lit(status!));
+  if (approver !== undefined)
+    query = query
+      .where("jobs.status", "=", sql.lit("QUEUED" as const))
+      .where("jobs.unapproved", "=", sql.lit(1 as const))
+      .where(waitsForVoteOf(approver));
   if (index === "jobs_held")
     query = query.where("jobs.worker_id", "is not", null).where("jobs.released_at", "is", null);
   if (index === "jobs_ended" || index === "jobs_zone_ended")
@@ -202,6 +210,7 @@ function startOfIds(milliseconds: number): string {
 const timeOfId = (id: string): number => parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const selectable = [
+  "approver",
   "configuration",
   "worker",
   "createdBy",
@@ -219,10 +228,21 @@ function isExact(filter: JobFilter): boolean {
 }
 
 /** An index, and the fields of a filter by which it selects. */
-function indexOf({ status, zone, configuration, worker, createdBy, type }: JobFilter): {
+function indexOf({
+  status,
+  zone,
+  configuration,
+  worker,
+  createdBy,
+  type,
+  approver,
+}: JobFilter): {
   readonly index: string;
   readonly fields: readonly Field[];
 } {
+  // What waits for approvals is little: at most what the quota lets wait.
+  if (approver !== undefined)
+    return { index: "jobs_unapproved", fields: ["approver", "configuration"] };
   if (configuration !== undefined) return { index: "jobs_spec", fields: ["configuration"] };
   if (worker !== undefined) return { index: "jobs_worker", fields: ["worker"] };
   // What waits and what runs is little: of a zone, it is found among all of the owner's.

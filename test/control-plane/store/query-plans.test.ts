@@ -247,6 +247,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     expect(connection.texts.length).toBeGreaterThan(0);
   });
 
+  it("of the jobs that wait for a person read only jobs that wait for approvals", async () => {
+    connection.texts.length = 0;
+    await findJobIds(connection, { owner: "o", approver: "p", ...page });
+    const [text = "", ...others] = connection.texts;
+    expect(others).toEqual([]);
+    const plan = planOf(connection.database, text);
+    expect(plan[0]).toMatch(/^SEARCH jobs USING INDEX jobs_unapproved \(owner_id=\?/);
+    expect(scansIn(plan)).toEqual([]);
+  });
+
   it("of the beginning of an id read the range of the ids that begin so, within one index", async () => {
     connection.texts.length = 0;
     const filter = { prefix: "0189", since: 1, until: 2, before: "1" };

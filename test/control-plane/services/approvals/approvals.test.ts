@@ -25,6 +25,7 @@ const {
   getConfiguration,
   getJob,
   listAuditEntries,
+  listJobs,
   reportStatus,
   retryJob,
   updateConfiguration,
@@ -389,6 +390,44 @@ describe("in a team", () => {
     const joan = await member("deployer");
     await as(joan.calls).approve(job);
     expect(await steps.claim()).toBe(job.id);
+  });
+});
+
+describe("the list of deployments that wait for the caller", () => {
+  it("has those that the caller may approve and has not", async () => {
+    const { admin, member, as, steps, spec } = await addDeciders();
+    const [bob, grace] = [await member("deployer"), await member("deployer")];
+    const planner = await member("planner");
+    const waiting = async ({ calls }: { readonly calls: Calls }, query: object = {}) =>
+      (await calls.get(listJobs, { query: { waiting_for_me: true, ...query } })).jobs.map(
+        ({ id }) => id,
+      );
+    await steps.rule({ count: 2 });
+    const first = await steps.deploy(await steps.plan());
+    const second = await as(bob.calls).deploy(await steps.plan());
+    expect(await waiting(grace)).toEqual([second.id, first.id]);
+    expect(await waiting(grace, { limit: 1 })).toEqual([second.id]);
+    expect(await waiting(grace, { configuration: spec })).toEqual([second.id, first.id]);
+    expect(await waiting(grace, { job_type: "PLAN" })).toEqual([]);
+    expect(await waiting(bob)).toEqual([first.id]);
+    expect(await waiting(admin)).toEqual([]);
+    expect(await waiting(planner)).toEqual([]);
+    await as(grace.calls).approve(second);
+    expect(await waiting(grace)).toEqual([first.id]);
+    await steps.rule({ by_author: true });
+    expect(await waiting(admin)).toEqual([first.id]);
+    await steps.rule(null);
+    expect(await waiting(grace)).toEqual([]);
+  });
+
+  it("has none for an access token", async ({ client, steps }) => {
+    await steps.rule(single);
+    await steps.deploy(await steps.plan());
+    const token = await client.get(createAccessToken, { body: { name: "ci", role: "admin" } });
+    const pipeline = callsOf(plane, bearer(token.access_token));
+    const query = { waiting_for_me: true };
+    expect((await client.get(listJobs, { query })).jobs).toHaveLength(1);
+    expect((await pipeline.get(listJobs, { query })).jobs).toEqual([]);
   });
 });
 
