@@ -44,6 +44,9 @@ export const approvalsText = (count: number): string =>
 export const approvalRuleText = ({ when, count, by_author }: ApprovalRule): string =>
   `${when === "always" ? "Every deployment" : "A deployment that deletes or replaces something"} needs ${approvalsText(count)}${by_author ? "; an author may approve" : " other than its authors"}.`;
 
+/** What lists call a deployment that waits for approvals. */
+export const waitingForApproval = "waiting for approval";
+
 /** What a person has done with a deployment. */
 export const decisionWords: Readonly<Record<ApprovalDecision, string>> = {
   approve: "approved",
@@ -52,15 +55,16 @@ export const decisionWords: Readonly<Record<ApprovalDecision, string>> = {
 
 /** Says who can give the approvals that a deployment waits for, as a sentence. */
 export function approversText({
+  missing,
   approvers,
   more_approvers,
-}: Pick<ApprovalNeed, "approvers" | "more_approvers">): string {
+}: Pick<ApprovalNeed, "missing" | "approvers" | "more_approvers">): string {
   const people = more_approvers ? [...approvers, "others"] : approvers;
-  const last = people.at(-1);
-  if (last === undefined)
-    return "No member can approve it: an admin can give another member the role deployer, or change the rule.";
   const before = people.slice(0, -1).join(", ");
-  return `${before === "" ? "" : `${before} or `}${last} can approve it.`;
+  const names = `${before === "" ? "" : `${before} or `}${people.at(-1) ?? "No member"}`;
+  if (more_approvers || approvers.length >= missing) return `${names} can approve it.`;
+  const only = approvers.length === 0 ? "" : "Only ";
+  return `${only}${names} can approve it: an admin can give another member the role deployer, or change the rule.`;
 }
 
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */

@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { fieldOptions } from "./value-options.ts";
+import { approvalOptions, fieldOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
@@ -63,6 +63,10 @@ export function configurationsCommand() {
       "windlass configurations update db --sensitive password < new-password",
       "read the value from a file",
     ],
+    [
+      "windlass configurations update db --approvals 2 --approvals-for destructive",
+      "let two people approve before anything is deleted",
+    ],
   ]);
   configurations
     .command("delete")
@@ -99,5 +103,5 @@ function addFields(command: CommandUnknownOpts, zone: string): void {
     .option("--submodules", "fetch the submodules of the repository too")
     .option("--no-submodules", "do not fetch submodules, which is the default")
     .option("--file <file>", "a JSON file with the fields of the API; options override it");
-  for (const option of fieldOptions()) command.addOption(option);
+  for (const option of [...fieldOptions(), ...approvalOptions()]) command.addOption(option);
 }

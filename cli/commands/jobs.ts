@@ -9,12 +9,15 @@ import type {
   DeployOptions,
   PlanJobOptions,
 } from "../jobs/create.ts";
+import type { DecideOptions } from "../jobs/approvals.ts";
 import type { DebugLogOptions } from "../logs/debug-log.ts";
 import type { LogsOptions } from "../logs/logs.ts";
 import type { ListOptions, ShowOptions } from "../jobs/read.ts";
 
 const create = () => import("../jobs/create.ts");
 const read = () => import("../jobs/read.ts");
+const approvals = () => import("../jobs/approvals.ts");
+const comment = () => new Option("--comment <text>", "why, in up to 1,000 characters");
 const wait = () =>
   new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
 const worker = () => new Option("--worker <name>", "name or id of the only worker that may run it");
@@ -26,6 +29,9 @@ const label = () =>
 
 const jobHelp =
   "its id, or the beginning of it; NAME/- for the latest job of that configuration, - for that of this directory";
+
+const deploymentHelp =
+  "its id, or the beginning of it; NAME/- for the latest deployment of that configuration, - for that of this directory";
 
 /** Builds the command; the code of each verb is loaded only when it runs. */
 export function jobsCommand() {
@@ -91,7 +97,10 @@ export function jobsCommand() {
         "plan to destroy everything that a configuration has deployed, ask, then destroy it",
       )
       .argument("<configuration>", "name or id of the configuration")
-      .option("-y, --yes", "destroy in one job, without a plan to confirm")
+      .option(
+        "-y, --yes",
+        "do not ask; destroy in one job, or deploy the plan if the configuration requires approvals",
+      )
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
@@ -142,18 +151,20 @@ export function jobsCommand() {
       .option("--configuration <name>", "only jobs of this configuration: its name or id")
       .option("--zone <name>", "only jobs in this zone: its name or id")
       .option("--mine", "only jobs that you created")
+      .option("--waiting-for-me", "only deployments that wait for your approval")
       .addOption(limit("the number of jobs to list"))
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
       ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],
       ["windlass jobs list --configuration network --type deploy", "who deployed it, and when"],
+      ["windlass jobs list --waiting-for-me --team platform", "what you can approve"],
       ["windlass jobs list --limit 500 --json", "for scripts"],
     ],
   );
   examples(
     jobs
       .command("show")
-      .description("show a job, what its plan would change, and its outputs")
+      .description("show a job, its approvals, what its plan would change, and its outputs")
       .argument("<job>", jobHelp)
       .option("--plan", "show only the plan; with --json, its summary")
       .option("--markdown", "print the plan as Markdown, for a pull request")
@@ -206,6 +217,35 @@ export function jobsCommand() {
       ["windlass jobs plan network --debug --wait", "run a job that keeps one"],
       ["windlass jobs debug-log 01890a5d-ac96 --output debug.log", "then download it"],
     ],
+  );
+  examples(
+    jobs
+      .command("approve")
+      .description("approve a deployment that the approval rule of its configuration covers")
+      .argument("<job>", deploymentHelp)
+      .addOption(comment())
+      .action(
+        action(async (run: Run, id: string, options: DecideOptions) =>
+          (await approvals()).approve(run, id, options),
+        ),
+      ),
+    [
+      ["windlass jobs show network/-", "first see what it would change"],
+      ["windlass jobs approve 01890a5d-ac96 --comment 'only the bastion changes'", "then approve"],
+    ],
+  );
+  examples(
+    jobs
+      .command("reject")
+      .description("reject a deployment that waits for approvals, which cancels it")
+      .argument("<job>", deploymentHelp)
+      .addOption(comment())
+      .action(
+        action(async (run: Run, id: string, options: DecideOptions) =>
+          (await approvals()).reject(run, id, options),
+        ),
+      ),
+    [["windlass jobs reject 01890a5d-ac96 --comment 'not on a Friday'", "say why"]],
   );
   examples(
     jobs

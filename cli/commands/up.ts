@@ -15,6 +15,7 @@ export function upCommand() {
   for (const option of fieldOptions()) up.addOption(option);
   up.addOption(debugOption())
     .addOption(yes())
+    .option("--no-wait", "return when the deployment is queued, such as one that needs approval")
     .option(
       "--adopt",
       "use a configuration that was created from another directory, without asking; --yes does not answer that question",
@@ -28,6 +29,7 @@ export function upCommand() {
     ["windlass up", "deploy the current directory"],
     ["windlass up infra/network --zone production --var size=3", "deploy another directory"],
     ["windlass up --var-file prod.tfvars --engine-version '~> 1.14'", "with values from a file"],
+    ["windlass up --yes --no-wait", "in a pipeline, where people approve the deployment"],
     ["windlass up --yes --json | jq -r .execution_metadata.outputs", "in a pipeline"],
   ]);
 }

@@ -64,6 +64,24 @@ export const fieldOptions = () => [
   new Option("--project-name <name>", "a second unique name, by which pipelines find it"),
 ];
 
+/** Of `configurations create` and `configurations update`, for admins. */
+export const approvalOptions = () => [
+  new Option(
+    "--approvals <count>",
+    "how many people must approve a deployment before it runs, 1 to 5; 0 removes the rule",
+  ),
+  oneOf(
+    "--approvals-for <deployments>",
+    "which deployments: always (all, the default), or destructive (those whose plan deletes or replaces something)",
+    ["always", "destructive"],
+  ),
+  new Option(
+    "--approvals-by-author",
+    "let the users approve who created the plan and the deployment",
+  ),
+  new Option("--no-approvals-by-author", "do not let them approve, which is the default"),
+];
+
 /** Of every command that queues a job. */
 export const debugOption = () =>
   new Option("--debug", "keep terraform's debug log (TF_LOG=DEBUG); it may hold secrets");

@@ -1,6 +1,8 @@
 /** Turns options into the fields of a configuration. */
 import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
+import type { ApprovalRule, WrittenApprovalRule } from "../../protocol/approvals.ts";
 import { find } from "../api/find.ts";
+import { parseWholeNumber } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 import { uploadDirectory } from "./upload.ts";
@@ -42,13 +44,23 @@ interface SourceOptions {
   readonly file?: string | undefined;
 }
 
-export interface ChangeOptions extends SourceOptions, FieldOptions {
+/** The options of the approval rule. */
+interface ApprovalOptions {
+  readonly approvals?: string | undefined;
+  readonly approvalsFor?: ApprovalRule["when"] | undefined;
+  readonly approvalsByAuthor?: boolean | undefined;
+}
+
+export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOptions {
   readonly zone?: string | undefined;
   readonly rename?: string | undefined;
 }
 
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
-type Before = Pick<CreateConfiguration, "variables" | "environment" | "backend_config">;
+type Before = Pick<
+  CreateConfiguration,
+  "variables" | "environment" | "backend_config" | "approval"
+>;
 
 /**
  * Returns the fields that the options name. Options for single variables and settings are applied
@@ -59,6 +71,7 @@ export async function changesOf(run: Run, options: ChangeOptions, before: Before
   return defined({
     zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     submodules: options.submodules,
+    approval: approvalOf(options, before.approval),
     ...(await fieldsOf(run, options, before, dir)),
     // Last, so that nothing is uploaded if another option is wrong.
     source: await sourceOf(run, options),
@@ -102,6 +115,19 @@ export async function fieldsOf(
 
 const defined = (fields: object): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** The rule, in which the options replace parts of the one before; null: none. */
+function approvalOf(
+  { approvals, approvalsFor, approvalsByAuthor }: ApprovalOptions,
+  before: WrittenApprovalRule | null = null,
+): WrittenApprovalRule | null | undefined {
+  const count = approvals === undefined ? undefined : parseWholeNumber("--approvals", approvals);
+  const changes = defined({ when: approvalsFor, by_author: approvalsByAuthor, count });
+  if (Object.keys(changes).length === 0) return undefined;
+  if (count !== 0) return { when: "always", ...before, ...changes };
+  if (approvalsFor === undefined && approvalsByAuthor === undefined) return null;
+  throw new CliError("--approvals 0 removes the rule. Pass it without --approvals-for.", 2);
+}
 
 /** Files of the source, then those of this machine that are uploaded with it. */
 function varFilesOf(options: FieldOptions, root: string | undefined): string[] | undefined {

@@ -1,6 +1,7 @@
 /** Shows configurations. */
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
+import { approvalRuleText } from "../../protocol/words.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { print } from "../terminal/output.ts";
@@ -50,6 +51,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     "var files": it.var_files?.join("\n"),
     "backend settings": environmentLines(it.backend_config).join("\n"),
     parallelism: it.parallelism?.toString(),
+    approvals: it.approval && approvalRuleText(it.approval),
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
     console: `${run.api.server}/configurations/${it.id}`,
   });

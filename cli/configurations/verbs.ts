@@ -53,6 +53,7 @@ export async function create(
     variables: file["variables"] as never,
     environment: file["environment"] as never,
     backend_config: file["backend_config"] as never,
+    approval: file["approval"] as never,
   });
   if (source === undefined)
     throw new CliError("Missing source. Pass --git URL, --dir DIRECTORY or --file FILE.", 2);

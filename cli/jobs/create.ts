@@ -3,14 +3,18 @@ import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
+import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { ProblemError } from "../../protocol/transport.ts";
+import { approvalRuleText } from "../../protocol/words.ts";
 import { confirmPlan } from "../plans/confirm.ts";
 import { planAgainCommand, withPlanAgain } from "../plans/plan-again.ts";
 import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
+import { approvalNote } from "./approvals.ts";
 import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
@@ -55,7 +59,10 @@ export async function deploy(
   if (options.plan === undefined) {
     if (!configuration)
       throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
-    await queue(run, { job_type: "DEPLOY", configuration_id: configuration.id }, options);
+    const body = { job_type: "DEPLOY", configuration_id: configuration.id } as const;
+    await queue(run, body, options).catch((error: unknown) => {
+      throw withRemedy(error, { plan_required: planFirst(configuration.name) });
+    });
     return;
   }
   const id = await jobIdOf(run, options.plan, { configuration, type: "PLAN" });
@@ -75,6 +82,10 @@ export async function deploy(
   await deployPlan(run, planned, options);
 }
 
+/** What to do where a configuration requires approvals. */
+const planFirst = (name: string): string =>
+  `Run: windlass jobs plan ${shellWord(name)} --wait, then: windlass jobs deploy ${shellWord(name)} --plan - --wait`;
+
 /** Queues the deployment of a plan. A refused plan is named with the command that plans again. */
 async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promise<void> {
   const { configuration_id, id: plan_job_id, config_snapshot } = planned;
@@ -90,12 +101,14 @@ async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promi
 
 /**
  * `jobs destroy`: plans the destruction, shows it, asks, and deploys exactly that plan. With
- * `--yes`, destroys in one job.
+ * `--yes`, destroys in one job, unless the configuration has an approval rule: then people approve
+ * the plan.
  */
 export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
-  const { id: configuration_id, name: found, deployed } = await configurationOf(run.api, name);
+  const configuration = await configurationOf(run.api, name);
+  const { id: configuration_id, name: found, deployed, approval } = configuration;
   const { yes, ...how } = options;
-  if (yes) {
+  if (yes && !approval) {
     const what = deployed ? `: ${deployedInShort(deployed)}` : "";
     run.done(`Destroying everything that "${found}" has deployed${what}.`);
     await queue(run, { job_type: "DESTROY", configuration_id }, how);
@@ -109,7 +122,8 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
   const out = run.json ? say : print;
   if (plan_summary) for (const line of planView(plan_summary)) out(line);
   if (plan_summary?.applyable === false) return run.done(`"${found}" has deployed nothing.`);
-  await confirmPlan(`Destroy everything that "${found}" has deployed?`, planned, {});
+  if (approval) out(approvalRuleText(approval));
+  await confirmPlan(`Destroy everything that "${found}" has deployed?`, planned, { yes });
   await deployPlan(run, planned, how);
 }
 
@@ -187,16 +201,24 @@ async function create(
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
     await showJob(run, job);
-    return run.done(
+    run.done(
       `Queued.${nothingYet(job)} To follow it to its end: windlass jobs logs ${job.id} --follow`,
     );
+    return noteApproval(run, job);
   }
   run.done(`Queued as job ${job.id}. In the console: ${consoleAddress(run, job)}`);
+  noteApproval(run, job);
   const ended = await watchJob(run, job);
   if (run.json) await showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
     await showPlan(run, ended, { attributes: false });
   reportOutcome(run, ended);
+}
+
+/** Says who can approve a deployment that waits for approvals. */
+function noteApproval(run: Run, job: Job): void {
+  const note = approvalNote(run, job);
+  if (note !== undefined) run.done(note);
 }
 
 /** A script that queues a job without --wait must not take its end for granted. */

@@ -12,6 +12,8 @@ import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
 import {
+  approvalWords,
+  approversText,
   changesText,
   jobTypeWords,
   planOptionsWords,
@@ -20,13 +22,14 @@ import {
 } from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { jobIdOf } from "./find.ts";
-import { deployCommand, styledStatus, runTime } from "./words.ts";
+import { decisionText, deployCommand, listedStatus, styledStatus, runTime } from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;
   readonly type?: string | undefined;
   readonly configuration?: string | undefined;
   readonly mine?: true | undefined;
+  readonly waitingForMe?: true | undefined;
   readonly zone?: string | undefined;
   readonly limit: string;
 }
@@ -49,24 +52,32 @@ export async function list(run: Run, options: ListOptions): Promise<void> {
     {
       TYPE: ({ job_type, plan_options }) => jobTypeWords(job_type, plan_options),
       CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
-      STATUS: (job) => styledStatus(job.status),
+      STATUS: listedStatus,
       CHANGES: ({ changes }) => changes && changesText(changes),
       WHO: ({ created_by }) => created_by,
       CREATED: ({ created_at }) => ago(created_at),
       TOOK: (job) => runTime(job),
       ID: ({ id }) => id,
     },
-    Object.keys(filter).length === 0
-      ? "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION"
-      : "No jobs match.",
+    noJobs(run, filter),
   );
   if (more) run.done("There are older jobs. To list more, pass a higher --limit.");
+}
+
+/** What a list without jobs says. */
+function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>): string {
+  if (Object.keys(filter).length === 0)
+    return "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION";
+  if (!filter?.waiting_for_me) return "No jobs match.";
+  return team === undefined
+    ? "No deployment waits for your approval here. To see those of a team, add --team TEAM"
+    : `No deployment of the team "${team}" waits for your approval.`;
 }
 
 /** The query that selects what the options ask. */
 async function filterOf(
   { api }: Run,
-  { status, type, configuration, zone, mine }: ListOptions,
+  { status, type, configuration, zone, mine, waitingForMe }: ListOptions,
 ): Promise<Query<typeof endpoints.listJobs>> {
   return {
     ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
@@ -78,6 +89,7 @@ async function filterOf(
       ? {}
       : { zone_id: find("zone", "zones", (await api.call("listZones")).zones, zone).id }),
     ...(mine ? { mine } : {}),
+    ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
   };
 }
 
@@ -144,7 +156,7 @@ export const consoleAddress = ({ api }: Run, { id }: Pick<Job, "id">): string =>
 
 /** Prints the job as names and values. */
 export async function showJob(run: Run, job: Job): Promise<void> {
-  const snapshot = job.config_snapshot;
+  const { config_snapshot: snapshot, approval_need: need } = job;
   const worker = job.worker_id ?? job.assigned_worker_id;
   run.show(job, {
     id: job.id,
@@ -152,6 +164,9 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     configuration: snapshot?.name,
     status: styledStatus(job.status),
     waiting: job.waiting_reason && waitingText(job.waiting_reason),
+    rule: need && approvalWords(need.rule),
+    approvals: job.approvals?.map(decisionText).join("\n"),
+    approvers: need && need.missing > 0 ? approversText(need) : null,
     resources:
       job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),
     error: job.error_message,

@@ -1,8 +1,9 @@
 /** Describes jobs: type, status, run time and outcome. */
+import type { Approval } from "../../protocol/approvals.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
-import { destroysAll } from "../../protocol/words.ts";
+import { decisionWords, destroysAll, waitingForApproval } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";
-import { duration } from "../terminal/times.ts";
+import { ago, duration } from "../terminal/times.ts";
 
 const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
   QUEUED: "yellow",
@@ -13,6 +14,16 @@ const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
 };
 
 export const styledStatus = (status: JobStatus): string => styled(colours[status], status);
+
+/** Returns the status in a list, where a deployment that waits for approvals is marked. */
+export const listedStatus = ({ status, approval_need: need }: Job): string =>
+  need && need.missing > 0
+    ? `${styledStatus(status)}, ${waitingForApproval}`
+    : styledStatus(status);
+
+/** Describes a decision, such as `grace@example.com approved 5m ago: only the bastion changes`. */
+export const decisionText = ({ email, decision, comment, at }: Approval): string =>
+  `${email} ${decisionWords[decision]} ${ago(at)}${comment === null ? "" : `: ${comment}`}`;
 
 /** Returns how long the job ran or has been running; undefined before its start. */
 export function runTime({ started_at, ended_at }: Job, now = Date.now()): string | undefined {

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Configuration, Source, Zone } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
+import { approvalRuleText } from "../../protocol/words.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { findConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
@@ -10,6 +11,7 @@ import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
+import { approvalNote } from "../jobs/approvals.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import { confirmPlan } from "../plans/confirm.ts";
 import { planView } from "../plans/plan-view.ts";
@@ -26,6 +28,8 @@ export interface UpOptions extends FieldOptions {
   readonly zone?: string | undefined;
   readonly debug?: true | undefined;
   readonly yes?: true | undefined;
+  /** False: return when the deployment is queued. */
+  readonly wait: boolean;
   readonly adopt?: true | undefined;
 }
 
@@ -39,9 +43,10 @@ export async function up(run: Run, directory: string, options: UpOptions): Promi
   const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
   if (!(await showAndConfirm(run, planned, configuration, options))) return;
   const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
-  const deployed = await runJob(run, body).catch((error: unknown) => {
+  const deployed = await runJob(run, body, options).catch((error: unknown) => {
     throw withRemedy(error, { plan_is_stale: "Run windlass up again" });
   });
+  if (!options.wait) return;
   if (run.json) return showJob(run, deployed);
   showOutputs(outputLines(deployed));
 }
@@ -156,10 +161,18 @@ async function createZone(run: Run, name: string | undefined): Promise<Zone> {
   return made;
 }
 
-/** Runs a job to its end. Throws `CliError` unless it succeeds. */
-async function runJob(run: Run, body: CreateJob): Promise<Job> {
+/** Runs a job to its end, unless `wait` is false. Throws `CliError` unless it succeeds. */
+async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<Job> {
   const queued = await run.api.call("createJob", { body });
-  run.done(`In the console: ${consoleAddress(run, queued)}`);
+  const note = approvalNote(run, queued);
+  if (!wait) {
+    await showJob(run, queued);
+    run.done(
+      `Queued. Nothing is deployed yet. To follow it: windlass jobs logs ${queued.id} --follow`,
+    );
+  } else if (note === undefined) run.done(`In the console: ${consoleAddress(run, queued)}`);
+  if (note !== undefined) run.done(note);
+  if (!wait) return queued;
   const job = await watchJob(run, queued);
   if (run.json && job.status !== "SUCCESS") await showJob(run, job);
   reportOutcome(run, job);
@@ -186,6 +199,7 @@ async function showAndConfirm(
     return false;
   }
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);
+  if (configuration.approval) out(approvalRuleText(configuration.approval));
   await confirmPlan("Deploy this plan?", planned, options);
   return true;
 }

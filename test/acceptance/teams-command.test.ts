@@ -1,58 +1,18 @@
 /** `windlass teams` and the team in which a command acts, against a real server. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CreatedInvitation } from "../../protocol/teams.ts";
-import { hour } from "../../common/units.ts";
-import { scratch } from "../helpers/agent-process.ts";
+import { clientTeam, clientUser, type ClientUser } from "../helpers/client-user.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { acceptLink, newSlug } from "../helpers/teams.ts";
-import { addTestUser } from "../helpers/test-user.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { newSlug } from "../helpers/teams.ts";
 
 const { plane } = planeForFile();
 
-/** A user who is signed in with a profile, as `windlass login` leaves it. */
-async function person() {
-  const user = await addTestUser(plane);
-  const { path, [Symbol.dispose]: remove } = scratch();
-  const email = `${user.owner.id}@example.com`;
-  const profile = {
-    server: plane.url,
-    user_email: email,
-    access_token: user.headers["authorization"]?.replace("Bearer ", ""),
-    refresh_token: "none",
-    expires_at: Date.now() + hour,
-  };
-  mkdirSync(path, { recursive: true });
-  const auth = { current: "test", profiles: { test: profile } };
-  writeFileSync(join(path, "auth.json"), JSON.stringify(auth));
-  const env = { WINDLASS_CONFIG_DIR: path };
-  const run = async (words: readonly string[], more: Record<string, string> = {}) => {
-    const { exitCode, stdout, stderr } = await windlass(words, { env: { ...env, ...more } });
-    return { exitCode, stdout: String(stdout), stderr: String(stderr) };
-  };
-  const json = async <T>(...words: string[]): Promise<T> => {
-    const { exitCode, stdout, stderr } = await run([...words, "--json"]);
-    expect({ words, exitCode, stderr }).toMatchObject({ exitCode: 0 });
-    return JSON.parse(stdout) as T;
-  };
-  return { ...user, email, path, run, json, [Symbol.dispose]: remove };
-}
+const person = () => clientUser(plane);
+const teamOf = (admin: ClientUser, member: ClientUser, role: string) =>
+  clientTeam(plane, admin, member, role);
 
-type Person = Awaited<ReturnType<typeof person>>;
-
-/** Creates a team with another member, by the client. */
-async function teamOf(admin: Person, member: Person, role: string): Promise<string> {
-  const slug = newSlug();
-  await admin.json("teams", "create", "Platform", "--slug", slug);
-  const invite = ["teams", "invite", "--role", role, "--team", slug];
-  const { link } = await admin.json<CreatedInvitation>(...invite);
-  await acceptLink(plane, link, member);
-  return slug;
-}
-
-const names = async (by: Person, ...words: string[]) =>
+const names = async (by: ClientUser, ...words: string[]) =>
   (await by.json<{ name: string }[]>("zones", "list", ...words)).map(({ name }) => name);
 
 describe.concurrent("the team in which a command acts", () => {

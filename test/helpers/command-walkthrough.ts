@@ -142,6 +142,24 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
   });
   await run(["jobs", "logs", "network/-", "--follow"], { data: /Apply complete!/ });
 
+  await run(["configurations", "update", "network", "--approvals", "1", "--approvals-by-author"], {
+    data: /^approvals +Every deployment needs 1 approval by a deployer; an author may approve\.$/m,
+  });
+  for (const decision of ["reject", "approve"]) {
+    await run(["jobs", "plan", "network", "--replace", "terraform_data.cluster", "--wait"], {
+      data: /1 to replace/,
+    });
+    const deploy = ["jobs", "deploy", "network", "--plan", "-"];
+    const queued = jobIn(await run(deploy, { data: /^waiting +waits for 1 approval/m }));
+    await run(["jobs", decision, queued, "--comment", "seen"], {
+      data: new RegExp(`^approvals +\\S+ ${decision}e?d `, "m"),
+    });
+  }
+  await run(["jobs", "logs", "network/-", "--follow"], { data: /Apply complete!/ });
+  await run(["configurations", "update", "network", "--approvals", "0"], {
+    data: /^name +network/m,
+  });
+
   const waits = jobIn(
     await run(["jobs", "plan", "network", "--label", "none"], { data: /^status +QUEUED$/m }),
   );

@@ -228,15 +228,7 @@ function isExact(filter: JobFilter): boolean {
 }
 
 /** An index, and the fields of a filter by which it selects. */
-function indexOf({
-  status,
-  zone,
-  configuration,
-  worker,
-  createdBy,
-  type,
-  approver,
-}: JobFilter): {
+function indexOf({ status, zone, configuration, worker, createdBy, type, approver }: JobFilter): {
   readonly index: string;
   readonly fields: readonly Field[];
 } {

@@ -1,0 +1,62 @@
+/** `jobs approve` and `jobs reject`, and what the client says of deployments that need approvals. */
+import type { ApprovalDecision } from "../../protocol/approvals.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { approvalsText, approversText } from "../../protocol/words.ts";
+import { withRemedy } from "../api/failures.ts";
+import type { Run } from "../run.ts";
+import { jobIdOf } from "./find.ts";
+import { consoleAddress, showJob } from "./read.ts";
+
+export interface DecideOptions {
+  readonly comment?: string | undefined;
+}
+
+/** `jobs approve`. */
+export async function approve(run: Run, named: string, options: DecideOptions): Promise<void> {
+  const { job, before } = await decide(run, named, "approve", options);
+  const missing = job.approval_need?.missing ?? 0;
+  const again = before === "approve" ? " Your approval from before counts once." : "";
+  await showJob(run, job);
+  run.done(
+    missing > 0
+      ? `Approved.${again} It still needs ${approvalsText(missing)}.`
+      : `Approved.${again} A runner may run it now. To follow it: windlass jobs logs ${job.id} --follow`,
+  );
+}
+
+/** `jobs reject`. */
+export async function reject(run: Run, named: string, options: DecideOptions): Promise<void> {
+  const { job } = await decide(run, named, "reject", options);
+  await showJob(run, job);
+  run.done("Rejected. The deployment is cancelled.");
+}
+
+/** Sends a decision. `before`: what the user had decided before. */
+async function decide(
+  run: Run,
+  named: string,
+  decision: ApprovalDecision,
+  { comment }: DecideOptions,
+): Promise<{ readonly job: Job; readonly before: ApprovalDecision | undefined }> {
+  // The latest deployment, not a plan that was made while it waits.
+  const id = await jobIdOf(run, named, { type: "DEPLOY" });
+  const { approvals = [] } = await run.api.call("getJob", { params: { id } });
+  const before = approvals.find(({ email }) => email === run.api.email)?.decision;
+  const body = { decision, ...(comment === undefined ? {} : { comment }) };
+  try {
+    return { job: await run.api.call("decideJob", { params: { id }, body }), before };
+  } catch (error) {
+    throw withRemedy(error, {
+      approver_is_author: `To see who can decide: windlass jobs show ${id}`,
+    });
+  }
+}
+
+/** Says who can approve a deployment that waits for approvals, and how. */
+export function approvalNote(run: Run, job: Job): string | undefined {
+  const need = job.approval_need;
+  if (!need || need.missing === 0) return undefined;
+  return `It ${job.waiting_reason}. ${approversText(need)}
+  in the console: ${consoleAddress(run, job)}
+  in the client:  windlass jobs approve ${job.id}`;
+}
