@@ -24,6 +24,8 @@ export interface Filled {
   readonly busyOwner: string;
   /** A job that `idleWorker` holds and has started. */
   readonly heldJob: string;
+  /** Jobs that `busyWorker` holds and has started. */
+  readonly heldJobs: readonly string[];
 }
 
 /** Adds workers to an owner. Returns their ids. */
@@ -54,14 +56,19 @@ const worker = (id: string, owner: string, name: string) => ({
   metadata: "{}",
 });
 
-export async function fill(dataDirectory: string, queued: number): Promise<Filled> {
+export async function fill(dataDirectory: string, queued: number, held = 0): Promise<Filled> {
   const store = await openSqlite(join(dataDirectory, "windlass.db"));
   const [idle, busy] = [await addOwner(), await addOwner()];
-  const heldJob = await addJob(idle, {
-    status: "PROCESSING",
-    worker_id: idle.worker,
-    started_at: 1,
-  });
+  const heldBy = ({ worker }: typeof idle) =>
+    ({ status: "PROCESSING", worker_id: worker, started_at: 1 }) as const;
+  const heldJob = await addJob(idle, heldBy(idle));
+  const heldJobs: string[] = [];
+  for (let left = held; left > 0; left -= 500)
+    heldJobs.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(left, 500) }, () => addJob(busy, heldBy(busy))),
+      )),
+    );
   for (let left = queued; left > 0; left -= 500)
     await Promise.all(Array.from({ length: Math.min(left, 500) }, () => addJob(busy, {})));
   await store.close();
@@ -71,6 +78,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
     busyWorker: busy.worker,
     busyOwner: busy.owner,
     heldJob,
+    heldJobs,
   };
 
   async function addOwner() {

@@ -6,6 +6,10 @@ import { cpuMicroseconds, type BenchServer } from "./processes.ts";
 
 export interface Load {
   readonly path: string;
+  /** Default POST. */
+  readonly method?: "POST" | "PUT";
+  /** Of each request, if they differ. */
+  readonly paths?: readonly string[];
   readonly headers?: Record<string, string>;
   readonly body?: string;
   /** The expected status. Any other fails the bench. */
@@ -60,10 +64,18 @@ export async function p99AtRate(
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
 }
 
-async function send(server: BenchServer, { path, headers, body, status }: Load, amount: number) {
+async function send(
+  server: BenchServer,
+  { path, paths, method = "POST", headers, body, status }: Load,
+  amount: number,
+) {
+  let next = 0;
   const result = await autocannon({
     url: `${server.url}${path}`,
-    method: "POST",
+    method,
+    ...(paths
+      ? { requests: [{ setupRequest: (request) => ({ ...request, path: paths[next++]! }) }] }
+      : {}),
     connections,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body }),

@@ -23,9 +23,21 @@ export async function startWindlass(
   prepare: (dataDirectory: string) => Promise<void>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BenchServer> {
+  return (await startServer(prepare, settings, [])).server;
+}
+
+/** The same, with a debugger. */
+export const startProfiled = (prepare: (dataDirectory: string) => Promise<void>) =>
+  startServer(prepare, {}, ["--inspect=127.0.0.1:0"]);
+
+async function startServer(
+  prepare: (dataDirectory: string) => Promise<void>,
+  settings: Readonly<Record<string, string>>,
+  flags: readonly string[],
+): Promise<{ readonly server: BenchServer; readonly debuggerUrl: string }> {
   const dataDirectory = mkdtempSync(join(tmpdir(), "windlass-bench-"));
   await prepare(dataDirectory);
-  const child = spawn(process.execPath, [join(root, "main.ts"), "server"], {
+  const child = spawn(process.execPath, [...flags, join(root, "main.ts"), "server"], {
     env: {
       PATH: process.env["PATH"],
       WINDLASS_DATA_DIR: dataDirectory,
@@ -37,8 +49,12 @@ export async function startWindlass(
     },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  const url = await firstMatch(child, child.stderr, /"url":"([^"]+)"/);
-  return serverOf(child, url, () => rmSync(dataDirectory, { recursive: true, force: true }));
+  let debuggerUrl = "";
+  const url = await firstMatch(child, child.stderr, /"url":"([^"]+)"/, (line) => {
+    debuggerUrl = /Debugger listening on (ws:\S+)/.exec(line)?.[1] ?? debuggerUrl;
+  });
+  const clean = () => rmSync(dataDirectory, { recursive: true, force: true });
+  return { server: serverOf(child, url, clean), debuggerUrl };
 }
 
 /** Starts `windlass agent` as a worker of the filled store. */
@@ -104,9 +120,11 @@ async function firstMatch(
   child: ChildProcess,
   stream: NodeJS.ReadableStream,
   pattern: RegExp,
+  onLine: (line: string) => void = () => undefined,
 ): Promise<string> {
   const seen: string[] = [];
   for await (const line of createInterface(stream)) {
+    onLine(line);
     const match = pattern.exec(line)?.[1];
     if (match !== undefined) {
       stream.resume();
