@@ -11,7 +11,7 @@ import { findSignedIn } from "../services/people/credentials.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../services/refusal-limit.ts";
 import { isReleaseSecret } from "../services/releases/releases.ts";
 import { checkJobToken, type JobCredential } from "../services/states/job-tokens.ts";
-import { checkWorkerToken } from "../services/workers/credentials.ts";
+import { workerTokens } from "../services/workers/credentials.ts";
 import { findRegistrationToken } from "../services/workers/registration-tokens.ts";
 import { actingBelow, actingFor } from "./acting.ts";
 import type { Guards } from "./route.ts";
@@ -22,7 +22,7 @@ export function makeGuards(context: Context): Guards {
   const worker = workerGuard(context);
   const client = clientGuard(context);
   return {
-    anyone: async () => null,
+    anyone: () => null,
     session: sessionGuard(context),
     client,
     worker,
@@ -79,14 +79,15 @@ async function callerOfSession(
 
 /** `X-Worker-ID` and `X-Worker-Token`, on every call of a runner. */
 function workerGuard(context: Context): Guards["worker"] {
-  return async (request) => {
+  const tokens = workerTokens(context);
+  return (request) => {
     const { "x-worker-id": id, "x-worker-token": token } = request.headers;
     if (typeof id !== "string" || typeof token !== "string")
       throw new RefusalError(
         "invalid_worker_token",
         "the headers X-Worker-ID and X-Worker-Token are missing",
       );
-    return checkWorkerToken(context, id.toLowerCase(), token, request);
+    return tokens.check(id.toLowerCase(), token, request);
   };
 }
 

@@ -1,6 +1,6 @@
 /** Reads JSON bodies: UTF-8, well formed, not compressed, and complete within a time. */
 import { isUtf8 } from "node:buffer";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "./json-shape.ts";
 import { sendProblem } from "./problem.ts";
 import { RefusalError } from "../domain/refusal.ts";
@@ -21,20 +21,24 @@ export function readJsonBodies(app: FastifyInstance): void {
     }
   });
   app.addHook("preParsing", (request, reply, payload, done) => {
-    if (isArriving(request)) {
-      const late = () => {
-        // The body may be refused unread, or may not be needed: then the response has been sent.
-        if (!reply.sent && !reply.raw.headersSent)
-          sendProblem(new RefusalError("request_timeout"), request, reply);
-      };
-      const timer = setTimeout(late, app.patience);
-      const stop = () => clearTimeout(timer);
-      request.raw.once("end", stop);
-      // After the response, or when the connection is lost.
-      reply.raw.once("close", stop);
-    }
     done(null, payload);
+    // Mostly the body came with the head: then it is complete after this turn of the parser.
+    if (isArriving(request)) process.nextTick(limitArrival, request, reply);
   });
+
+  function limitArrival(request: FastifyRequest, reply: FastifyReply): void {
+    if (!isArriving(request)) return;
+    const late = () => {
+      // The body may be refused unread, or may not be needed: then the response has been sent.
+      if (!reply.sent && !reply.raw.headersSent)
+        sendProblem(new RefusalError("request_timeout"), request, reply);
+    };
+    const timer = setTimeout(late, app.patience);
+    const stop = () => clearTimeout(timer);
+    request.raw.once("end", stop);
+    // After the response, or when the connection is lost.
+    reply.raw.once("close", stop);
+  }
 }
 
 /**

@@ -15,6 +15,8 @@ export interface JsonLimits {
  * parser.
  */
 export function findExcess(json: Buffer, { levels, values }: JsonLimits): string | undefined {
+  // Each level and each value takes a byte.
+  if (json.length <= Math.min(levels, values)) return undefined;
   let level = 0;
   let count = 0;
   for (let at = 0; at < json.length; at += 1) {
@@ -74,10 +76,24 @@ const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
  * end.
  */
 function endOfString(json: Buffer, at: number): number {
-  for (let next = at + 1; next < json.length; next += 1) {
-    const byte = json[next];
-    if (byte === quote) return next;
-    if (byte === backslash) next += 1;
+  let next = at + 1;
+  while (next < json.length) {
+    // The end of a short string is found sooner byte by byte.
+    for (const near = Math.min(next + nearBytes, json.length); next < near; next += 1) {
+      const byte = json[next];
+      if (byte === quote) return next;
+      if (byte === backslash) next += 1;
+    }
+    const end = json.indexOf(quote, next);
+    if (end === -1) return json.length;
+    let before = end;
+    while (before > next && json[before - 1] === backslash) before -= 1;
+    // An even number of backslashes are half as many characters; an odd one escapes the quote.
+    if ((end - before) % 2 === 0) return end;
+    next = end + 1;
   }
   return json.length;
 }
+
+/** Calling `indexOf` costs as much as looking at so many bytes. */
+const nearBytes = 64;

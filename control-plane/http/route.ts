@@ -19,8 +19,11 @@ import { checkPermission } from "../domain/roles.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 import { idsInLowerCase, type Normalize } from "./ids.ts";
 
-/** Checks a request's credential before anything else of it is read; throws the 401 or 403. */
-export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
+/**
+ * Checks a request's credential before anything else of it is read; throws the 401 or 403. Returns
+ * no promise where it need not wait.
+ */
+export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => C | Promise<C>;
 
 /** What the guard of each kind of caller returns. */
 interface Callers extends Record<Caller, unknown> {
@@ -95,6 +98,13 @@ export function route<E extends Endpoint>(
   const { permission } = endpoint;
   if (permission === undefined && forUsers.has(endpoint.caller))
     throw new TypeError(`${endpoint.path} declares no permission`);
+  const admit = (request: FastifyRequest, caller: Callers[Caller]): void => {
+    const user = userOf(caller);
+    // A caller with several spaces may act in another one, once the body is there.
+    const isDeferred = endpoint.below !== undefined && user !== undefined && user.spaces.length > 1;
+    if (user && permission !== undefined && !isDeferred) checkPermission(user, permission);
+    request.caller = caller;
+  };
   app.route({
     method: endpoint.method,
     url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
@@ -116,16 +126,14 @@ export function route<E extends Endpoint>(
           },
         }
       : {}),
-    onRequest: async (request, reply) => {
+    // A hook that throws or returns a promise: both are Fastify's `done`.
+    onRequest: (request, reply, done) => {
       // Before the guard, because a job's token is for one configuration.
       request.params = inParams(request.params);
-      const caller = await guard(request, reply);
-      const user = userOf(caller);
-      // A caller with several spaces may act in another one, once the body is there.
-      const isDeferred =
-        endpoint.below !== undefined && user !== undefined && user.spaces.length > 1;
-      if (user && permission !== undefined && !isDeferred) checkPermission(user, permission);
-      request.caller = caller;
+      const caller = guard(request, reply);
+      if (caller instanceof Promise) return caller.then((found) => admit(request, found));
+      admit(request, caller);
+      return done();
     },
     ...(endpoint.below
       ? {

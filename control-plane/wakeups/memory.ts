@@ -5,8 +5,10 @@ import type { Wakeups, WakeupTopics } from "./wakeups.ts";
 /** Listeners are called in a later turn of the event loop, never inside the caller. */
 export function memoryWakeups(): Wakeups {
   const listeners = new Map<keyof WakeupTopics, Set<(about: never) => void>>();
+  const rung = new Map<keyof WakeupTopics, number>();
   return {
     ring: (topic, about) => {
+      rung.set(topic, (rung.get(topic) ?? 0) + 1);
       const called = listeners.get(topic);
       if (called === undefined || called.size === 0) return;
       setImmediate(() => {
@@ -23,5 +25,6 @@ export function memoryWakeups(): Wakeups {
     },
     // In one process none is lost.
     onMissed: () => () => undefined,
+    version: (topic) => rung.get(topic) ?? 0,
   };
 }

@@ -36,7 +36,9 @@ export function sharedWakeups(channel: Channel, id: string): Wakeups {
     }
     isSending = false;
   };
+  let misses = 0;
   const missed = () => {
+    misses += 1;
     for (const listener of missedListeners) listener();
   };
 
@@ -62,6 +64,7 @@ export function sharedWakeups(channel: Channel, id: string): Wakeups {
       setImmediate(() => void send());
     },
     listen: local.listen,
+    version: (topic) => local.version(topic) + misses,
     onMissed: (listener) => {
       missedListeners.add(listener);
       return () => missedListeners.delete(listener);

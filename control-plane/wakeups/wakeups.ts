@@ -66,4 +66,9 @@ export interface Wakeups {
    * store. Returns a function that ends the listening.
    */
   onMissed(listener: () => void): () => void;
+  /**
+   * A number that is another one, at once, after each wakeup of the topic and whenever some may
+   * have been lost: what was read from the store before may then be out of date.
+   */
+  version(topic: keyof WakeupTopics): number;
 }

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
@@ -117,6 +117,21 @@ describe("two control planes", () => {
     });
     await client.ask(endpoints.cancelJob, { params: { id: job.id } });
     expect((await beat).cancelled_job_ids).toEqual([job.id]);
+  });
+
+  it("refuse a worker's token that was replaced at the other one, and accept the new one", async () => {
+    const beat = (calls: Calls) =>
+      calls.refusal(endpoints.heartbeat, { body: { version: "1.0.0" } });
+    const withToken = (token: string) =>
+      callsOf(second, { ...worker.headers, "x-worker-token": token });
+    expect(await beat(runnerOfSecond)).toBe("not refused");
+    const { worker_token } = await client.get(endpoints.rotateWorkerToken, {
+      params: worker,
+      body: { overlap_seconds: 0 },
+    });
+    expect(await beat(withToken(worker_token))).toBe("not refused");
+    const refused = "401 invalid_worker_token";
+    await vi.waitFor(async () => expect(await beat(runnerOfSecond)).toBe(refused));
   });
 
   it("stream the lines that the other one receives, in order and each once", async () => {

@@ -46,12 +46,13 @@ export async function heartbeat(
   const offline_at = isLeaving ? now : null;
   const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
   const { labels = worker.labels, features } = listsOf(body);
-  const isChanged = labels !== worker.labels || features !== worker.features;
+  const isNewInstance = body.instance_id !== undefined && body.instance_id !== worker.instance_id;
+  const isChanged = labels !== worker.labels || features !== worker.features || isNewInstance;
   const event = isLeaving ? "offline" : isBack(worker) ? "online" : undefined;
-  if (event)
+  if (event !== undefined)
     context.wakeups.ring("worker_event", { what: event, id: worker.id, name: worker.name });
-  // Its waiting claims may get other jobs now.
-  if (isLeaving || isChanged) context.wakeups.ring("worker", worker.id);
+  // Its waiting claims may get other jobs now, and its row in memory is out of date.
+  if (event !== undefined || isChanged) context.wakeups.ring("worker", worker.id);
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;

@@ -2,8 +2,8 @@
  * Group commit: all changes of one turn of the event loop share one transaction, because a commit
  * costs a disk flush (docs/decisions.md, "Group commit").
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Queries } from "../db.ts";
+import { asSystem, currentSpaces, inSpaces } from "../spaces.ts";
 
 /** The queries of a transaction, as far as a change is judged by them. */
 export interface WritingQueries extends Queries {
@@ -39,7 +39,8 @@ export class GroupCommit {
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     // For the spaces of its caller (store/spaces.ts), not for those of the first change of a round.
-    const bound = AsyncLocalStorage.bind(change);
+    const spaces = currentSpaces();
+    const bound = spaces ? (tx: Queries) => inSpaces(spaces, () => change(tx)) : change;
     return new Promise<T>((resolve, reject) => {
       let outcome: { value: T } | { error: unknown };
       this.#queue.push({
@@ -61,7 +62,7 @@ export class GroupCommit {
           else resolve(outcome.value);
         },
       });
-      this.#committing ??= this.#commitSoon();
+      this.#committing ??= asSystem(() => this.#commitSoon());
     });
   }
 

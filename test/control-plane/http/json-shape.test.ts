@@ -13,7 +13,14 @@ describe("findExcess", () => {
     '["\\\\",[[1]]]',
     "[1,2,3,4,5,6,7,8,9,0]",
     '{"a":{"b":{}},"c":[[]]}',
+    // Longer strings.
+    `["${"[".repeat(100)}\\"${"[".repeat(100)}"]`,
+    `["${"[".repeat(100)}\\\\\\"${"[".repeat(100)}"]`,
+    `["${"[".repeat(63)}\\"${"[".repeat(100)}"]`,
+    `["${"x".repeat(100)}\\\\",[[1]]]`,
     // Left to the parser.
+    `"${"[".repeat(100)}`,
+    `"${"[".repeat(100)}\\"`,
     '"never ends',
     '"\\',
     "]]]]",
@@ -26,6 +33,8 @@ describe("findExcess", () => {
     ['{"a":{"b":{"c":{}}}}', "lists and maps are nested more than 3 levels deep"],
     ["[1,2,3,4,5,6,7,8,9,0,1]", "it has more than 10 values"],
     [`[${"[],".repeat(8)}[]]`, "it has more than 10 values"],
+    [`["${"x".repeat(100)}\\\\",[[[1]]]]`, "lists and maps are nested more than 3 levels deep"],
+    [`["${"\\\\".repeat(50)}",[[[1]]]]`, "lists and maps are nested more than 3 levels deep"],
     ['["\\\\",[[[1]]]]', "lists and maps are nested more than 3 levels deep"],
   ])("reports the excess of %s", (text, words) => {
     expect(excessOf(text)).toBe(words);

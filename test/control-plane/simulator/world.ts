@@ -3,7 +3,7 @@
  * without HTTP. Each call is one commit, because the order of calls is tested.
  */
 import { checkJobToken } from "../../../control-plane/services/states/job-tokens.ts";
-import { checkWorkerToken } from "../../../control-plane/services/workers/credentials.ts";
+import { workerTokens } from "../../../control-plane/services/workers/credentials.ts";
 import type { JobCaller, Origin, WorkerCaller } from "../../../control-plane/services/callers.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { hashToken } from "../../../control-plane/domain/tokens.ts";
@@ -78,7 +78,7 @@ export async function openWorld(): Promise<World> {
       readyAt = now;
     },
     claims: () => claims,
-    workerCaller: (id) => checkWorkerToken(context, id, workerToken, origin),
+    workerCaller: async (id) => workerTokens(context).check(id, workerToken, origin),
     jobCaller: (job, token, spec) => checkJobToken(context, { job, token }, spec, false),
     clear: () => {
       for (const table of tables) connection.execute(`delete from ${table}`);

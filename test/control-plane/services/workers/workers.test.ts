@@ -305,8 +305,12 @@ describe("a worker", () => {
       });
       return answer.status;
     };
-    const expireAt = (old_token_expires_at: number) =>
-      plane.context.store.write((tx) => updateWorker(tx, worker.id, { old_token_expires_at }));
+    const expireAt = async (old_token_expires_at: number) => {
+      await plane.context.store.write((tx) =>
+        updateWorker(tx, worker.id, { old_token_expires_at }),
+      );
+      plane.context.wakeups.ring("worker", worker.id);
+    };
     const first = () => worker.headers["x-worker-token"] ?? "";
 
     it("is accepted with both tokens for ten minutes, and then with the new one only", async () => {
