@@ -20,6 +20,7 @@ const forms: Readonly<Record<string, Permission>> = {
   "/identities/:id": "administer",
   "/identities/:id/delete": "administer",
   "/invitations/:token": "account",
+  "/jobs/:id/approvals": "approve",
   "/jobs/:id/cancel": "plan",
   "/jobs/:id/deploy": "deploy",
   "/jobs/:id/retry": "plan",

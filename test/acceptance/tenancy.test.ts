@@ -43,6 +43,7 @@ const rules: Record<string, Rule> = {
   "POST /invitations/:token": "page",
   "GET /jobs/:id": "page",
   "GET /jobs/:id/log": "page",
+  "POST /jobs/:id/approvals": "page",
   "POST /jobs/:id/cancel": "page",
   "POST /jobs/:id/retry": "page",
   "POST /jobs/:id/deploy": "page",

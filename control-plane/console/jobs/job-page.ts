@@ -1,45 +1,27 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
-import type { Answer } from "../../../protocol/endpoint.ts";
-import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords, destroysAll, jobTypeWords } from "../../../protocol/words.ts";
-import type { Worker } from "../../../protocol/workers.ts";
-import type { TerraformError } from "../../domain/terraform-errors.ts";
-import type { JobStep } from "../../services/jobs/progress.ts";
-import type { Cancel } from "../../services/jobs/views.ts";
-import type { Changes } from "../../services/jobs/resources.ts";
-import { ask, debugTick, sentence } from "../page/fields.ts";
-import { Form } from "../page/form.ts";
+import { approvalView, decideView, waitsForApproval } from "../approvals/approval-view.ts";
+import { sentence } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
-import { logView, type LogStart } from "../logs/log-view.ts";
+import { logView } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
+import { actionsOf } from "./job-actions.ts";
 import { jobErrors } from "./job-errors.ts";
+import { linkOf, nameOf, type JobStory } from "./job-story.ts";
 import { cancelText } from "./job-table.ts";
 import { planView, type Tense } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
-import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
-
-type PlanAnswer = Answer<typeof endpoints.getPlanSummary>;
-
-export interface JobStory {
-  readonly job: Job;
-  /** The worker that holds the job or held it last; null if none did, or it was removed. */
-  readonly worker: Worker | null;
-  readonly plan: PlanSummary | null;
-  /** What became of its plan, or of the plan that it applies. */
-  readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
-  readonly log: LogStart;
-  /** What terraform says went wrong. */
-  readonly errors: readonly TerraformError[];
-  readonly cancel: Cancel | null;
-  /** What its runner did with terraform, as far as it said so. */
-  readonly steps: readonly JobStep[];
-  /** What terraform changed, as far as its runner said so. */
-  readonly resources: Changes;
-  /** The server's time. */
-  readonly now: string;
-}
+import {
+  badge,
+  between,
+  clock,
+  isOpen,
+  jobBadge,
+  lengthOfTime,
+  size,
+  waiting,
+} from "../page/words.ts";
 
 /** Everything there is to know of a job. */
 export const jobPage = (story: JobStory): Html => {
@@ -47,17 +29,25 @@ export const jobPage = (story: JobStory): Html => {
   // People look first for what a job does or did. The plan is that of a PLAN, and of a job that
   // waits.
   const isPlanFirst = job.started_at === null || (job.job_type === "PLAN" && job.ended_at !== null);
+  const isWaiting = waitsForApproval(job);
+  const isRejected = (job.approvals ?? []).some(({ decision }) => decision === "reject");
   return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
     <div id="job" data-live>
       <header class="title">
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
-        ${badge(job.status)}
+        ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
       </header>
-      ${jobErrors(job, story.errors)} ${job.status === "CANCELLED" ? cancelNotice(story) : null}
+      ${isRejected ? null : jobErrors(job, story.errors)}
+      ${job.status === "CANCELLED" && !isRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
-      ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
-      ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
-      ${stepsOf(story)} ${isPlanFirst ? planOf(story) : null} ${outputsOf(job)} ${debugLogOf(job)}
+      ${approvalView(story)}
+      ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
+      ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
+    </div>
+    <div id="decide" data-live>${decideView(story)}</div>
+    <div id="doings" data-live>
+      ${isWaiting ? planOf(story) : null} ${actionsOf(story)} ${stepsOf(story)}
+      ${isPlanFirst && !isWaiting ? planOf(story) : null} ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -106,93 +96,11 @@ const lostNotice = (at: string): Html =>
     back, its report replaces this outcome.
   </p>`;
 
-const nameOf = ({ config_snapshot, job_type }: Job): string =>
-  config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
-
 /** Of a DESTROY_WORKER; none means everything. */
 function targetsOf({ config_snapshot }: Job): string[] | undefined {
   const { targets = [] } = (config_snapshot ?? {}) as { targets?: string[] };
   return targets.length === 0 ? undefined : targets;
 }
-
-const linkOf = (job: Job): Html | string =>
-  job.configuration_id === null
-    ? nameOf(job)
-    : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;
-
-const actionsOf = ({ job, plan, use }: JobStory): Html => {
-  const { id, status, job_type, plan_job_id } = job;
-  const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
-  const isDeployable = isPlanned && use.not_deployable === null;
-  const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
-  const isOver = status === "FAILED" || status === "CANCELLED";
-  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
-  return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
-    ${
-      isDeployOfPlan
-        ? html`<p>
-            Applies <a href="/jobs/${plan_job_id}">this plan</a>.
-            ${isOver ? "A plan is applied only once: to try again, make a new plan." : null}
-          </p>`
-        : null
-    }
-    <div class="actions">
-      ${
-        isDeployable
-          ? action(
-              id,
-              "deploy",
-              destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
-              destroys === 0 ? "" : "danger",
-              debugTick(new Form()),
-            )
-          : null
-      }
-      ${isOpen(status) ? cancelOf(job) : null}
-      ${isOver ? action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "") : null}
-    </div>`;
-};
-
-/** Why a plan is not offered to be deployed. */
-const notDeployable = (
-  job: Job,
-  { deploy_job_id: deploy, not_deployable: why }: JobStory["use"],
-): Html =>
-  deploy === null
-    ? html`<p class="notice">
-        This plan cannot be deployed: ${sentence(why?.detail ?? "")} Start a new plan on the page of
-        ${linkOf(job)}.
-      </p>`
-    : html`<p>
-        <a href="/jobs/${deploy}">This deployment</a> applies the plan. A plan is applied only once.
-      </p>`;
-
-/** A job that may have changed something is not cancelled by one click. */
-const cancelOf = ({ id, status, job_type }: Job): Html => {
-  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet danger");
-  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet danger");
-  if (job_type === "PLAN") return stop;
-  return ask(
-    "Cancel…",
-    html`<p>
-        Terraform stops as soon as it can. What it has changed until then stays; the rest is not
-        done.
-      </p>
-      ${stop}`,
-  );
-};
-
-const action = (
-  id: string,
-  verb: string,
-  words: string,
-  look: string,
-  inside: Html | null = null,
-): Html =>
-  html`<form method="post" action="/jobs/${id}/${verb}">
-    <button id="${verb}" class="${look}">${words}</button>
-    ${inside}
-  </form>`;
 
 const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;

@@ -1,12 +1,17 @@
 /** The page of a job, its raw log, and what a person does with it. */
 import { Readable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { validate } from "uuid";
+import { DecideJob } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
+import { judge } from "../../domain/judge.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
+import { decideJob } from "../../services/approvals/approvals.ts";
+import { findRule, findMayDecide } from "../../services/approvals/may-decide.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
@@ -22,9 +27,11 @@ import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { WholeLines } from "../../services/logs/whole-lines.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { getWorker } from "../../services/workers/workers.ts";
-import { jobPage, titleOf, type JobStory } from "./job-page.ts";
+import { waitsForApproval } from "../approvals/approval-view.ts";
+import { jobPage, titleOf } from "./job-page.ts";
+import type { JobStory } from "./job-story.ts";
 import type { LogStart } from "../logs/log-view.ts";
-import { Form } from "../page/form.ts";
+import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 
@@ -37,29 +44,83 @@ const startLength = 64 * 1024;
  */
 const refresh = 2;
 
+/**
+ * The same while it waits for people: their decisions arrive with the stream of its log, and the page
+ * has the whole plan.
+ */
+const refreshWaiting = 10;
+
+const judgeDecision = judge(DecideJob);
+
 /** Adds them. */
 export function jobPages(signedIn: SignedIn, context: Context): void {
+  /** Sends the page; after a decision that was refused, with it. */
+  const send = async (
+    caller: UserCaller,
+    id: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form?: Form,
+  ): Promise<void> => {
+    const job = await getJob(context, caller, id);
+    const isWaiting = waitsForApproval(job);
+    const [worker, { plan_summary: plan, ...use }, cancel, rule, mayDecide, told] =
+      await Promise.all([
+        findWorker(context, caller, job),
+        // The page of a DEPLOY is drawn often, and has a link to the plan.
+        getPlanSummary(context, caller, id, { attributes: job.plan_job_id === null || isWaiting }),
+        findJobCancel(context, caller, id),
+        findRule(context, caller, job.configuration_id),
+        findMayDecide(context, caller, job),
+        readTold(context, job).catch((error: unknown) =>
+          nothingTold(refusalOf(error, request).message),
+        ),
+      ]);
+    const now = new Date(context.now()).toISOString();
+    const about = {
+      job,
+      worker,
+      plan,
+      use,
+      cancel,
+      rule,
+      mayDecide,
+      form: form ?? new Form(),
+      now,
+    };
+    const page = {
+      title: titleOf(job),
+      body: jobPage({ ...about, ...told }),
+      email: caller.email,
+      at: "/jobs",
+      ...(form ? { from: `/jobs/${id}` } : {}),
+    };
+    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
+    const often = isWaiting ? refreshWaiting : refresh;
+    sendPage(reply, isOver ? page : { ...page, refresh: often }, form?.status);
+  };
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const { id } = request.params as { id: string };
     if (!validate(id)) {
       reply.redirect(`/jobs/${await findByStart(context, caller, id)}`, 303);
       return;
     }
-    const job = await getJob(context, caller, id);
-    const [worker, { plan_summary: plan, ...use }, cancel, told] = await Promise.all([
-      findWorker(context, caller, job),
-      // The page of a DEPLOY is drawn often, and has a link to the plan.
-      getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
-      findJobCancel(context, caller, job.id),
-      readTold(context, job).catch((error: unknown) =>
-        nothingTold(refusalOf(error, request).message),
-      ),
-    ]);
-    const now = new Date(context.now()).toISOString();
-    const body = jobPage({ job, worker, plan, use, cancel, ...told, now });
-    const page = { title: titleOf(job), body, email: caller.email, at: "/jobs" };
-    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
-    sendPage(reply, isOver ? page : { ...page, refresh });
+    await send(caller, id, request, reply);
+  });
+  signedIn("POST", "/jobs/:id/approvals", async (caller, request, reply) => {
+    const id = idOf(request.params);
+    const refused = await attempt(request.body, async () => {
+      const form = new Form(request.body);
+      const comment = form.text("comment").trim() || null;
+      await decideJob(
+        context,
+        caller,
+        id,
+        judgeDecision({ decision: form.text("decision"), comment }),
+      );
+      reply.redirect(`/jobs/${id}`, 303);
+    });
+    if (refused) await send(caller, id, request, reply, refused);
   });
   signedIn("GET", "/jobs/:id/log", async (caller, { params }, reply) => {
     const id = idOf(params);

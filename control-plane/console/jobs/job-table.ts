@@ -3,7 +3,7 @@ import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
-import { ago, badge, between, waiting } from "../page/words.ts";
+import { ago, between, jobBadge, waiting } from "../page/words.ts";
 
 /** Jobs newest first, with what became of them. */
 export const jobTable = (jobs: readonly JobSummary[], now: string, label = "Jobs"): Html =>
@@ -24,7 +24,7 @@ export const jobsOfOne = (jobs: readonly JobSummary[], now: string, label: strin
 const heads = ["Status", "When", "Took", "Who", "What"];
 
 const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
-  badge(job.status),
+  jobBadge(job),
   ago(job.ended_at ?? job.created_at, now),
   job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
   job.created_by ?? "–",

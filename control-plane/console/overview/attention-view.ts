@@ -21,9 +21,9 @@ export interface Attention {
 
 /** Reasons that end by themselves. */
 const passing = new Set(["waiting_for_worker", "configuration_busy", "worker_in_use"]);
-/** The state of its configuration is listed already. */
-const isStuck = ({ waiting_reason: reason }: JobSummary): boolean =>
-  reason !== null && reason !== "state_locked" && !passing.has(reason);
+/** The state of its configuration is listed already, and so is what waits for approvals. */
+const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolean =>
+  reason !== null && !needs_approval && reason !== "state_locked" && !passing.has(reason);
 
 /** Of each kind. */
 const shown = 10;

@@ -35,13 +35,17 @@ export const line = (
   );
 
 /** Many lines. */
-export const lines = (form: Form, field: Field & { rows?: number; placeholder?: string }): Html =>
+export const lines = (
+  form: Form,
+  field: Field & { rows?: number; placeholder?: string; limit?: number },
+): Html =>
   around(
     form,
     field,
     html`<textarea
       ${named(form, field)}
       rows="${field.rows ?? 2}"
+      ${field.limit === undefined ? null : html`maxlength="${field.limit}"`}
       ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
       autocomplete="off"
       autocapitalize="none"

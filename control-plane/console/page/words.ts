@@ -58,6 +58,16 @@ export const count = (number: number, thing: string): string =>
 /** A status with its colour; never the colour alone. */
 export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
 
+/** The status of a job, and whether it waits for people. */
+export const jobBadge = ({
+  status,
+  needs_approval,
+}: {
+  readonly status: JobStatus;
+  readonly needs_approval: boolean;
+}): Html =>
+  needs_approval ? html`<span class="badge approval">NEEDS APPROVAL</span>` : badge(status);
+
 /** Why a queued job waits, and what one can do, as a sentence. */
 export const waiting = (reason: string): string => {
   const words = waitingText(reason);

@@ -49,7 +49,7 @@ export async function decideJob(
 }
 
 /** Refuses a decision that would have no effect, or that its rule does not permit. */
-async function checkMayDecide(
+export async function checkMayDecide(
   tx: Queries,
   { user_id: user }: UserCaller,
   job: JobRow,

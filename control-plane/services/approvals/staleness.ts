@@ -11,14 +11,18 @@ import { findHash } from "../jobs/request.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
 /**
- * Returns why a DEPLOY that was just claimed may not run; undefined if it may. Approvals are for a
+ * Returns why a DEPLOY may not run if it is claimed now; undefined if it may. Approvals are for a
  * plan of what the configuration and its state were then: if either has changed, people approved
  * something else.
  */
 export async function findStaleness(
   context: Context,
   tx: Queries,
-  { id, plan_job_id, has_approval_rule }: ClaimRow,
+  {
+    id,
+    plan_job_id,
+    has_approval_rule,
+  }: Pick<ClaimRow, "id" | "plan_job_id" | "has_approval_rule">,
 ): Promise<string | undefined> {
   if (plan_job_id === null || has_approval_rule === 0) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });

@@ -127,6 +127,8 @@ export type JobSummary = Pick<
   /** The name that the configuration had when the job was created. */
   readonly name: string | null;
   readonly cancel: Cancel | null;
+  /** Whether people must approve it before a runner may claim it. */
+  readonly needs_approval: boolean;
 };
 
 /** When a user cancelled a job, and who it was, if the audit log has it. */
@@ -167,6 +169,7 @@ export async function viewSummaries(
       error_message: job.error_message,
       waiting_reason: await findWaitingReason(queries, job, workers),
       cancel: await findCancel(queries, job),
+      needs_approval: job.unapproved === 1 && job.plan_job_id !== null,
       created_at: time(job.created_at),
       started_at: timeOrNull(job.started_at),
       ended_at: timeOrNull(job.ended_at),

@@ -64,6 +64,7 @@ const summaryColumns = [
   "labels",
   "features",
   "unapproved",
+  "plan_job_id",
   "created_by",
   "error_message",
   "created_at",

@@ -1,50 +1,16 @@
 import { expect, test } from "vitest";
-import { acceptInvitation } from "../../../../control-plane/services/teams/invitations.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { roles, type Role } from "../../../../protocol/roles.ts";
-import { callerOf } from "../../../helpers/caller.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { submit, words, type Fields } from "../../../helpers/forms.ts";
-import { ask } from "../../../helpers/plane.ts";
+import { words } from "../../../helpers/forms.ts";
+import * as people from "../../../helpers/people.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openBrowser } from "../../../helpers/sign-in.ts";
-import { callsWithin, newSlug } from "../../../helpers/teams.ts";
+import { newSlug } from "../../../helpers/teams.ts";
 
 const { plane } = planeForFile();
 
-/** A person who is signed in in a browser. */
-async function openPerson() {
-  const { email, headers } = await openBrowser(plane);
-  const { id } = await plane.context.store.read.sql
-    .selectFrom("users")
-    .select("id")
-    .where("email", "=", email)
-    .executeTakeFirstOrThrow();
-  return {
-    id,
-    headers,
-    client: callsOf(plane, headers),
-    page: (path: string) => ask(plane, "GET", path, { headers }),
-    post: (path: string, fields: Fields = {}) => submit(plane, path, fields, headers),
-  };
-}
-
-/** A team, and its admin. */
-async function openTeam() {
-  const admin = await openPerson();
-  const slug = newSlug();
-  await admin.client.get(endpoints.createTeam, { body: { name: "Platform", slug } });
-  const calls = callsWithin(plane, admin.headers, slug);
-  return { admin, slug, params: { slug }, path: `/teams/${slug}`, calls };
-}
-
-/** Lets a new person join a team. */
-async function addPerson({ admin, params }: Awaited<ReturnType<typeof openTeam>>, role: Role) {
-  const person = await openPerson();
-  const { link } = await admin.client.get(endpoints.createInvitation, { params, body: { role } });
-  await acceptInvitation(plane.context, callerOf(person), link.split("/").at(-1) ?? "");
-  return person;
-}
+const openPerson = () => people.openPerson(plane);
+const openTeam = () => people.openTeam(plane);
+const addPerson = (team: people.TestTeam, role: Role) => people.addPerson(plane, team, role);
 
 /** The buttons of a page that are off, by what they say. */
 const offOn = (text: string): string[] =>

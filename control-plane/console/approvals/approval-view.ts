@@ -1,0 +1,143 @@
+/** The approvals of a deployment on its page: what is needed, who decided what, and the buttons. */
+import type { Approval, ApprovalNeed, ApprovalRule } from "../../../protocol/approvals.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import { approvalCommentLimit } from "../../../protocol/limits.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import {
+  approvalRuleText,
+  approvalsText,
+  approversText,
+  decisionWords,
+  waitingText,
+} from "../../../protocol/words.ts";
+import { isDestructive } from "../../domain/approvals.ts";
+import type { MayDecide } from "../../services/approvals/may-decide.ts";
+import { ask, lines, sentence, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { ago, count } from "../page/words.ts";
+
+/** What the page of a job tells about approvals. */
+export interface ApprovalStory {
+  readonly job: Job;
+  readonly plan: PlanSummary | null;
+  /** The present rule of the configuration. */
+  readonly rule: ApprovalRule | null;
+  /** Null: there is nothing to decide. */
+  readonly mayDecide: MayDecide | null;
+  /** The form as it was refused, or empty. */
+  readonly form: Form;
+  readonly now: string;
+}
+
+/** Whether a job waits for people. */
+export const waitsForApproval = ({ approval_need: need, plan_job_id }: Job): boolean =>
+  need ? need.missing > 0 || plan_job_id === null : false;
+
+/** What is needed and what was decided; nothing of a job without either. */
+export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | null => {
+  const { approval_need: need, approvals = [] } = job;
+  if (!need && approvals.length === 0) return null;
+  return html`<section class="${need ? "notice flow" : "flow"}" aria-labelledby="approval-title">
+    <h2 id="approval-title">${titleOf(job)}</h2>
+    ${need ? needOf(job, need) : null}
+    ${
+      approvals.length === 0
+        ? null
+        : html`<ul class="decisions">
+            ${approvals.map((one) => decisionOf(one, now))}
+          </ul>`
+    }
+    ${need && waitsForApproval(job) ? peopleOf(job, need) : null}
+    ${
+      mayDecide?.staleness
+        ? html`<p>
+            <strong>The plan can no longer be applied.</strong> ${sentence(mayDecide.staleness)} If
+            the deployment is approved all the same, it fails.
+          </p>`
+        : null
+    }
+  </section>`;
+};
+
+function titleOf({ approval_need: need, approvals = [], plan_job_id }: Job): string {
+  if (!need)
+    return approvals.some(({ decision }) => decision === "reject") ? "Rejected" : "Approved";
+  if (plan_job_id === null) return "Waits for a plan";
+  return need.missing === 0 ? "Approved" : `Waits for ${approvalsText(need.missing)}`;
+}
+
+const needOf = ({ configuration_id, waiting_reason, plan_job_id }: Job, need: ApprovalNeed): Html =>
+  html`<p>
+    ${plan_job_id === null && waiting_reason !== null ? html`${sentence(waitingText(waiting_reason))} ` : null}${approvalRuleText(need.rule)}
+    ${configuration_id === null ? null : html`<a href="/configurations/${configuration_id}#approvals">The rule</a>`}
+  </p>`;
+
+const decisionOf = ({ email, decision, comment, at }: Approval, now: string): Html =>
+  html`<li class="${decision}">
+    <strong>${email}</strong> ${decisionWords[decision]} ${ago(at, now)}
+    ${comment === null ? null : html`<p class="comment"><bdi>${comment}</bdi></p>`}
+  </li>`;
+
+/** Who can still approve, and who cannot. */
+const peopleOf = ({ approvals = [], plan_job_id }: Job, need: ApprovalNeed): Html | null => {
+  if (plan_job_id === null) return null;
+  const given = approvals.filter(({ decision }) => decision === "approve").length;
+  const idle = given - (need.rule.count - need.missing);
+  return html`${
+      idle > 0
+        ? html`<p>
+            ${count(idle, "approval")} ${idle === 1 ? "does" : "do"} not count: an approval counts
+            while the rule and the role of the person permit it.
+          </p>`
+        : null
+    }
+    <p>
+      ${approversText(need)}
+      ${need.authors.length === 0 ? null : `${need.authors.length === 1 ? "The author is" : "The authors are"} ${need.authors.join(" and ")}.`}
+    </p>`;
+};
+
+/** The buttons, or why there are none. */
+export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html | null => {
+  const { approval_need: need } = job;
+  if (!need || !mayDecide) return trouble(form);
+  const { refusals, hasApproved, staleness } = mayDecide;
+  if (refusals.reject)
+    return html`${trouble(form)}
+    ${waitsForApproval(job) ? html`<p class="soft">You cannot decide. ${sentence(refusals.reject.message)}</p>` : null}`;
+  const canApprove = !refusals.approve && !hasApproved && staleness === null && need.missing > 0;
+  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
+  const buttons = html`<div class="actions">
+    ${
+      canApprove
+        ? html`<button name="decision" value="approve" class="${destroys === 0 ? "" : "danger"}">
+            ${destroys === 0 ? "Approve" : `Approve (destroys ${destroys})`}
+          </button>`
+        : null
+    }
+    <button name="decision" value="reject" class="quiet danger">Reject</button>
+  </div>`;
+  const fields = html`<form method="post" action="/jobs/${job.id}/approvals" class="form">
+    ${trouble(form, ["comment"])}
+    ${lines(form, {
+      name: "comment",
+      label: "Comment",
+      hint: `Optional. A rejection cancels the deployment, with the comment as the reason.`,
+      limit: approvalCommentLimit,
+    })}
+    ${buttons}
+  </form>`;
+  if (canApprove) return fields;
+  return html`${hasApproved ? html`<p class="soft">You have approved it. Until it starts, you can still reject it.</p>` : null}
+  ${ask("Reject…", fields, form.refusal !== undefined)}`;
+};
+
+/** What a DEPLOY of a plan will wait for; nothing if the rule does not cover it. */
+export const ruleOfPlan = ({ rule, plan }: Pick<ApprovalStory, "rule" | "plan">): Html | null =>
+  rule === null || (rule.when === "destructive" && !isDestructive(plan ?? undefined))
+    ? null
+    : html`<p>
+        The deployment then waits for
+        ${approvalsText(rule.count)}${rule.by_author ? "" : " other than its authors"}.
+      </p>`;

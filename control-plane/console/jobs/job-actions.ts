@@ -1,0 +1,89 @@
+/** The buttons on the page of a job: deploy its plan, cancel it, run it again. */
+import type { Job } from "../../../protocol/jobs.ts";
+import { ruleOfPlan } from "../approvals/approval-view.ts";
+import { planForApproval } from "../approvals/plan-first.ts";
+import { ask, debugTick, sentence } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { isOpen } from "../page/words.ts";
+import { linkOf, type JobStory } from "./job-story.ts";
+
+/** What can be done with it now. */
+export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
+  const { id, status, job_type, plan_job_id, configuration_id } = job;
+  const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
+  const isDeployable = isPlanned && use.not_deployable === null;
+  const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
+  const isOver = status === "FAILED" || status === "CANCELLED";
+  const isDirect = (job_type === "DEPLOY" && plan_job_id === null) || job_type === "DESTROY";
+  const again =
+    isDirect && rule !== null && configuration_id !== null
+      ? planForApproval(configuration_id, job_type === "DESTROY")
+      : action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
+  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
+  return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
+    ${
+      isDeployOfPlan
+        ? html`<p>
+            Applies <a href="/jobs/${plan_job_id}">this plan</a>.
+            ${isOver ? "A plan is applied only once: to try again, make a new plan." : null}
+          </p>`
+        : null
+    }
+    ${isDeployable ? ruleOfPlan({ rule, plan }) : null}
+    <div class="actions">
+      ${
+        isDeployable
+          ? action(
+              id,
+              "deploy",
+              destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
+              destroys === 0 ? "" : "danger",
+              debugTick(new Form()),
+            )
+          : null
+      }
+      ${isOpen(status) ? cancelOf(job) : null} ${isOver ? again : null}
+    </div>`;
+};
+
+/** Why a plan is not offered to be deployed. */
+const notDeployable = (
+  job: Job,
+  { deploy_job_id: deploy, not_deployable: why }: JobStory["use"],
+): Html =>
+  deploy === null
+    ? html`<p class="notice">
+        This plan cannot be deployed: ${sentence(why?.detail ?? "")} Start a new plan on the page of
+        ${linkOf(job)}.
+      </p>`
+    : html`<p>
+        <a href="/jobs/${deploy}">This deployment</a> applies the plan. A plan is applied only once.
+      </p>`;
+
+/** A job that may have changed something is not cancelled by one click. */
+const cancelOf = ({ id, status, job_type }: Job): Html => {
+  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet danger");
+  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet danger");
+  if (job_type === "PLAN") return stop;
+  return ask(
+    "Cancel…",
+    html`<p>
+        Terraform stops as soon as it can. What it has changed until then stays; the rest is not
+        done.
+      </p>
+      ${stop}`,
+  );
+};
+
+const action = (
+  id: string,
+  verb: string,
+  words: string,
+  look: string,
+  inside: Html | null = null,
+): Html =>
+  html`<form method="post" action="/jobs/${id}/${verb}">
+    <button id="${verb}" class="${look}">${words}</button>
+    ${inside}
+  </form>`;

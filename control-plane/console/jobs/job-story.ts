@@ -1,0 +1,52 @@
+/** What the page of a job tells. */
+import type { ApprovalRule } from "../../../protocol/approvals.ts";
+import type { Answer } from "../../../protocol/endpoint.ts";
+import type { endpoints } from "../../../protocol/endpoints.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { Worker } from "../../../protocol/workers.ts";
+import type { TerraformError } from "../../domain/terraform-errors.ts";
+import type { MayDecide } from "../../services/approvals/may-decide.ts";
+import type { JobStep } from "../../services/jobs/progress.ts";
+import type { Changes } from "../../services/jobs/resources.ts";
+import type { Cancel } from "../../services/jobs/views.ts";
+import type { LogStart } from "../logs/log-view.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+
+type PlanAnswer = Answer<typeof endpoints.getPlanSummary>;
+
+export interface JobStory {
+  readonly job: Job;
+  /** The worker that holds the job or held it last; null if none did, or it was removed. */
+  readonly worker: Worker | null;
+  readonly plan: PlanSummary | null;
+  /** What became of its plan, or of the plan that it applies. */
+  readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
+  readonly log: LogStart;
+  /** What terraform says went wrong. */
+  readonly errors: readonly TerraformError[];
+  readonly cancel: Cancel | null;
+  /** What its runner did with terraform, as far as it said so. */
+  readonly steps: readonly JobStep[];
+  /** What terraform changed, as far as its runner said so. */
+  readonly resources: Changes;
+  /** The approval rule that its configuration has now. */
+  readonly rule: ApprovalRule | null;
+  /** Null: its reader has nothing to decide. */
+  readonly mayDecide: MayDecide | null;
+  /** The decision that was refused, or empty. */
+  readonly form: Form;
+  /** The server's time. */
+  readonly now: string;
+}
+
+/** What it runs. */
+export const nameOf = ({ config_snapshot, job_type }: Job): string =>
+  config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
+
+/** The way to its configuration. */
+export const linkOf = (job: Job): Html | string =>
+  job.configuration_id === null
+    ? nameOf(job)
+    : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;

@@ -1,0 +1,62 @@
+/** What the reader of a waiting deployment can decide, and what they should know before. */
+import type { ApprovalDecision, ApprovalRule } from "../../../protocol/approvals.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import { approvalRule } from "../../domain/approvals.ts";
+import { RefusalError } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
+import { findOwnJob } from "../../store/jobs/jobs.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { checkMayDecide } from "./approvals.ts";
+import { findStaleness } from "./staleness.ts";
+
+export interface MayDecide {
+  /** Why the caller may not decide so; null: they may. */
+  readonly refusals: Readonly<Record<ApprovalDecision, RefusalError | null>>;
+  /** Whether the caller has approved it. */
+  readonly hasApproved: boolean;
+  /** Why its plan could not be applied if it was claimed now; null: it could. */
+  readonly staleness: string | null;
+}
+
+/** Returns null unless the job is queued and an approval rule covers it. */
+export async function findMayDecide(
+  context: Context,
+  caller: UserCaller,
+  { id, approval_need, approvals = [], plan_job_id }: Job,
+): Promise<MayDecide | null> {
+  const { read } = context.store;
+  const row = approval_need ? await read.first(findOwnJob, { id, owner: caller.space_id }) : null;
+  if (!row) return null;
+  const refusalOf = async (decision: ApprovalDecision): Promise<RefusalError | null> => {
+    try {
+      checkPermission(caller, "approve");
+      await checkMayDecide(read, caller, row, decision);
+      return null;
+    } catch (error) {
+      if (error instanceof RefusalError) return error;
+      throw error;
+    }
+  };
+  const [approve, reject, staleness] = await Promise.all([
+    refusalOf("approve"),
+    refusalOf("reject"),
+    findStaleness(context, read, { id, plan_job_id, has_approval_rule: 1 }),
+  ]);
+  const hasApproved = approvals.some(
+    ({ user_id, decision }) => user_id === caller.user_id && decision === "approve",
+  );
+  return { refusals: { approve, reject }, hasApproved, staleness: staleness ?? null };
+}
+
+/** Returns the approval rule of a configuration; null if it has none, or was deleted. */
+export async function findRule(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  configuration: string | null,
+): Promise<ApprovalRule | null> {
+  if (configuration === null) return null;
+  const spec = await read.first(findSpec, { id: configuration, owner });
+  return spec ? approvalRule(spec) : null;
+}
