@@ -5,12 +5,14 @@
  * Row 4: the CPU of claiming, starting and ending a job with a million finished jobs, as a ratio to
  * a hundred thousand. Row 16: the time of a heartbeat, a claim, a new job, every list and every
  * page with a million, as a ratio to a thousand.
+ * Row 17: how much the database grows for a finished job whose log is archived.
  *
  * The servers are real. Rounds alternate between two of them, and the median ratio is printed.
  */
 import { Pool } from "undici";
 import { everyRequest, timeOf, type Target } from "./lib/every-request.ts";
 import { token } from "./lib/fill.ts";
+import { growthPerJob } from "./lib/growth.ts";
 import { fillHistory, type History } from "./lib/history.ts";
 import { cpuMicroseconds, startWindlass, type BenchServer } from "./lib/processes.ts";
 import { signIn, signInBrowser } from "./lib/sign-in.ts";
@@ -23,6 +25,7 @@ const warmUp = 3000;
 const leftQueued = 3000;
 const lanes = 16;
 const million = 1_000_000;
+const jobsWithLogs = 200;
 
 interface Filled extends Target {
   readonly server: BenchServer;
@@ -40,6 +43,16 @@ try {
 } finally {
   await Promise.all([few, some, many].map(({ server }) => server.stop()));
 }
+
+printTable("KB of the database for each finished job with a log of 1 MB", [
+  {
+    row: "17",
+    what: `growth over ${jobsWithLogs} jobs, in pages`,
+    value: (await growthPerJob(jobsWithLogs)) / 1024,
+    goal: 4,
+    better: "smaller",
+  },
+]);
 
 async function startWith(finished: number): Promise<Filled> {
   let known: (History & Pick<Target, "client" | "browser">) | undefined;

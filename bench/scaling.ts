@@ -1,128 +1,170 @@
 /**
- * docs/scaling.md: what runners and jobs cost one server, measured at several numbers of idle
- * runners, and the processor cores that larger deployments need by the same costs. Draws
- * docs/scaling.svg.
+ * Row 7 of docs/figures.md and docs/scaling.md: what runners and jobs cost one server. One process
+ * simulates several numbers of runners, a tenth of which run jobs with logs. Draws docs/scaling.svg,
+ * with the processor cores that larger deployments need by the same costs.
  *
- * Each idle runner is a worker with a waiting heartbeat and a waiting claim. They are renewed after
- * a few seconds instead of thirty, and the cost is scaled accordingly.
+ * A runner without a job has a waiting claim, which it renews every 30 seconds as its heartbeat. A
+ * runner with a job has a waiting heartbeat and posts 1 KB of log a second; once more, with 2,000
+ * runners, ten times a second, which is as often as an agent ever does.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Agent } from "undici";
-import { addWorkers, fill, token, type Filled } from "./lib/fill.ts";
+import { addWorkers, fill, type Filled } from "./lib/fill.ts";
 import { cpuMicroseconds, startWindlass } from "./lib/processes.ts";
-import { drawScaling } from "./lib/scaling-plot.ts";
+import { Runners, type Call, type JobLoad } from "./lib/runners.ts";
+import { drawScaling, type Measured } from "./lib/scaling-plot.ts";
+import { printTable, type Figure } from "./lib/table.ts";
 
-const runnerCounts = [50, 200, 800];
-const waitSeconds = 3;
-const realWaitSeconds = 30;
-const rounds = 2;
+const runnerCounts = [100, 500, 1000, 2000, 5000];
+/** The number of runners in the goal. */
+const goalRunners = 2000;
+const withJobs = 0.1;
+const seconds = 30;
+const normal: JobLoad = { posts: 20, postsPerSecond: 1 };
+const talkative: JobLoad = { posts: 200, postsPerSecond: 10 };
+/** To know the cost of a runner without a job, claims wait so long instead of 30 seconds. */
+const shortSeconds = 3;
+const idleRunners = 500;
 const jobs = 100;
-const linesPerJob = 20;
 /** Each runner runs a job an hour in the busiest hour. */
 const jobsPerRunnerHour = 1;
 
+const most = runnerCounts.at(-1)!;
 let filled!: Filled;
-const workers: string[] = [];
+let idle: string[] = [];
+let busy: string[] = [];
 const server = await startWindlass(async (directory) => {
-  filled = await fill(directory, jobs * 2);
-  workers.push(...(await addWorkers(directory, filled.idleOwner, runnerCounts.at(-1)!)));
+  // Each runner with a job runs two or three in a measurement.
+  const queued = runnerCounts.reduce((sum, count) => sum + count * withJobs * 4, jobs * 2);
+  filled = await fill(directory, queued + goalRunners * withJobs * 4);
+  idle = await addWorkers(directory, filled.idleOwner, most);
+  busy = await addWorkers(directory, filled.busyOwner, most * withJobs);
 });
-const dispatcher = new Agent({ connections: null });
-
-async function send(worker: string, method: "POST" | "PUT", path: string, body?: object) {
-  const response = await dispatcher.request({
-    origin: server.url,
-    method,
-    path,
-    headers: {
-      "x-worker-id": worker,
-      "x-worker-token": token,
-      ...(body ? { "content-type": "application/json" } : {}),
-    },
-    body: body ? JSON.stringify(body) : null,
-  });
-  const text = await response.body.text();
-  if (response.statusCode >= 300)
-    throw new Error(`${path} returned ${response.statusCode}: ${text}`);
-  return text;
-}
 
 const mebibytes = (): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** One runner without a job, for so many periods. */
-async function beIdle(worker: string, periods: number): Promise<void> {
-  for (let period = 0; period < periods; period += 1)
-    await Promise.all([
-      send(worker, "POST", `/api/workers/heartbeat?wait=${waitSeconds}`, { version: "1.0.0" }),
-      send(worker, "POST", `/api/jobs/claim?wait=${waitSeconds}`),
-    ]);
+interface Load extends Measured {
+  readonly load: JobLoad;
+  readonly mebibytes: number;
+  readonly descriptors: number;
+  readonly p99: ReadonlyMap<Call, number>;
+  readonly resets: number;
 }
 
-/** Claims, starts, logs and ends a job. */
-async function runJob(): Promise<void> {
-  const worker = filled.busyWorker;
-  const { job } = JSON.parse(await send(worker, "POST", "/api/jobs/claim")) as {
-    job: { id: string };
-  };
-  await send(worker, "PUT", `/api/jobs/${job.id}/status`, { status: "PROCESSING" });
-  for (let seq = 1; seq <= linesPerJob; seq += 1)
-    await send(worker, "POST", `/api/jobs/${job.id}/logs`, {
-      seq,
-      stream_type: "STDOUT",
-      log_chunk: `${"x".repeat(79)}\n`.repeat(13),
-    });
-  await send(worker, "PUT", `/api/jobs/${job.id}/status`, {
-    status: "SUCCESS",
-    last_seq: linesPerJob,
+/** Has so many runners live for a while. */
+async function measure(count: number, load: JobLoad): Promise<Load> {
+  const runners = new Runners(server.url);
+  const lives = [
+    // Spread over a period, as runners are that started at different times.
+    ...idle
+      .slice(0, count * (1 - withJobs))
+      .map((worker, at) => runners.stayIdle(worker, seconds, (at % seconds) + 1)),
+    ...busy.slice(0, count * withJobs).map(async (worker, at) => {
+      await pause((at / (count * withJobs)) * 4000);
+      await runners.stayBusy(worker, seconds, load);
+    }),
+  ];
+  let isOver = false;
+  const failed = Promise.all(lives).catch((error: unknown) => {
+    if (!isOver) throw error;
   });
+  await Promise.race([failed, pause(6000)]);
+  runners.forget();
+  const start = cpuMicroseconds(server.pid);
+  const begun = performance.now();
+  await Promise.race([failed, pause(seconds * 1000)]);
+  const cores = (cpuMicroseconds(server.pid) - start) / 1000 / (performance.now() - begun);
+  const p99 = new Map(
+    [...runners.times].map(([call, times]) => [
+      call,
+      times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!,
+    ]),
+  );
+  const descriptors = readdirSync(`/proc/${server.pid}/fd`).length;
+  const size = mebibytes();
+  isOver = true;
+  await runners.close();
+  await Promise.allSettled(lives);
+  await failed;
+  return { load, runners: count, cores, mebibytes: size, descriptors, p99, resets: runners.resets };
 }
 
-const measured: { runners: number; cores: number; mebibytes: number }[] = [];
-let jobMilliseconds: number;
-try {
+/** The cores for each runner without a job. */
+async function costOfIdle(): Promise<number> {
+  const runners = new Runners(server.url);
+  const spread = (periods: number) =>
+    Promise.all(
+      idle.slice(0, idleRunners).map(async (worker, at) => {
+        await pause((at / idleRunners) * shortSeconds * 1000);
+        for (let period = 0; period < periods; period += 1)
+          await runners.beIdle(worker, shortSeconds);
+      }),
+    );
+  await spread(1);
+  const periods = 3;
+  const start = cpuMicroseconds(server.pid);
+  await spread(periods);
+  const each = (cpuMicroseconds(server.pid) - start) / 1e6 / periods / idleRunners;
+  await runners.close();
+  return each / seconds;
+}
+
+/** The CPU milliseconds of a job. */
+async function costOfJob(): Promise<number> {
+  const runners = new Runners(server.url);
+  const run = async () => {
+    for (let at = 0; at < jobs; at += 1)
+      await runners.runJob(filled.busyWorker, { ...normal, postsPerSecond: Infinity });
+  };
   // V8 compiles what is used often.
-  for (let at = 0; at < jobs; at += 1) await runJob();
+  await run();
   const before = cpuMicroseconds(server.pid);
-  for (let at = 0; at < jobs; at += 1) await runJob();
-  jobMilliseconds = (cpuMicroseconds(server.pid) - before) / jobs / 1000;
-  for (const runners of runnerCounts) {
-    // Their connections, spread over a period so that they do not come back together.
-    const spread = (periods: number) =>
-      Promise.all(
-        workers.slice(0, runners).map(async (worker, at) => {
-          await pause((at / runners) * waitSeconds * 1000);
-          await beIdle(worker, periods);
-        }),
-      );
-    await spread(1);
-    const start = cpuMicroseconds(server.pid);
-    await spread(rounds);
-    const perCycle = (cpuMicroseconds(server.pid) - start) / 1e6 / rounds;
-    measured.push({ runners, cores: perCycle / realWaitSeconds, mebibytes: mebibytes() });
-  }
+  await run();
+  await runners.close();
+  return (cpuMicroseconds(server.pid) - before) / jobs / 1000;
+}
+
+const measured: Load[] = [];
+let jobMilliseconds: number;
+let idleCores: number;
+try {
+  jobMilliseconds = await costOfJob();
+  idleCores = await costOfIdle();
+  for (const count of runnerCounts) measured.push(await measure(count, normal));
+  measured.push(await measure(goalRunners, talkative));
 } finally {
-  await dispatcher.close();
   await server.stop();
 }
 
-const last = measured.at(-1)!;
-const first = measured[0]!;
-const idleCores = last.cores / last.runners;
-const jobCores = (jobMilliseconds / 1000 / 3600) * jobsPerRunnerHour;
-const memory = ((last.mebibytes - first.mebibytes) / (last.runners - first.runners)) * 1024;
-
-for (const { runners, cores, mebibytes: size } of measured)
+const figures: Figure[] = measured
+  .filter(({ runners }) => runners === goalRunners)
+  .map(({ load, runners, cores, mebibytes: size, descriptors }) => ({
+    row: "7",
+    what: `% of a core, ${runners} runners, a tenth with jobs that post ${load.postsPerSecond} KB a second`,
+    value: cores * 100,
+    goal: 15,
+    better: "smaller",
+    more: `${size.toFixed(0)} MiB, ${descriptors} descriptors`,
+  }));
+printTable("The server's share of a core", figures);
+console.log("\n99th percentile, of a call that waits without its wait, in ms");
+for (const { runners, load, cores, mebibytes: size, descriptors, p99, resets } of measured)
   console.log(
-    `${runners} idle runners: ${(cores * 100).toFixed(2)} % of a core, ${size.toFixed(0)} MiB`,
+    [
+      `${runners} runners, ${load.postsPerSecond} KB/s: ${(cores * 100).toFixed(1)} % of a core`,
+      `${size.toFixed(0)} MiB`,
+      `${descriptors} descriptors`,
+      ...[...p99].map(([call, value]) => `${call} ${value.toFixed(1)}`),
+      `${resets} connections reset`,
+    ].join(", "),
   );
+
+const jobCores = (jobMilliseconds / 1000 / 3600) * jobsPerRunnerHour;
+console.log(`\na runner without a job: ${(idleCores * 1e6).toFixed(0)} µs of CPU a second`);
 console.log(
-  `an idle runner: ${(idleCores * 1e6).toFixed(0)} µs of CPU a second, ${memory.toFixed(0)} KiB`,
-);
-console.log(
-  `a job with ${linesPerJob} posts of 1 KB of log: ${jobMilliseconds.toFixed(1)} ms of CPU`,
+  `a job with ${normal.posts} posts of 1 KB of log: ${jobMilliseconds.toFixed(1)} ms of CPU`,
 );
 for (const runners of [100, 1000, 10_000])
   console.log(
@@ -130,5 +172,6 @@ for (const runners of [100, 1000, 10_000])
   );
 
 const file = join(import.meta.dirname, "../docs/scaling.svg");
-writeFileSync(file, drawScaling({ measured, idleCores, jobCores }));
+const points = measured.filter(({ load }) => load === normal);
+writeFileSync(file, drawScaling({ measured: points, idleCores, jobCores }));
 console.log(`\ndrawn: ${file}`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
+import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import { setsLimit } from "../../protocol/variable-sets.ts";
 import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { token } from "./fill.ts";
@@ -14,6 +15,19 @@ const leastFailed = 250;
 /** Other owners, each with a worker. */
 const others = 200;
 const variableSet = "00000000-0000-7000-8000-cccc00000001";
+
+const planned: PlanSummary = {
+  counts: { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
+  changes: [],
+  changes_omitted: 1,
+  drift: [],
+  drift_omitted: 0,
+  outputs: [],
+  outputs_omitted: 0,
+  checks: [],
+  applyable: true,
+  complete: true,
+};
 
 export interface History {
   readonly owner: string;
@@ -182,7 +196,7 @@ export async function fillHistory(
   db.exec(`insert into job_snapshots (job_id, config_snapshot)
     select jobs.id, json_insert(specs.definition, '$.name', specs.name) from jobs join specs on specs.id = jobs.spec_id order by jobs.id`);
   db.exec(`insert into plan_summaries (job_id, plan_summary)
-    select id, '{"counts":{"create":1,"update":0,"replace":0,"delete":0,"forget":0,"move":0,"import":0},"changes":[]}'
+    select id, '${JSON.stringify(planned)}'
     from jobs where job_type = 'PLAN' and status = 'SUCCESS' order by id`);
   for (const [number, action] of ["job.create", "job.end"].entries())
     insert(

@@ -58,7 +58,12 @@ async function startServer(
 }
 
 /** Starts `windlass agent` as a worker of the filled store. */
-export function startAgent(url: string, worker: string, workDirectory: string): ChildProcess {
+export function startAgent(
+  url: string,
+  worker: string,
+  workDirectory: string,
+  settings: Readonly<Record<string, string>> = {},
+): ChildProcess {
   return spawn(join(root, "bin/windlass"), ["agent"], {
     env: {
       PATH: process.env["PATH"],
@@ -68,8 +73,9 @@ export function startAgent(url: string, worker: string, workDirectory: string): 
       WINDLASS_WORK_DIR: workDirectory,
       // As root an agent must be told.
       WINDLASS_ISOLATION: "process",
-      WINDLASS_LOG_LEVEL: "warn",
+      WINDLASS_LOG_LEVEL: "error",
       WINDLASS_LOG_FORMAT: "json",
+      ...settings,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -1,7 +1,13 @@
 /** The plot of docs/scaling.md: cores against runners, both on logarithmic axes. */
 
+export interface Measured {
+  readonly runners: number;
+  readonly cores: number;
+}
+
 export interface ScalingCosts {
-  readonly measured: readonly { readonly runners: number; readonly cores: number }[];
+  /** With a tenth of the runners running jobs. */
+  readonly measured: readonly Measured[];
   /** Cores for each idle runner. */
   readonly idleCores: number;
   /** Cores for the jobs of each runner. */
@@ -43,9 +49,10 @@ ${tick("cores", `x="16" y="16"`)}
 ${[1, 2, 4].map((servers) => `<line x1="${size.left}" y1="${y(servers * usableShare)}" x2="${size.width - size.right}" y2="${y(servers * usableShare)}" stroke="#b36b00" stroke-dasharray="4 4"/>${tick(`${servers} server${servers > 1 ? "s" : ""} at 60 %`, `x="${size.left + 8}" y="${Number(y(servers * usableShare)) - 3}"`)}`).join("\n")}
 ${line(idleCores, "#2a6fb0")}
 ${line(idleCores + jobCores, "#a02c5a")}
-${measured.map(({ runners, cores }) => `<circle cx="${x(runners)}" cy="${y(cores)}" r="4" fill="#2a6fb0"/>`).join("\n")}
-<text x="${size.width - 240}" y="${size.height - 96}" font-size="13" fill="#2a6fb0">idle runners (points: measured)</text>
-<text x="${size.width - 240}" y="${size.height - 76}" font-size="13" fill="#a02c5a">and a job an hour on each of them</text>
+${measured.map(({ runners, cores }) => `<circle cx="${x(runners)}" cy="${y(cores)}" r="4" fill="#3a7d34"/>`).join("\n")}
+<text x="${size.width - 250}" y="${size.height - 116}" font-size="13" fill="#3a7d34">measured, a tenth run jobs at any time</text>
+<text x="${size.width - 250}" y="${size.height - 96}" font-size="13" fill="#2a6fb0">runners without jobs</text>
+<text x="${size.width - 250}" y="${size.height - 76}" font-size="13" fill="#a02c5a">and a job an hour on each of them</text>
 </svg>
 `;
 }

@@ -18,9 +18,9 @@ export interface ProviderRegistry extends AsyncDisposable {
   downloads(): number;
   /**
    * Offers a version of `team/NAME` and returns the executable. `mark` distinguishes packages of
-   * the same version.
+   * the same version; `rest` is in a second file of the package.
    */
-  publish(name: string, version: string, mark?: string): string;
+  publish(name: string, version: string, mark?: string, rest?: Buffer): string;
   /** The `zh:` hashes of all platforms of a version, as in its signed checksums. */
   zipHashes(name: string, version: string): string[];
 }
@@ -50,9 +50,10 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
     host,
     requests,
     downloads: () => requests.filter((each) => /^GET .*\.zip$/.test(each)).length,
-    publish(name, version, mark = "") {
+    publish(name, version, mark = "", rest = undefined) {
       const executable = `${runnable(certificate)}// ${mark}\n`;
-      const zip = zipOf({ [`terraform-provider-${name}_v${version}`]: executable });
+      const program = { [`terraform-provider-${name}_v${version}`]: executable };
+      const zip = zipOf(rest ? { ...program, "rest.bin": rest } : program);
       const filename = `terraform-provider-${name}_${version}_${platform}.zip`;
       const [os, arch] = platform.split("_");
       const shasum = createHash("sha256").update(zip).digest("hex");

@@ -148,7 +148,7 @@ export async function signatureOf(bytes: Buffer, { privateKey }: Key): Promise<B
 }
 
 /** A zip with these files, deflated. `claimed` replaces the size of each in the headers. */
-export function zipOf(files: Readonly<Record<string, string>>, claimed?: number): Buffer {
+export function zipOf(files: Readonly<Record<string, string | Buffer>>, claimed?: number): Buffer {
   const locals: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;

@@ -1,0 +1,91 @@
+/**
+ * The pages that people open most, in a real Chromium, with a thousand and with a million finished
+ * jobs: the time until the first byte, and until the page is interactive (its scripts have run).
+ *
+ * The yardstick is the same page with a thousand jobs. The two servers take turns.
+ */
+import { chromium, type BrowserContext } from "playwright-core";
+import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
+import { fillHistory, type History } from "./lib/history.ts";
+import { startWindlass } from "./lib/processes.ts";
+import { signInBrowser } from "./lib/sign-in.ts";
+import { median, printTable, type Figure } from "./lib/table.ts";
+
+const rounds = 9;
+const pages = (history: History): Record<string, string> => ({
+  overview: "/",
+  job: `/jobs/${history.finishedJob}`,
+  configuration: `/configurations/${history.configuration}`,
+});
+
+interface Opened {
+  readonly firstByte: number;
+  readonly interactive: number;
+}
+
+const found = await findChromium();
+if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
+const browserServer = await startBrowserServer(found);
+const browser = await chromium.connect(browserServer.wsEndpoint());
+const [few, many] = [await startWith(1000), await startWith(1_000_000)];
+try {
+  const figures: Figure[] = [];
+  for (const name of Object.keys(pages(few.history))) {
+    const times: { few: Opened; many: Opened }[] = [];
+    for (let round = 0; round <= rounds; round += 1)
+      times.push({ few: await open(few, name), many: await open(many, name) });
+    // The first round fills caches.
+    times.shift();
+    for (const key of ["firstByte", "interactive"] as const) {
+      const of = (which: "few" | "many") => median(times.map((time) => time[which][key]));
+      figures.push({
+        row: "22",
+        what: `${name}: ${key === "firstByte" ? "first byte" : "interactive"}`,
+        value: median(times.map((time) => time.many[key] / time.few[key])),
+        goal: 1.5,
+        better: "smaller",
+        more: `${of("many").toFixed(0)} ms, ${of("few").toFixed(0)} ms with 1,000`,
+      });
+    }
+  }
+  printTable("pages in Chromium with 1,000,000 finished jobs / with 1,000", figures);
+} finally {
+  await browser.close();
+  await browserServer.close();
+  await Promise.all([few.stop(), many.stop()]);
+}
+
+interface Site {
+  readonly url: string;
+  readonly history: History;
+  readonly context: BrowserContext;
+  stop(): Promise<void>;
+}
+
+async function startWith(finished: number): Promise<Site> {
+  let history!: History;
+  let cookie = "";
+  const server = await startWindlass(async (directory) => {
+    history = await fillHistory(directory, { finished, queued: 100 });
+    cookie = (await signInBrowser(directory, history.owner))["cookie"]!;
+  });
+  const context = await browser.newContext();
+  const [name, value] = cookie.split("=") as [string, string];
+  await context.addCookies([{ name, value, url: server.url }]);
+  return { url: server.url, history, context, stop: () => server.stop() };
+}
+
+/** Opens a page in a new tab, as a returning user: styles and scripts are cached. */
+async function open({ url, history, context }: Site, name: string): Promise<Opened> {
+  const page = await context.newPage();
+  const response = await page.goto(url + pages(history)[name]!, { waitUntil: "domcontentloaded" });
+  if (response?.status() !== 200) throw new Error(`${name} returned ${response?.status()}`);
+  const [entry] = JSON.parse(
+    await page.evaluate<string>(`JSON.stringify(performance.getEntriesByType("navigation"))`),
+  ) as { requestStart: number; responseStart: number; domContentLoadedEventEnd: number }[];
+  await page.close();
+  return {
+    firstByte: entry!.responseStart - entry!.requestStart,
+    interactive: entry!.domContentLoadedEventEnd,
+  };
+}
