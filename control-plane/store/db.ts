@@ -44,9 +44,11 @@ export interface Store {
   /**
    * Runs a small, frequent change. Where several processes share the store it runs beside other
    * changes of this kind, so it must lock the rows by which it decides (`forUpdate`), and may touch
-   * nothing else. No change of `write` runs meanwhile.
+   * nothing else. No change of `write` runs meanwhile. `row` is the id of the row that it locks
+   * first: changes of one moment with such an id share one commit, in the order of their ids, and
+   * each stands or falls alone.
    */
-  share<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
+  share<T>(change: (tx: Queries) => Promise<T>, row?: string): Promise<T>;
   /**
    * Gives a little of the space that deleted rows left back to the disk; answers whether there is
    * more.

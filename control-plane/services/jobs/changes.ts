@@ -39,10 +39,12 @@ const askForMore = (): void => {
 /**
  * The same for a frequent change, which runs beside others where control planes share the store.
  * It calls `alone` before it changes what it has not locked; it then runs again as an ordinary one.
+ * `row`: see `Store.share`.
  */
 export async function shareJobs<T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
   change: (tx: Queries, rings: Rings, alone: () => void) => Promise<T>,
+  row?: string,
 ): Promise<T> {
   const write = () =>
     thenRing<T>(
@@ -54,7 +56,7 @@ export async function shareJobs<T>(
   try {
     return await thenRing<T>(
       wakeups,
-      (work) => store.share(work),
+      (work) => store.share(work, row),
       (tx, rings) => change(tx, rings, askForMore),
     );
   } catch (error) {

@@ -39,24 +39,28 @@ export async function appendLogs(
 ): Promise<AppendedLogs & { stored: boolean }> {
   const chunks = chunksOf(post);
   const append = () =>
-    shareJobs(context, async (tx, rings, alone) => {
-      const now = context.now();
-      // Its posts follow one another, so that the ids of its chunks are committed in order.
-      const job = fenced(await tx.first(lockJobBriefly, { id }), worker, attempt);
-      if (job.started_at === null) {
-        alone();
-        await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
-      }
-      // A runner that was lost for that long may still report how its job ended, but nothing of the
-      // log is stored.
-      if (job.log_pruned_at !== null)
-        return { id: 0, stored: false, archivedSeq: undefined, job_status: job.status };
-      const limit = context.quotas.logBytes;
-      const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
-      if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
-      if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
-      return { ...appended, job_status: job.status };
-    });
+    shareJobs(
+      context,
+      async (tx, rings, alone) => {
+        const now = context.now();
+        // Its posts follow one another, so that the ids of its chunks are committed in order.
+        const job = fenced(await tx.first(lockJobBriefly, { id }), worker, attempt);
+        if (job.started_at === null) {
+          alone();
+          await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
+        }
+        // A runner that was lost for that long may still report how its job ended, but nothing of the
+        // log is stored.
+        if (job.log_pruned_at !== null)
+          return { id: 0, stored: false, archivedSeq: undefined, job_status: job.status };
+        const limit = context.quotas.logBytes;
+        const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
+        if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
+        if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
+        return { ...appended, job_status: job.status };
+      },
+      id,
+    );
   const deadline = performance.now() + gapWaitMilliseconds;
   for (;;) {
     try {

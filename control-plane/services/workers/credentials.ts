@@ -72,7 +72,7 @@ export function workerTokens(context: Context) {
       worker.offline_at !== null &&
       now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
     )
-      await store.share((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
+      await store.share((tx) => tx.run(recordCall, { id: worker.id, now: now() }), worker.id);
     return { ...worker, presented_hash, origin };
   };
 

@@ -40,7 +40,7 @@ export async function heartbeat(
     const jobs = await record(context, tx, worker.id, body);
     if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
     return jobs;
-  });
+  }, worker.id);
   const cancelled = held.filter((job) => job.status === "CANCELLED").map(({ id }) => id);
   const now = context.now();
   const offline_at = isLeaving ? now : null;

@@ -84,8 +84,12 @@ export function freeHeads(db: Kysely<Tables>, owner: string | undefined): RawBui
   return sql`queue_heads as h indexed by queue_heads_all where ${isFree} = 1`;
 }
 
-/** So many claims at most find different jobs at one moment without waiting for each other. */
-const candidates = sql.lit(16);
+/**
+ * How many jobs a claim looks at. So many claims at most find different jobs at one moment without
+ * waiting for each other. A claim that waits looks at more than several control planes take at
+ * once, because most of what it waits for will be gone.
+ */
+const candidates = { "skip locked": sql.lit(16), "": sql.lit(256) };
 
 /**
  * The job that an earlier claim with the same key got and that was not started yet
@@ -171,8 +175,8 @@ function claim(
   const oldest = isPostgres(db)
     ? sql`select locked.job_id from queue_heads as locked
         where locked.is_free > 0 and locked.job_id = any (array(
-          select found.job_id from kinds cross join lateral (${head} ${candidates}) as found
-            where ${isTakeable} order by found.job_id limit ${candidates}))
+          select found.job_id from kinds cross join lateral (${head} ${candidates[locked]}) as found
+            where ${isTakeable} order by found.job_id limit ${candidates[locked]}))
         order by locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
     : sql`select min(job_id) from (select (${head} 1) as job_id from kinds where ${isTakeable}) as oldest`;
   // Meanwhile another claim may have taken it.

@@ -19,24 +19,28 @@ export interface Change {
   /** Why it failed. */
   error(): unknown;
   settle(commitError?: unknown): void;
+  /** The id of the row that it locks first; empty: of none. */
+  readonly row: string;
 }
 
 export class GroupCommit {
   readonly #commit: (changes: readonly Change[]) => Promise<unknown>;
+  readonly #most: number;
   #queue: Change[] = [];
   #committing: Promise<void> | undefined;
   #closed = false;
 
   /**
    * `commit` runs changes in one transaction. It resolves with what made the commit itself fail;
-   * then nothing of them happened.
+   * then nothing of them happened. At most `most` changes share a transaction.
    */
-  constructor(commit: (changes: readonly Change[]) => Promise<unknown>) {
+  constructor(commit: (changes: readonly Change[]) => Promise<unknown>, most = Infinity) {
     this.#commit = commit;
+    this.#most = most;
   }
 
   /** Resolves after the commit of the transaction in which `change` ran. */
-  write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+  write<T>(change: (tx: Queries) => Promise<T>, row = ""): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     // For the spaces of its caller (store/spaces.ts), not for those of the first change of a round.
     const spaces = currentSpaces();
@@ -44,6 +48,7 @@ export class GroupCommit {
     return new Promise<T>((resolve, reject) => {
       let outcome: { value: T } | { error: unknown };
       this.#queue.push({
+        row,
         run: async (queries) => {
           const before = queries.writes;
           try {
@@ -78,8 +83,7 @@ export class GroupCommit {
    */
   async #commitSoon(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    const changes = this.#queue;
-    this.#queue = [];
+    const changes = this.#queue.splice(0, this.#most);
     const error = await this.#commit(changes);
     // Before settling, so that a write made by a settled one starts the next round.
     this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;

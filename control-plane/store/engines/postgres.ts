@@ -92,7 +92,12 @@ export class PostgresStore implements Store {
   readonly #readers: pg.Pool;
   readonly #writers: pg.Pool;
   readonly #people: People;
-  readonly #changes = new GroupCommit((changes) => this.#commitRound(changes));
+  readonly #changes = new GroupCommit((changes) => this.#commitRound("", changes));
+  /** Changes of `share` that name their row: always locked in the same order. */
+  readonly #changesOfRows = new GroupCommit(
+    (changes) => this.#commitRound("_shared", changes.toSorted(byRow)),
+    changesTogether,
+  );
   readonly #queries = new WeakMap<pg.PoolClient, PostgresQueries>();
   /** Changes of `share` under way. */
   readonly #shared = new Set<Promise<unknown>>();
@@ -129,7 +134,8 @@ export class PostgresStore implements Store {
     return this.#changes.write(change);
   }
 
-  async share<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+  async share<T>(change: (tx: Queries) => Promise<T>, row?: string): Promise<T> {
+    if (row !== undefined) return this.#changesOfRows.write(change, row);
     if (this.#closed) throw new Error("the store is closed");
     const running = this.#runShared(change);
     this.#shared.add(running);
@@ -165,7 +171,7 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     this.#closed = true;
-    await this.#changes.close();
+    await Promise.all([this.#changes.close(), this.#changesOfRows.close()]);
     await Promise.allSettled(this.#shared);
     await Promise.all([this.#writers.end(), this.#readers.end()]);
   }
@@ -174,14 +180,14 @@ export class PostgresStore implements Store {
    * Returns what made the round itself fail. Unless the connection broke during the commit, nothing
    * of the round happened.
    */
-  async #commitRound(changes: readonly Change[]): Promise<unknown> {
+  async #commitRound(mode: Mode, changes: readonly Change[]): Promise<unknown> {
     try {
       await repeated(isConflict, () =>
-        this.#transaction("", async (tx, client) => {
+        this.#transaction(mode, async (tx, client) => {
           if (await tryAll(tx, changes)) return;
           await client.query("rollback");
           tx.hasFailed = false;
-          await client.query(begin(""));
+          await client.query(begin(mode));
           await runApart(tx, client, changes);
         }),
       );
@@ -200,7 +206,7 @@ export class PostgresStore implements Store {
   }
 
   async #transaction<T>(
-    mode: "" | "_shared",
+    mode: Mode,
     work: (tx: PostgresQueries, client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     let client: pg.PoolClient;
@@ -236,6 +242,11 @@ export class PostgresStore implements Store {
   }
 }
 
+/** So many changes of rows at most share a transaction, which holds locks. */
+const changesTogether = 64;
+
+const byRow = (a: Change, b: Change): number => (a.row < b.row ? -1 : a.row > b.row ? 1 : 0);
+
 const attempts = 5;
 
 /** Runs a transaction again after errors that another run may not meet. */
@@ -252,8 +263,10 @@ async function repeated<T>(
   }
 }
 
-const begin = (mode: "" | "_shared"): string =>
-  `begin; select pg_advisory_xact_lock${mode}(${changesLock})`;
+/** How a transaction takes the lock of changes: alone, or with others. */
+type Mode = "" | "_shared";
+
+const begin = (mode: Mode): string => `begin; select pg_advisory_xact_lock${mode}(${changesLock})`;
 
 const ignore = (): void => undefined;
 

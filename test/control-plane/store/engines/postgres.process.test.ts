@@ -6,6 +6,7 @@ import { PostgresChannel } from "../../../../control-plane/store/engines/postgre
 import {
   openPostgres,
   openPostgresBeside,
+  type PostgresStore,
 } from "../../../../control-plane/store/engines/postgres.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { migrate } from "../../../../control-plane/store/migrate.ts";
@@ -214,6 +215,61 @@ describe("the schema on PostgreSQL", () => {
       "truncate audit_entries",
     ])
       await expect(command(url, change)).rejects.toThrow(/only added/);
+  });
+});
+
+describe("changes of single rows", () => {
+  it("share a transaction if they come together, and each stands or falls alone", async () => {
+    const store = await openPostgres({ url: await server.createMigrated(), connections: 3 });
+    const owner = await addOwner(store);
+    const ids = await Promise.all(Array.from({ length: 5 }, () => addSpec(store, owner)));
+    const set = (id: string, updated_at: number, failing?: string) =>
+      store.share(async ({ sql: db }) => {
+        await db.updateTable("specs").set({ updated_at }).where("id", "=", id).execute();
+        if (id === failing) throw new Error("half way");
+      }, id);
+    const count = async () =>
+      (
+        await sql<{ transactions: number; changed: number }>`select count(*) as changed,
+          count(distinct xmin::text) as transactions from specs where updated_at = 7`.execute(
+          store.read.sql,
+        )
+      ).rows[0];
+    await Promise.all(ids.map((id) => set(id, 7)));
+    expect(await count()).toEqual({ transactions: 1, changed: 5 });
+    const outcomes = await Promise.allSettled(ids.map((id) => set(id, 8, ids[2])));
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(
+      ids.map((id) => id !== ids[2]),
+    );
+    expect(await count()).toMatchObject({ changed: 1 });
+    await store.close();
+  });
+
+  it("of several processes never wait for each other in a circle", async () => {
+    const url = await server.createMigrated();
+    const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 3 })));
+    const owner = await addOwner(stores[0]!);
+    const ids = await Promise.all(Array.from({ length: 8 }, () => addSpec(stores[0]!, owner)));
+    const add = (store: PostgresStore, id: string) =>
+      store.share(async ({ sql: db }) => {
+        const change = db.updateTable("specs").where("id", "=", id);
+        await change.set((set) => ({ updated_at: set("updated_at", "+", 1) })).execute();
+      }, id);
+    const rounds = 30;
+    for (let round = 0; round < rounds; round += 1)
+      await Promise.all([
+        ...ids.map((id) => add(stores[0]!, id)),
+        ...ids.toReversed().map((id) => add(stores[1]!, id)),
+      ]);
+    const { rows } = await sql<{ updated_at: number }>`select updated_at - created_at as updated_at
+      from specs`.execute(stores[0]!.read.sql);
+    expect(new Set(rows.map(({ updated_at }) => updated_at))).toEqual(new Set([2 * rounds]));
+    const { rows: counted } = await sql<{
+      deadlocks: number;
+    }>`select deadlocks from pg_stat_database
+      where datname = current_database()`.execute(stores[0]!.read.sql);
+    expect(counted).toEqual([{ deadlocks: 0 }]);
+    await Promise.all(stores.map((store) => store.close()));
   });
 });
 
