@@ -1,19 +1,25 @@
 /** A PostgreSQL server whose database has a history and a queue, for a bench. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import pg from "pg";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { fillPostgresQueueHeads } from "../../control-plane/store/migrations/0033-approvals.ts";
 import { startPostgres } from "../../test/helpers/postgres.ts";
 import { token } from "./fill.ts";
+import { cpuMicroseconds } from "./processes.ts";
 
 interface Filled {
   readonly owner: string;
+  readonly zone: string;
   /** Workers of the owner, which may take every queued job. */
   readonly workers: readonly string[];
 }
 
 export interface FilledPostgres extends Filled {
   readonly url: string;
+  /** CPU microseconds of all its processes. */
+  cpuMicroseconds(): number;
   close(): Promise<void>;
 }
 
@@ -28,8 +34,35 @@ interface QueueSize {
 export async function startFilledPostgres(size: QueueSize): Promise<FilledPostgres> {
   const server = await startPostgres({ isDurable: true });
   const url = await server.createMigrated();
-  return { url, ...(await fillPostgres(url, size)), close: () => server.close() };
+  const postmaster = postmasterOf(url);
+  return {
+    url,
+    ...(await fillPostgres(url, size)),
+    cpuMicroseconds: () =>
+      [postmaster, ...childrenOf(postmaster)].reduce((sum, pid) => sum + cpuMicroseconds(pid), 0),
+    close: () => server.close(),
+  };
 }
+
+/** Returns the process that started all others of PostgreSQL. */
+function postmasterOf(url: string): number {
+  const folder = new URL(url).searchParams.get("host")!;
+  return Number.parseInt(readFileSync(join(folder, "data/postmaster.pid"), "utf8"));
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").map(Number),
+  );
+}
+
+/** Settings of a control plane on such a database, with files at the address of a directory. */
+export const onPostgres = (url: string, artifacts: string): Record<string, string> => ({
+  WINDLASS_DATABASE_URL: url,
+  WINDLASS_ARTIFACTS_URL: artifacts,
+  CLI_JWT_SECRET: "j".repeat(40),
+  WINDLASS_SECRET_KEY: "k".repeat(40),
+});
 
 /** Fills a database that has Windlass's tables and nothing else. */
 export async function fillPostgres(url: string, size: QueueSize): Promise<Filled> {
@@ -68,7 +101,7 @@ export async function fillPostgres(url: string, size: QueueSize): Promise<Filled
   ])
     await client.query(statement);
   await client.end();
-  return { owner, workers };
+  return { owner, zone, workers };
 }
 
 const definition = `{"source":{"type":"inline","files":{"main.tf":"${"output x { } ".repeat(20)}"}},"backend":"managed"}`;

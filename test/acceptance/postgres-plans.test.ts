@@ -1,6 +1,10 @@
-/** How many rows frequent statements read on PostgreSQL, with a long history and a long queue. */
+/**
+ * How many rows frequent statements, and the lists of people under row security, read on PostgreSQL
+ * with a long history and a long queue.
+ */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { jobStatuses } from "../../protocol/jobs.ts";
 import { fillPostgres } from "../../bench/lib/postgres.ts";
 import { claimAnyJobs, claimOwnJobs } from "../../control-plane/store/claims/claims-together.ts";
 import {
@@ -12,20 +16,70 @@ import {
   findClaimed,
   findOwnFree,
 } from "../../control-plane/store/claims/claims.ts";
-import { openPostgres } from "../../control-plane/store/engines/postgres.ts";
-import { findHeldBriefly, findObstacles } from "../../control-plane/store/jobs/jobs.ts";
+import {
+  PostgresQueries,
+  type Runner,
+} from "../../control-plane/store/engines/postgres-connection.ts";
+import { listAuditEntries } from "../../control-plane/store/audit/audit.ts";
+import {
+  listFailedSpecs,
+  listSpecSummaries,
+} from "../../control-plane/store/configurations/summaries.ts";
+import {
+  findHeldBriefly,
+  findHeldJobs,
+  findJob,
+  findNextOfSpec,
+  findObstacles,
+  findOwnJob,
+  findQueuedTeardowns,
+  lockJobBriefly,
+} from "../../control-plane/store/jobs/jobs.ts";
+import { findJobPage, listJobSummaries } from "../../control-plane/store/jobs/lists.ts";
+import { findLogArchive } from "../../control-plane/store/logs/archives.ts";
+import { appendChunk, findBySeq, findLastSeq } from "../../control-plane/store/logs/logs.ts";
+import { spacesSetting } from "../../control-plane/store/migrations/postgres/row-security.ts";
+import { findLogVolume, saveLogVolume } from "../../control-plane/store/storage/quotas.ts";
 import { bind, type Statement } from "../../control-plane/store/statement.ts";
-import { findWorkerCaller, recordHeartbeat } from "../../control-plane/store/workers/workers.ts";
+import {
+  findWorkerCaller,
+  listWorkerIds,
+  lockWorkers,
+  recordHeartbeat,
+} from "../../control-plane/store/workers/workers.ts";
+import { listZones } from "../../control-plane/store/zones/zones.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
 import { proving } from "../helpers/proving.ts";
 import { skipAt } from "../helpers/tools.ts";
 
 const lack = lackOfPostgres();
 let server: PostgresServer;
+let client: pg.Client;
+let owner: string;
+let zone: string;
+let workers: readonly string[];
 beforeAll(async () => {
-  if (lack === undefined) server = await startPostgres();
+  if (lack !== undefined) return;
+  server = await startPostgres();
+  const url = await server.createMigrated();
+  const finished = proving ? 1_000_000 : 100_000;
+  ({ owner, zone, workers } = await fillPostgres(url, { finished, queued: 6000, workers: 20 }));
+  client = new pg.Client({ connectionString: url });
+  await client.connect();
+  // The older half of the queue is another owner's, whose workers are away.
+  const older = `id in (select id from jobs where status = 'QUEUED' order by id limit 3000)`;
+  await client.query(`insert into users (id, email, created_at) values ('other', 'o@example.com', 1);
+    update jobs set owner_id = 'other' where ${older};
+    update queue_heads set owner_id = 'other' where job_id in (select id from jobs where owner_id = 'other');
+    insert into log_chunks (job_id, seq, stream_type, log_chunk, created_at)
+      select id, seq, 'STDOUT', 'a line', 1 from (select id from jobs where owner_id <> 'other' order by id desc limit 2000) as newest,
+        generate_series(1, 20) as seq;
+    analyze; set jit = off`);
 });
-afterAll(() => server?.close());
+afterAll(async () => {
+  await client?.end();
+  await server?.close();
+});
 skipAt(lack);
 
 interface PlanNode {
@@ -38,26 +92,43 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-it("frequent statements read few rows with a long history and a long queue of two owners", async () => {
-  const url = await server.createMigrated();
-  const { owner, workers } = await fillPostgres(url, {
-    finished: proving ? 1_000_000 : 100_000,
-    queued: 6000,
-    workers: 20,
-  });
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  // The older half of the queue is another owner's, whose workers are away.
-  const older = `id in (select id from jobs where status = 'QUEUED' order by id limit 3000)`;
-  await client.query(`insert into users (id, email, created_at) values ('other', 'o@example.com', 1);
-    update jobs set owner_id = 'other' where ${older};
-    update queue_heads set owner_id = 'other' where job_id in (select id from jobs where owner_id = 'other');
-    analyze; set jit = off; set plan_cache_mode = force_generic_plan`);
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** How many rows a node of a plan has read. */
+const rowsRead = (node: PlanNode): number =>
+  ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) *
+  (node["Actual Loops"] ?? 1);
+
+/** Runs a query. Returns the parts of its plan that read more rows of a table than `most`. */
+async function explain(text: string, values: unknown[], most: number): Promise<string[]> {
+  const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+    `explain (analyze, format json) ${text}`,
+    values,
+  );
+  return nodesOf(rows[0]!["QUERY PLAN"][0]!.Plan)
+    .filter((node) => (node["Relation Name"] ?? node["Index Name"]) !== undefined)
+    .filter((node) => rowsRead(node) > most)
+    .map((node) => `${node["Node Type"]} ${node["Index Name"] ?? ""}: ${rowsRead(node)} rows`);
+}
+
+/** A claim that waits looks at 256 jobs, one for jobs of all owners twice. */
+const mostOfStatement = 600;
+/** A page may pass over the queue, where most jobs have the wanted status. */
+const mostOfList = 6100;
+
+it("of runners read few rows, with plans for any owner, with and without statistics", async () => {
+  const builder = new PostgresQueries({
+    query: () => Promise.reject(new Error("it only builds")),
+  } as unknown as Runner);
   const worker = workers[0]!;
-  const labels = { labels: "[]", features: "[]", now: 1, after: 0, heads: 32 };
   const claims = workers.slice(0, 4).map((id, n) => ({ n, worker: id, key: n > 1 ? "key" : null }));
+  const labels = { labels: "[]", features: "[]", now: 1, after: 0, heads: 32 };
   const together = { owner, claims: JSON.stringify(claims), ...labels };
   const alone = { owner, worker, claim_key: "key", now: 1 };
+  const newest = await client.query<{ id: string; spec_id: string }>(
+    "select id, spec_id from jobs where status = 'SUCCESS' order by id desc limit 1",
+  );
+  const { id: job, spec_id: spec } = newest.rows[0]!;
   const heartbeat = {
     id: worker,
     now: 1,
@@ -72,11 +143,9 @@ it("frequent statements read few rows with a long history and a long queue of tw
     features: "[]",
     active_job_ids: "[]",
   };
-  const statements: [
-    name: string,
-    statement: Statement<never, unknown>,
-    params: Record<string, unknown>,
-  ][] = [
+  const chunk = { stream_type: "STDOUT", log_chunk: "a line", step: null, resource: null, now: 1 };
+  type Case = [name: string, Statement<never, unknown>, params: Record<string, unknown>];
+  const statements: Case[] = [
     ["claimOwnJob", claimOwnJob, alone],
     ["claimOwnJobLeft", claimOwnJobLeft, alone],
     ["claimAnyJob", claimAnyJob, alone],
@@ -86,48 +155,83 @@ it("frequent statements read few rows with a long history and a long queue of tw
     ["findClaimed", findClaimed, { worker, claim_key: "key", after: 0 }],
     ["findOwnFree", findOwnFree, { owner }],
     ["findAnyFree", findAnyFree, {}],
+    ["lockWorkers", lockWorkers, { ids: JSON.stringify(workers.slice(0, 4)) }],
     ["recordHeartbeat", recordHeartbeat, heartbeat],
     ["findHeldBriefly", findHeldBriefly, { worker }],
-    [
-      "findObstacles",
-      findObstacles,
-      { spec: "00000000-0000-7000-8000-000000000001", target: worker },
-    ],
+    ["findHeldJobs", findHeldJobs, { worker }],
+    ["findObstacles", findObstacles, { spec, target: worker }],
     ["findWorkerCaller", findWorkerCaller, { id: worker }],
+    ["lockJobBriefly", lockJobBriefly, { id: job }],
+    ["findLogVolume", findLogVolume, { job }],
+    ["findLastSeq", findLastSeq, { job }],
+    ["findLogArchive", findLogArchive, { job }],
+    ["appendChunk", appendChunk, { job, seq: 21, ...chunk }],
+    ["findBySeq", findBySeq, { job, seq: 20 }],
+    ["saveLogVolume", saveLogVolume, { job, bytes: 1, dropped_bytes: 0, dropped_seq: 0 }],
+    ["findJob", findJob, { id: job }],
+    ["findOwnJob", findOwnJob, { id: job, owner }],
+    ["findNextOfSpec", findNextOfSpec, { spec }],
+    ["findQueuedTeardowns", findQueuedTeardowns, { worker }],
   ];
-  const builder = await openPostgres({ url, connections: 3 });
-  const found: unknown[] = [];
-  const look = async (statistics: string): Promise<void> => {
+  const found: string[] = [];
+  const look = async (when: string): Promise<void> => {
     for (const [name, statement, params] of statements) {
-      const compiled = statement.build(builder.read.sql);
+      const compiled = statement.build(builder.sql);
       const given = bind(compiled, params as never).map((value) =>
         typeof value === "string" ? pg.escapeLiteral(value) : String(value),
       );
       await client.query(`begin; prepare hot as ${compiled.sql}`);
-      const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
-        `explain (analyze, format json) execute hot${given.length > 0 ? `(${given.join()})` : ""}`,
-      );
+      const hot = `execute hot${given.length > 0 ? `(${given.join()})` : ""}`;
+      const wasteful = await explain(hot, [], mostOfStatement);
       await client.query("rollback; deallocate hot");
-      for (const node of nodesOf(rows[0]!["QUERY PLAN"][0]!.Plan))
-        if (isOfTable(node) && rowsRead(node) > 100)
-          found.push([statistics, name, node["Node Type"], node["Index Name"], rowsRead(node)]);
+      found.push(...wasteful.map((part) => `${name} ${when}: ${part}`));
     }
   };
+  await client.query("set plan_cache_mode = force_generic_plan");
   await look("with statistics");
   // As after a restore, until the database has collected some.
-  await client.query("delete from pg_statistic");
+  await client.query("begin; delete from pg_statistic; commit");
   await look("without statistics");
-  await builder.close();
-  await client.end();
+  await client.query("analyze; reset plan_cache_mode");
   expect(found).toEqual([]);
 });
 
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-
-const isOfTable = (node: PlanNode): boolean =>
-  (node["Relation Name"] ?? node["Index Name"]) !== undefined;
-
-/** How many rows a node of a plan has read. */
-const rowsRead = (node: PlanNode): number =>
-  ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) *
-  (node["Actual Loops"] ?? 1);
+it("of people's lists read a page, under row security", async () => {
+  const found: string[] = [];
+  let what = "";
+  let count = 0;
+  const read = new PostgresQueries({
+    query: async ({ text, values = [] }: pg.QueryConfig) => {
+      count += 1;
+      found.push(...(await explain(text, values, mostOfList)).map((part) => `${what}: ${part}`));
+      return client.query({ text, values });
+    },
+  } as unknown as Runner);
+  const page = { owner, limit: 50 };
+  const lists: Record<string, () => Promise<unknown>> = {
+    zones: () => listZones(read, owner, undefined, 50),
+    configurations: () => listSpecSummaries(read, { ...page, zone, before: undefined }),
+    "failed configurations": () => listFailedSpecs(read, owner, 50),
+    workers: () => listWorkerIds(read, owner, undefined, 50),
+    jobs: () => listJobSummaries(read, page),
+    "jobs of a zone": () => listJobSummaries(read, { ...page, zone }),
+    "audit entries": () =>
+      listAuditEntries(read, { ...page, since: undefined, until: undefined, before: undefined }),
+    "jobs by type and name": () => findJobPage(read, { ...page, type: "PLAN", name: "nothing" }),
+    "jobs of a person": () => findJobPage(read, { ...page, createdBy: "nobody@example.com" }),
+    ...Object.fromEntries(
+      jobStatuses.map((status) => [
+        `jobs ${status}`,
+        () => findJobPage(read, { ...page, status, zone }),
+      ]),
+    ),
+  };
+  await client.query(`set role server_people; set ${spacesSetting} = '${owner}'`);
+  for (const [name, list] of Object.entries(lists)) {
+    what = name;
+    await list();
+  }
+  await client.query("reset role");
+  expect(count).toBeGreaterThanOrEqual(Object.keys(lists).length);
+  expect(found).toEqual([]);
+});
