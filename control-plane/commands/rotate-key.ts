@@ -8,9 +8,9 @@ import type { Blobs } from "../blobs/blobs.ts";
 import { openBlobs } from "../blobs/open.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
-import { readConfig, type ServerConfig } from "../config.ts";
+import { readConfig } from "../config.ts";
 import { holdData } from "../data-directory/lock.ts";
-import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
+import { secretBox, UnreadableError, type SecretKeys } from "../domain/secret-box.ts";
 import { reseal } from "../domain/snapshot.ts";
 import { keepOnlyCurrent, openSecretKeys } from "../data-directory/secret-keys.ts";
 import { resealTokens } from "../services/people/accounts.ts";
@@ -25,6 +25,7 @@ import {
   type SealedDefinition,
 } from "../store/storage/sealed.ts";
 import { requireSharedSecrets } from "../data-directory/shared-secrets.ts";
+import type { DatabaseHold } from "../store/engines/postgres-channel.ts";
 import { openSqlite } from "../store/engines/sqlite.ts";
 
 const usage = `Usage: windlass server rotate-key
@@ -61,8 +62,13 @@ export async function rotateKey(args: string[]): Promise<void> {
   refuseHalfRestored(config.dataDirectory);
   if (config.postgres) requireSharedSecrets(config);
   const release = holdData(config);
+  const { postgres, databaseFile } = config;
+  let hold: DatabaseHold | undefined;
   try {
-    const store = await openAlone(config);
+    hold = postgres && (await holdAlone(postgres.url));
+    const store = postgres
+      ? await (await import("../store/engines/postgres.ts")).openPostgres(postgres)
+      : await openSqlite(databaseFile);
     try {
       await refuseHalfMoved(store);
       const keys = await openSecretKeys(config, store);
@@ -73,6 +79,8 @@ export async function rotateKey(args: string[]): Promise<void> {
         );
       const inner = await openBlobs(config);
       const { values: sealed, files, unreadable } = await resealAll(store, inner, keys);
+      // Otherwise a control plane may have started, and sealed something with an earlier key.
+      await hold?.check();
       await store.write((tx) => keepOnlyCurrent(tx, keys));
       process.stdout.write(
         `${sealed} values and ${files} files are encrypted with the new key. Start the server.\n`,
@@ -85,22 +93,18 @@ export async function rotateKey(args: string[]): Promise<void> {
       await store.close();
     }
   } finally {
+    await hold?.release();
     release();
   }
 }
 
 /** Throws `ConfigError` if a control plane runs on a shared database. */
-async function openAlone({ postgres, databaseFile }: ServerConfig): Promise<Store> {
-  if (!postgres) return openSqlite(databaseFile);
-  const { PostgresChannel } = await import("../store/engines/postgres-channel.ts");
-  const channel = await PostgresChannel.open(postgres.url, "windlass");
-  try {
-    if (!(await channel.isAlone()))
-      throw new ConfigError("a control plane runs on this database: stop all of them first");
-  } finally {
-    await channel.close();
-  }
-  return (await import("../store/engines/postgres.ts")).openPostgres(postgres);
+async function holdAlone(url: string): Promise<DatabaseHold> {
+  const { holdDatabaseAlone } = await import("../store/engines/postgres-channel.ts");
+  const hold = await holdDatabaseAlone(url);
+  if (hold === undefined)
+    throw new ConfigError("a control plane runs on this database: stop all of them first");
+  return hold;
 }
 
 interface Resealed {
@@ -202,12 +206,16 @@ async function resealBlobs(
   }
 }
 
-/** Whether the beginning of a blob can be read. */
+/**
+ * Whether the beginning of a blob can be read. A disk or a bucket that fails ends the command: what
+ * could not be read must not count as sealed with a lost key.
+ */
 async function opens(blobs: Blobs, name: string): Promise<boolean> {
   try {
     for await (const _ of await blobs.read(name)) break;
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (error instanceof UnreadableError) return false;
+    throw error;
   }
 }

@@ -55,6 +55,12 @@ export const secretKeyChecks = "secret_key_checks";
 export const backupsFrom = "backup:";
 export const backupsTo = "backup;";
 
+/**
+ * Facts whose names begin so say until when one process refreshes the token of an account at a
+ * sign-in provider.
+ */
+export const refreshesFrom = "refresh:";
+
 /** Facts whose names begin so belong to a move of all data to this store that is not complete. */
 export const movesFrom = "move:";
 /** Where the data of an incomplete move comes from. No server starts while it is there. */

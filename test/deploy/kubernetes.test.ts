@@ -88,3 +88,19 @@ test("services and the disruption budget select the pods, which run without priv
     expect(containerOf(resource).securityContext?.capabilities?.drop).toEqual(["ALL"]);
   }
 });
+
+test("servers have both roles of the database, and docs/deploy.md creates each secret file", () => {
+  const files = Object.fromEntries(
+    (containerOf(server).env ?? []).map(({ name, value }) => [name, value]),
+  );
+  const mount = containerOf(server).volumeMounts?.find(({ name }) => name === "secrets")?.mountPath;
+  for (const name of ["WINDLASS_DATABASE_URL", "WINDLASS_DATABASE_OWNER_URL"])
+    expect(files[`${name}_FILE`]).toMatch(mount!);
+  const command = readFileSync(join(root, "docs/deploy.md"), "utf8")
+    .split("\n\n")
+    .find((text) => text.includes("create secret generic windlass-server"));
+  const created = [...(command ?? "").matchAll(/--from-file=([\w-]+)=/g)].map(([, key]) => key);
+  expect(created.map((key) => `${mount}/${key}`).toSorted()).toEqual(
+    Object.values(files).toSorted(),
+  );
+});

@@ -5,10 +5,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { execa } from "execa";
+import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
+import { signInWithAccount } from "../../control-plane/services/people/accounts.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { scratch } from "../helpers/agent-process.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,
@@ -21,8 +25,10 @@ import {
 } from "../helpers/plane.ts";
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
-import { approve, bearer, openBrowser, signIn } from "../helpers/sign-in.ts";
+import { sendJson, serve } from "../helpers/providers.ts";
+import { approve, bearer, openBrowser, origin, signIn } from "../helpers/sign-in.ts";
 import { skipAt } from "../helpers/tools.ts";
+import { bin } from "../helpers/windlass.ts";
 
 const lack = lackOfPostgres();
 let database: PostgresServer;
@@ -30,11 +36,24 @@ let folder: string;
 let settings: Record<string, string>;
 let first: Plane;
 let second: Plane;
+/** A sign-in provider, whose refresh tokens work once. */
+let provider: Awaited<ReturnType<typeof serve>>;
+let refreshes = 0;
 beforeAll(async () => {
   if (lack !== undefined) return;
   database = await startPostgres();
   folder = await mkdtemp(join(tmpdir(), "artifacts-"));
+  provider = await serve(() => (request, response) => {
+    if (!request.url?.endsWith("/access_token")) return sendJson(response, { values: [] });
+    refreshes += 1;
+    const tokens = { access_token: "new", token_type: "bearer", expires_in: 7200 };
+    // Long enough for the other control plane to ask too.
+    setTimeout(() => sendJson(response, tokens), 500);
+  });
   settings = {
+    BITBUCKET_CLIENT_ID: "client",
+    BITBUCKET_CLIENT_SECRET: "secret",
+    BITBUCKET_BASE_URL: provider.url,
     WINDLASS_DATABASE_URL: await database.create(),
     WINDLASS_DATABASE_CONNECTIONS: "6",
     WINDLASS_ARTIFACTS_URL: `file:${folder}`,
@@ -47,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (lack !== undefined) return;
   await Promise.all([first?.close(), second?.close()]);
+  await provider.close();
   await database.close();
   await rm(folder, { recursive: true });
 });
@@ -214,6 +234,26 @@ describe("what two control planes count together", () => {
       ).toMatch(/^401/);
   });
 
+  it("is the refresh of a provider's token, which all of them wait for", async () => {
+    const tokens = {
+      access_token: "old",
+      refresh_token: "once",
+      expires_in: 0,
+      subject: undefined,
+    };
+    const account = { provider: "bitbucket", subject: "1", email: "ada@example.com" } as const;
+    const user = await signInWithAccount(first.context, { ...account, tokens }, undefined, origin);
+    if (user === "someone_else") throw new Error("the account is taken");
+    const headers = await clientHeaders(first, { id: user.user_id } as never);
+    const list = (plane: Plane) =>
+      callsOf(plane, headers).get(endpoints.listRepositories, {
+        params: { git_provider: "bitbucket" },
+        query: {},
+      });
+    await Promise.all([first, second, first, second].map(list));
+    expect(refreshes).toBe(1);
+  });
+
   it("is the end of an access token", async () => {
     const user = callsOf(first, bearer((await signIn(first)).access_token));
     const { access_token, id } = await user.get(endpoints.createAccessToken, {
@@ -259,3 +299,47 @@ describe("a further control plane", () => {
     await open({});
   });
 });
+
+describe("rotate-key", () => {
+  it("keeps control planes from starting until it has ended, on PostgreSQL too", async () => {
+    using place = scratch();
+    const url = await database.createMigrated();
+    const own = { ...settings, WINDLASS_DATABASE_URL: url };
+    const rotating = {
+      WINDLASS_SECRET_KEY: "n".repeat(40),
+      WINDLASS_SECRET_KEY_OLD: "k".repeat(40),
+    };
+    await open(own);
+    // The command waits for a table that it seals again.
+    const held = new pg.Client({ connectionString: url });
+    await held.connect();
+    await held.query("begin; lock table specs in access exclusive mode");
+    const env = { ...own, ...rotating, WINDLASS_DATA_DIR: join(place.path, "rotating") };
+    const rotate = () => execa(bin, ["server", "rotate-key"], { reject: false, env });
+    const interrupted = rotate();
+    await expect.poll(async () => (await held.query(waiting)).rows[0].count).toBeGreaterThan(0);
+    // However long the next step takes, it has not ended before.
+    interrupted.kill("SIGSTOP");
+    await expect(open({ ...own, ...rotating })).rejects.toThrow(
+      /rotate-key .* works on the database/,
+    );
+    await held.end();
+    interrupted.kill("SIGCONT");
+    await interrupted;
+    const { exitCode, stderr } = await rotate();
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    await open({ ...own, ...rotating, WINDLASS_SECRET_KEY_OLD: "" });
+    // And the other way round.
+    const server = await startPlane({ ...own, ...rotating });
+    const refused = await rotate();
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      78,
+      expect.stringContaining("a control plane runs on this database"),
+    ]);
+    await server.close();
+  });
+});
+
+/** Counts those who wait for a table. */
+const waiting =
+  "select count(*)::int as count from pg_locks where locktype = 'relation' and not granted";

@@ -3,6 +3,7 @@
  * only by a signed-in user who also signs in with the second one. An equal e-mail address joins
  * nothing: neither two accounts, nor an account and the user of an operator's link.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import { refreshGrant, type ProviderTokens } from "./oauth-client.ts";
@@ -28,6 +29,7 @@ import {
   type AccountRow,
 } from "../../store/people/accounts.ts";
 import type { Queries } from "../../store/db.ts";
+import { findFact, refreshesFrom, removeFact, setFact } from "../../store/facts.ts";
 import { person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -167,38 +169,48 @@ export async function clientProviderToken(context: Context, user: string): Promi
   }
 }
 
+/** Longer than a request to a provider may take. After it, another process may try. */
+const turnMilliseconds = minute;
+/** How often a caller looks whether another one has refreshed the token. */
+const lookMilliseconds = 100;
+
 /**
- * Running refreshes, by the sealed refresh token. GitLab's tokens work once, so callers at the same
- * time share one refresh.
+ * Refreshes a token for all callers at this time, in whichever process they are: GitLab's refresh
+ * tokens work once, and a second use would end the access.
  */
-const refreshes = new Map<string, Promise<string>>();
-
-function refreshOnce(
+async function refreshOnce(
   context: Context,
   account: AccountRow,
   settings: ProviderSettings,
   sealed: string,
 ): Promise<string> {
-  const running = refreshes.get(sealed);
-  if (running) return running;
-  const made = refresh(context, account, settings, sealed).finally(() => refreshes.delete(sealed));
-  refreshes.set(sealed, made);
-  return made;
-}
-
-async function refresh(
-  context: Context,
-  account: AccountRow,
-  settings: ProviderSettings,
-  sealed: string,
-): Promise<string> {
-  const old = openToken(context, account, sealed);
-  const tokens = await refreshGrant(account.provider, settings, old);
-  // A provider that issues no new refresh token keeps accepting the old one.
-  const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
-  const change = sealTokens(context, account, kept);
-  await context.store.write((tx) => updateAccount(tx, account, change, account.access_token));
-  return tokens.access_token;
+  const { store, now } = context;
+  const turn = `${refreshesFrom}${account.provider}:${account.host}:${account.subject}`;
+  for (;;) {
+    const current = await store.write(async (tx) => {
+      const found = await findAccount(tx, account);
+      if (found === undefined || found.access_token !== account.access_token) return found ?? null;
+      if (Number((await findFact(tx, turn)) ?? 0) > now()) return "waiting" as const;
+      await setFact(tx, turn, String(now() + turnMilliseconds));
+      return "mine" as const;
+    });
+    if (current === null) throw new RefusalError("provider_not_connected");
+    if (current === "mine") break;
+    if (current !== "waiting") return openToken(context, account, current.access_token);
+    await pause(lookMilliseconds);
+    if (context.draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
+  }
+  try {
+    const old = openToken(context, account, sealed);
+    const tokens = await refreshGrant(account.provider, settings, old);
+    // A provider that issues no new refresh token keeps accepting the old one.
+    const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
+    const change = sealTokens(context, account, kept);
+    await store.write((tx) => updateAccount(tx, account, change, account.access_token));
+    return tokens.access_token;
+  } finally {
+    await store.write((tx) => removeFact(tx, turn));
+  }
 }
 
 function sealTokens(

@@ -104,6 +104,39 @@ export class PostgresChannel {
   }
 }
 
+/** A database without control planes; none starts there until the release. */
+export interface DatabaseHold {
+  /** Throws if the connection that holds the lock has broken, so that a control plane may start. */
+  check(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Takes a database from all control planes; undefined while one of them uses it. */
+export async function holdDatabaseAlone(url: string): Promise<DatabaseHold | undefined> {
+  const client = new pg.Client(connectionOf(url));
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ taken: number }>(
+      `select pg_try_advisory_lock(${presenceLock}) as taken`,
+    );
+    if (rows[0]?.taken === 1)
+      return {
+        check: async () => void (await client.query("select 1").catch(throwStorageError)),
+        release: () => end(client),
+      };
+    await end(client);
+    return undefined;
+  } catch (error) {
+    await end(client);
+    throw storageErrorOf(error);
+  }
+}
+
+function throwStorageError(error: unknown): never {
+  throw storageErrorOf(error);
+}
+
 /** Returns how many control planes run on the database of a connection. */
 export async function countControlPlanes(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
@@ -121,7 +154,13 @@ async function connect(url: string, name: string): Promise<pg.Client> {
   try {
     await client.connect();
     await client.query(`listen ${pg.escapeIdentifier(name)}`);
-    await client.query(`select pg_advisory_lock_shared(${presenceLock})`);
+    const { rows } = await client.query<{ taken: number }>(
+      `select pg_try_advisory_lock_shared(${presenceLock}) as taken`,
+    );
+    if (rows[0]?.taken !== 1)
+      throw new Error(
+        "a rotate-key or migrate-store works on the database of WINDLASS_DATABASE_URL: wait until it has ended",
+      );
     return client;
   } catch (error) {
     await end(client);
