@@ -7,8 +7,10 @@ import { acceptsToken } from "../../domain/worker.ts";
 import { findQueuedHints, type ClaimRow } from "../../store/claims/claims.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { QueuedHint } from "../../wakeups/wakeups.ts";
+import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { hintOf } from "../jobs/changes.ts";
+import { askedTogether } from "./asked-together.ts";
 import { claimedJob, findRepeated, giveBack, isQueueEmpty, takeJob } from "./take.ts";
 import { ClaimsTogether } from "./together.ts";
 import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts";
@@ -24,6 +26,7 @@ const sweptJobs = 1000;
 export class Claims {
   readonly #context: Context;
   readonly #queue: Queue;
+  readonly #isQueueEmpty: (worker: WorkerCaller) => Promise<boolean>;
   /** In the order of their arrival. */
   readonly #waiting = new Set<WaitingClaim>();
   /** Attempts under way for waiting claims; each outlives a claim that ends meanwhile. */
@@ -33,6 +36,8 @@ export class Claims {
 
   constructor(context: Context) {
     this.#context = context;
+    const isEmpty = (worker: WorkerCaller) => isQueueEmpty(context, worker);
+    this.#isQueueEmpty = context.store.isShared ? askedTogether(isEmpty) : isEmpty;
     const together = context.store.isShared ? new ClaimsTogether(context) : undefined;
     this.#queue = {
       take: (worker, key) => together?.take(worker, key) ?? takeJob(context, worker, key),
@@ -77,7 +82,7 @@ export class Claims {
     if (worker.draining_at !== null || context.draining.aborted) return null;
     const same = this.#findSame(request);
     if (same) return same.join(request);
-    const job = (await isQueueEmpty(context, worker)) ? null : await this.#queue.take(worker, key);
+    const job = (await this.#isQueueEmpty(worker)) ? null : await this.#queue.take(worker, key);
     return job ?? (waitMilliseconds > 0 ? this.#wait(request) : null);
   }
 
@@ -110,7 +115,7 @@ export class Claims {
     try {
       const isTaken =
         key !== undefined && (await findRepeated(this.#context, read, caller, key)) !== undefined;
-      if (isTaken || !(await isQueueEmpty(this.#context, caller))) this.#wake(claim);
+      if (isTaken || !(await this.#isQueueEmpty(caller))) this.#wake(claim);
     } catch (error) {
       claim.fail(error);
     }

@@ -1,0 +1,31 @@
+/** One question for all claims of an owner that come while the one before is answered. */
+import type { WorkerCaller } from "../callers.ts";
+
+type Ask = (worker: WorkerCaller) => Promise<boolean>;
+
+/**
+ * Returns `ask` for a store to which each question is a round trip. Its answer depends on the owner
+ * of the worker alone, and is never older than the call that gets it.
+ */
+export function askedTogether(ask: Ask): Ask {
+  const running = new Map<string | null, Promise<unknown>>();
+  const next = new Map<string | null, Promise<boolean>>();
+  const askAfter = async (before: Promise<unknown> | undefined, worker: WorkerCaller) => {
+    const owner = worker.owner_id;
+    await before?.catch(() => undefined);
+    next.delete(owner);
+    const answer = ask(worker);
+    running.set(owner, answer);
+    try {
+      return await answer;
+    } finally {
+      if (running.get(owner) === answer) running.delete(owner);
+    }
+  };
+  return (worker) => {
+    const owner = worker.owner_id;
+    const asked = next.get(owner) ?? askAfter(running.get(owner), worker);
+    next.set(owner, asked);
+    return asked;
+  };
+}
