@@ -1,21 +1,22 @@
-/** Every endpoint of the server, called with an access token of every role of a team. */
+/**
+ * Every endpoint and page of the server, called as every role of a team: with an access token, from
+ * the client and from a browser. test/acceptance/tenancy.test.ts calls them as other users.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
-import { expect, it } from "vitest";
-import { roles, type Role } from "../../protocol/roles.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  readRow,
-  setRows,
-  stateHeaders,
-} from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addArtifact, addJob, addSpec } from "../helpers/rows.ts";
-import { bearer } from "../helpers/sign-in.ts";
-import { addMember, addTeam } from "../helpers/teams.ts";
-import { addTestUser } from "../helpers/test-user.ts";
+import { describe, expect, it } from "vitest";
+import { sessionToken } from "../../control-plane/services/people/credentials.ts";
+import { startSession } from "../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { teamHeader } from "../../protocol/limits.ts";
+import { roles, type Role } from "../../protocol/roles.ts";
+import { callsOf } from "../helpers/calls.ts";
+import { ask, clientHeaders, readRow, setRows, type TestResponse } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { makeSpace } from "../helpers/role-space.ts";
+import type { ServedRoute } from "../helpers/routes.ts";
+import { bearer, openBrowser, origin } from "../helpers/sign-in.ts";
+import { dump } from "../helpers/store-dump.ts";
+import { join } from "../helpers/teams.ts";
 
 /** The least role; `person`: no access token; `other`: a credential of another kind, or none. */
 type Rule = Role | "person" | "other";
@@ -125,112 +126,96 @@ const rules: Record<string, Rule> = {
   "GET /openapi.json": "other",
 };
 
+/** The least role of a member for what no access token may do. */
+const peopleRules: Record<string, Role> = {
+  "POST /api/auth/cli/generate": "viewer",
+  "POST /api/jobs/:id/approvals": "deployer",
+  "GET /api/cli/repositories/:git_provider": "viewer",
+  "GET /api/cli/logins": "viewer",
+  "DELETE /api/cli/logins/:id": "viewer",
+  "POST /api/cli/access-tokens": "viewer",
+  "GET /api/cli/access-tokens": "viewer",
+  "DELETE /api/cli/access-tokens/:id": "admin",
+  "POST /api/cli/teams": "viewer",
+  "PATCH /api/cli/teams/:slug": "admin",
+  "DELETE /api/cli/teams/:slug": "admin",
+  "PATCH /api/cli/teams/:slug/members/:user_id": "admin",
+  "DELETE /api/cli/teams/:slug/members/:user_id": "admin",
+  "POST /api/cli/teams/:slug/invitations": "admin",
+  "GET /api/cli/teams/:slug/invitations": "admin",
+  "DELETE /api/cli/teams/:slug/invitations/:id": "admin",
+};
+
+/** The least role for each form of the console, and for the pages that not every member may open. */
+const pageRules: Record<string, Role> = {
+  "GET /zones/:id/new": "deployer",
+  "GET /configurations/:id/edit": "deployer",
+  "GET /workers/:id/edit": "admin",
+  "POST /cli/login": "viewer",
+  "POST /logout": "viewer",
+  "POST /teams": "viewer",
+  "POST /invitations/:token": "viewer",
+  "POST /settings/logins/:id/revoke": "viewer",
+  "POST /settings/access-tokens": "viewer",
+  "POST /settings/access-tokens/:id/revoke": "admin",
+  "POST /jobs/:id/cancel": "planner",
+  "POST /jobs/:id/retry": "planner",
+  "POST /configurations/:id/jobs": "planner",
+  "POST /jobs/:id/approvals": "deployer",
+  "POST /jobs/:id/deploy": "deployer",
+  "POST /configurations/:id/backend_config": "deployer",
+  "POST /configurations/:id/edit": "deployer",
+  "POST /configurations/:id/environment": "deployer",
+  "POST /configurations/:id/state/:serial/rollback": "deployer",
+  "POST /configurations/:id/state/unlock": "deployer",
+  "POST /configurations/:id/variable-sets": "deployer",
+  "POST /configurations/:id/variables": "deployer",
+  "POST /variable-sets": "deployer",
+  "POST /variable-sets/:id": "deployer",
+  "POST /variable-sets/:id/configurations": "deployer",
+  "POST /variable-sets/:id/environment": "deployer",
+  "POST /variable-sets/:id/variables": "deployer",
+  "POST /variable-sets/:id/zones": "deployer",
+  "POST /zones": "deployer",
+  "POST /zones/:id": "deployer",
+  "POST /zones/:id/new": "deployer",
+  "POST /zones/:id/variable-sets": "deployer",
+  "POST /configurations/:id/delete": "admin",
+  "POST /identities": "admin",
+  "POST /identities/:id": "admin",
+  "POST /identities/:id/delete": "admin",
+  "POST /teams/:slug": "admin",
+  "POST /teams/:slug/delete": "admin",
+  "POST /teams/:slug/invitations": "admin",
+  "POST /teams/:slug/invitations/:id/revoke": "admin",
+  "POST /teams/:slug/members/:user": "admin",
+  "POST /teams/:slug/members/:user/remove": "admin",
+  "POST /variable-sets/:id/delete": "admin",
+  "POST /workers/:id/drain": "admin",
+  "POST /workers/:id/edit": "admin",
+  "POST /workers/:id/remove": "admin",
+  "POST /workers/:id/rotate": "admin",
+  "POST /workers/:id/teardown": "admin",
+  "POST /workers/:id/undrain": "admin",
+  "POST /workers/register": "admin",
+  "POST /zones/:id/delete": "admin",
+  "POST /zones/:id/team": "admin",
+};
+
 const { plane, routes } = planeForFile({ WINDLASS_OFFLINE_SECONDS: "3600" });
-
-const source = { type: "inline", files: { "main.tf": "" } };
-const trust = "?principal=arn:aws:iam::123456789012:root";
-
-/** A team with one thing of each kind, and the request of each endpoint about them. */
-async function makeSpace() {
-  const { store } = plane.context;
-  const user = await addTestUser(plane);
-  const { slug, calls: client } = await addTeam(plane, user);
-  const shared = await client.get(endpoints.createZone, { body: { name: "shared" } });
-  const { id } = await readRow(plane, "teams", { slug });
-  const owner = { id, zone: shared.id };
-  const worker = await addTestWorker(plane, owner);
-  const member = await addMember(plane, user, slug, "viewer");
-  const invitation = await user.client.get(endpoints.createInvitation, {
-    params: { slug },
-    body: { role: "viewer" },
-  });
-  const [spec, empty] = [await addSpec(store, owner), await addSpec(store, owner)];
-  const zone = await client.get(endpoints.createZone, { body: { name: "empty" } });
-  const identity = await client.get(endpoints.createCloudIdentity, {
-    body: { name: "i", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" },
-  });
-  const set = await client.get(endpoints.createVariableSet, { body: { name: "s" } });
-  const free = await client.get(endpoints.createVariableSet, { body: { name: "free" } });
-  const registration = await client.get(endpoints.createRegistrationToken, { body: {} });
-  const running = await addHeldJob(plane, owner, worker, { spec_id: spec, started_at: 1 });
-  const headers = stateHeaders(plane, running);
-  const state = { version: 4, serial: 1, lineage: randomUUID(), outputs: {}, resources: [] };
-  await ask(plane, "LOCK", `/api/state/${spec}`, { headers, json: { ID: "lock" } });
-  await ask(plane, "POST", `/api/state/${spec}?ID=lock`, { headers, json: state });
-  const over = { status: "FAILED", ended_at: 2, released_at: 2, spec_id: spec } as const;
-  const ended = await addHeldJob(plane, owner, worker, over);
-  const planned = await addHeldJob(plane, owner, worker, { ...over, status: "SUCCESS" });
-  await addArtifact(store, planned.id);
-  const queued = await addJob(store, owner, { spec_id: empty });
-  const spare = await addTestWorker(plane, owner);
-  const login = (await client.get(endpoints.listLogins, { query: {} })).logins[0]?.id ?? "";
-  const job = (name: string) =>
-    name.endsWith("/retry") ? ended.id : name.endsWith("/cancel") ? queued.id : planned.id;
-  const kept = await client.get(endpoints.createAccessToken, {
-    body: { name: "kept", role: "viewer" },
-  });
-
-  /** The path of a route with the ids of this space. */
-  const pathOf = (method: string, url: string): string =>
-    url
-      .replace("/zones/:zone_id", `/zones/${owner.zone}`)
-      .replace("/configurations/:configuration_id", `/configurations/${spec}`)
-      .replace("/by-project-name/:project_name", `/${spec}`)
-      .replace("/cli/zones/:id", `/cli/zones/${zone.id}`)
-      .replace("/configurations/:name", `/configurations/${method === "DELETE" ? empty : spec}`)
-      .replace("/jobs/:id", `/jobs/${job(url)}`)
-      .replace("/workers/:id", `/workers/${method === "DELETE" ? spare.id : worker.id}`)
-      .replace("/teams/:slug", `/teams/${slug}`)
-      .replace("/members/:user_id", `/members/${member.owner.id}`)
-      .replace("/invitations/:id", `/invitations/${invitation.id}`)
-      .replace("/registration-tokens/:id", `/registration-tokens/${registration.id}`)
-      .replace("/logins/:id", `/logins/${login}`)
-      .replace("/access-tokens/:id", `/access-tokens/${kept.id}`)
-      .replace("/state/:spec_id", `/state/${spec}`)
-      .replace("/cloud-identities/:id", `/cloud-identities/${identity.id}`)
-      .replace(
-        "/variable-sets/:id",
-        `/variable-sets/${method === "DELETE" && url.endsWith(":id") ? free.id : set.id}`,
-      )
-      .replace(":serial", "1")
-      .replace(":git_provider", "github")
-      .replace(":provider", "github") + (url.endsWith("trust-policy") ? trust : "");
-
-  const bodies: Record<string, unknown> = {
-    "POST /api/auth/cli/generate": { device_code: randomUUID() },
-    "POST /api/cli/zones": { name: "new" },
-    "PATCH /api/cli/zones/:id": { name: "renamed" },
-    "POST /api/cli/configurations": { name: "new", zone_id: owner.zone, source },
-    "PATCH /api/cli/configurations/:name": { labels: ["a"] },
-    "POST /api/jobs": { job_type: "PLAN", configuration_id: spec },
-    "POST /api/jobs/:id/approvals": { decision: "approve" },
-    "POST /api/cli/workers": { name: "new" },
-    "PATCH /api/cli/workers/:id": { name: "renamed" },
-    "POST /api/cli/registration-tokens": {},
-    "POST /api/workers/register": { name: "new" },
-    "POST /api/cli/access-tokens": { name: "new", role: "viewer" },
-    "POST /api/cli/teams": { name: "New" },
-    "PATCH /api/cli/teams/:slug": { name: "Renamed" },
-    "PATCH /api/cli/teams/:slug/members/:user_id": { role: "planner" },
-    "POST /api/cli/teams/:slug/invitations": { role: "viewer" },
-    "POST /api/cli/cloud-identities": {
-      name: "new",
-      provider: "aws",
-      role_arn: "arn:aws:iam::123456789012:role/new",
-    },
-    "PATCH /api/cli/cloud-identities/:id": { name: "renamed" },
-    "POST /api/cli/variable-sets": { name: "new" },
-    "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
-    "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },
-  };
-  return { client, pathOf, bodies };
-}
 
 /**
  * What is allowed, but refused for another reason in this space: the status that shows that the
  * permission was there.
  */
 const otherwise: Record<string, number> = {
+  // There is no approval rule, the caller is no access token, and no account is connected.
+  "POST /api/jobs/:id/approvals": 409,
+  "GET /api/cli/access-tokens/current": 404,
+  "GET /api/cli/repositories/:git_provider": 409,
+  "DELETE /api/cli/teams/:slug": 409,
+  // Nothing was planned.
+  "GET /jobs/:id/graph": 404,
   // No debug log and no summary were stored.
   "GET /api/cli/jobs/:id/debug-log": 404,
   "GET /api/cli/jobs/:id/plan": 404,
@@ -239,64 +224,267 @@ const otherwise: Record<string, number> = {
   "POST /api/cli/configurations/:name/state/versions/:serial/rollback": 423,
 };
 
-it("every endpoint of the server has a rule, and every rule an endpoint", () => {
-  const served = routes.filter(({ endpoint }) => endpoint).map((one) => `${one.method} ${one.url}`);
-  expect(Object.keys(rules).toSorted()).toEqual(served.toSorted());
-});
+type Space = Awaited<ReturnType<typeof makeSpace>>;
 
-it("an access token may do what its role permits, and nothing else", async () => {
+/** How a caller is known to the server. */
+const kinds = ["token", "cli", "session"] as const;
+type Kind = (typeof kinds)[number];
+type Headers = Record<string, string>;
+
+interface Credentials {
+  readonly userId: string;
+  readonly cli: Headers;
+  readonly session: Headers;
+}
+
+/** A new user with a client and a browser. */
+async function newPerson(): Promise<Credentials> {
+  const { email, headers } = await openBrowser(plane);
+  const { id: userId } = await readRow(plane, "users", { email });
+  const cli = await clientHeaders(plane, { id: userId, zone: "" });
+  return { userId, cli, session: headers };
+}
+
+/** A session of a user whom no link leads to. */
+async function sessionOf(id: string): Promise<Headers> {
+  const { store, now } = plane.context;
+  const person = { id, email: `${id}@example.com` };
+  const way = { way: "test", origin };
+  const signedIn = await store.write((tx) => startSession(tx, person, way, now()));
+  const token = await sessionToken(plane.context, signedIn);
+  return { cookie: `windlass_session=${token}`, origin: plane.url };
+}
+
+/** A new member, in the team without saying so in every request. */
+async function newMember({ admin, slug }: Space, role: Role): Promise<Credentials> {
+  const person = await newPerson();
+  await join(plane, admin, slug, { owner: { id: person.userId, zone: "" } }, role);
+  const team = { [teamHeader]: slug };
+  return { ...person, cli: { ...person.cli, ...team }, session: { ...person.session, ...team } };
+}
+
+const newToken = ({ client }: Space, role: Role, name = "ci") =>
+  client.get(endpoints.createAccessToken, { body: { name, role } });
+
+/** The login of these headers. */
+async function loginOf(headers: Headers): Promise<string> {
+  const { logins } = await callsOf(plane, headers).get(endpoints.listLogins, { query: {} });
+  return logins.find(({ current }) => current)?.id ?? "";
+}
+
+const isPage = ({ endpoint, url }: ServedRoute): boolean =>
+  endpoint === undefined && !/^\/(assets|docs|problems|login|api|healthz|readyz|metrics)/.test(url);
+
+/** Sends a request about the things of a space that its rule would permit. */
+function send(
+  space: Space,
+  { method, url, endpoint }: ServedRoute,
+  headers: Headers,
+  login?: string,
+): Promise<TestResponse> {
+  const isArchive = url === "/api/cli/archives";
+  const isForm = endpoint === undefined && method === "POST";
+  const type = isArchive ? "application/gzip" : isForm ? "application/x-www-form-urlencoded" : "";
+  const body = isArchive
+    ? Buffer.of(0x1f, 0x8b, ...randomBytes(20))
+    : isForm
+      ? formOf(url)
+      : undefined;
+  return ask(plane, method, space.pathOf(method, url, login), {
+    headers: {
+      ...headers,
+      ...(url.endsWith("/stream") ? { "last-event-id": "0" } : {}),
+      ...(type === "" ? {} : { "content-type": type }),
+    },
+    ...(body === undefined ? { json: space.bodies[`${method} ${url}`] } : { body }),
+  });
+}
+
+/** The fields of a form: none, or the least with which it finds what to change. */
+const formOf = (url: string): string =>
+  /\/(variables|environment|backend_config)$/.test(url) ? "do=add&name=region&value=north" : "";
+
+/** The routes in an order in which each finds its thing: what deletes, and what signs out, at the end. */
+const inOrder = (called: readonly ServedRoute[]): ServedRoute[] =>
+  called.toSorted((a, b) => rankOf(a) - rankOf(b));
+
+function rankOf({ method, url }: ServedRoute): number {
+  if (url === "/logout" || url.includes("/logins/:id")) return 2;
+  const deletes =
+    (method === "DELETE" && !url.endsWith("/lock") && !url.includes("/zones/:zone_id")) ||
+    /\/(delete|remove|revoke|team)$/.test(url);
+  return deletes ? 1 : 0;
+}
+
+/** The least role of a kind of caller for a route; `other`: no such caller may. */
+function leastRole(kind: Kind, route: ServedRoute): Rule {
+  const key = `${route.method} ${route.url}`;
+  if (isPage(route)) return pageRules[key] ?? "viewer";
+  if (kind === "cli" && key === "POST /api/auth/cli/generate") return "other";
+  const rule = rules[key] ?? "other";
+  return rule === "person" && kind !== "token" ? (peopleRules[key] ?? "other") : rule;
+}
+
+const counts = { allowed: 0, refused: 0 };
+
+/** Calls every route about the things of a space as one caller. Returns the wrong responses. */
+async function judge(
+  space: Space,
+  kind: Kind,
+  role: Role | "dead",
+  headers: Headers,
+  called: readonly ServedRoute[],
+): Promise<string[]> {
   const wrong: string[] = [];
-  const counts = { allowed: 0, refused: 0 };
-  for (const role of [...roles, "expired", "revoked"] as const) {
-    const space = await makeSpace();
-    const isDead = role === "expired" || role === "revoked";
-    const token = await space.client.get(endpoints.createAccessToken, {
-      body: { name: "ci", role: isDead ? "admin" : role },
-    });
-    if (role === "expired")
-      await setRows(plane, "access_tokens", { expires_at: 1 }, { id: token.id });
-    if (role === "revoked")
-      await space.client.ask(endpoints.revokeAccessToken, { params: { id: token.id } });
-    // What deletes comes last, so that the others find their things.
-    const called = routes
-      .filter(({ endpoint }) => endpoint !== undefined)
-      .toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
-    for (const { method, url } of called) {
-      const key = `${method} ${url}`;
-      const rule = rules[key] ?? "other";
-      if (rule === "other" && isOpen(url)) continue;
-      const isArchive = url === "/api/cli/archives";
-      const answer = await ask(plane, method, space.pathOf(method, url), {
-        headers: {
-          ...bearer(token.access_token),
-          ...(url.endsWith("/stream") ? { "last-event-id": "0" } : {}),
-          ...(isArchive ? { "content-type": "application/gzip" } : {}),
-        },
-        ...(isArchive
-          ? { body: Buffer.of(0x1f, 0x8b, ...randomBytes(20)) }
-          : { json: space.bodies[key] }),
-      });
-      const { status } = answer;
-      const said = `${role}: ${key}: ${status} ${answer.text.slice(0, 300)}`;
-      if (rule === "other" || isDead || key === "POST /api/auth/cli/generate") {
-        // Not the credential that is asked for; wrong release secrets are limited.
-        if (status !== 401 && status !== 429) wrong.push(said);
-        counts.refused += 1;
-      } else if (rule === "person" || roles.indexOf(role) < roles.indexOf(rule)) {
-        if (status !== 403 || answer.json()["code"] !== "permission_denied") wrong.push(said);
-        counts.refused += 1;
-      } else {
-        if (status >= 300 && status !== otherwise[key]) wrong.push(said);
-        counts.allowed += 1;
-      }
-    }
+  const login = kind === "token" || role === "dead" ? undefined : await loginOf(headers);
+  for (const route of inOrder(called)) {
+    const key = `${route.method} ${route.url}`;
+    const rule = leastRole(kind, route);
+    if (rule === "other" && isOpen(route.url)) continue;
+    const answer = await send(space, route, headers, login);
+    const { status } = answer;
+    const isNoCredential =
+      rule === "other" ||
+      role === "dead" ||
+      (kind === "token" && key === "POST /api/auth/cli/generate");
+    const isRefused = isNoCredential
+      ? // Wrong release secrets are limited.
+        status === 401 || status === 429
+      : rule === "person" || roles.indexOf(role) < roles.indexOf(rule);
+    const isPermitted = !isNoCredential && !isRefused;
+    const isRight = isNoCredential
+      ? isRefused
+      : isRefused
+        ? status === 403 && (isPage(route) || answer.json()["code"] === "permission_denied")
+        : isPage(route)
+          ? isServed(answer) || status === otherwise[key]
+          : status < 300 || status === otherwise[key];
+    if (!isRight) wrong.push(`${role} by ${kind}: ${key}: ${status} ${answer.text.slice(0, 300)}`);
+    counts[isPermitted ? "allowed" : "refused"] += 1;
   }
+  return wrong;
+}
+
+/** A page was shown or a form read, although its empty fields may be refused. */
+const isServed = ({ status, headers }: TestResponse): boolean =>
+  (status < 400 && !String(headers["location"]).startsWith("/login?")) ||
+  [400, 409, 422, 423].includes(status);
+
+const report = (wrong: readonly string[]): void => {
   process.stdout.write(`${JSON.stringify(counts)}, ${wrong.length} wrong\n`);
   expect(wrong).toEqual([]);
+};
+
+it("every endpoint and form of the server has a rule, and every rule an endpoint or a page", () => {
+  const served = routes.filter(({ endpoint }) => endpoint).map((one) => `${one.method} ${one.url}`);
+  expect(Object.keys(rules).toSorted()).toEqual(served.toSorted());
+  const personal = Object.keys(rules).filter((key) => rules[key] === "person");
+  expect(Object.keys(peopleRules).toSorted()).toEqual(personal.toSorted());
+  const pages = routes.filter(isPage).map((one) => `${one.method} ${one.url}`);
+  expect(Object.keys(pageRules).filter((key) => !pages.includes(key))).toEqual([]);
+  const forms = pages.filter((key) => key.startsWith("POST"));
+  expect(forms.filter((key) => pageRules[key] === undefined)).toEqual([]);
 });
 
-const isLast = ({ method, url }: { method: string; url: string }): boolean =>
-  method === "DELETE" && !url.endsWith("/lock") && !url.includes("/zones/:zone_id");
+describe("a member", () => {
+  const called = () => routes.filter(({ endpoint }) => endpoint !== undefined);
+
+  it("may do what the role permits and nothing else, by token, client and browser", async () => {
+    const wrong: string[] = [];
+    for (const role of roles)
+      for (const kind of kinds) {
+        const space = await makeSpace(plane);
+        const headers =
+          kind === "token"
+            ? bearer((await newToken(space, role)).access_token)
+            : (await newMember(space, role))[kind];
+        wrong.push(...(await judge(space, kind, role, headers, called())));
+      }
+    report(wrong);
+  });
+
+  it("may use the pages and forms of the console that the role permits, and no other", async () => {
+    const wrong: string[] = [];
+    for (const role of roles) {
+      const space = await makeSpace(plane);
+      const { session } = await newMember(space, role);
+      wrong.push(...(await judge(space, "session", role, session, routes.filter(isPage))));
+    }
+    report(wrong);
+  });
+});
+
+it("a person may do everything with their own things, whatever they are in a team", async () => {
+  const wrong: string[] = [];
+  const inTeam = ({ url }: ServedRoute) => url.includes("/teams/:slug");
+  for (const kind of ["cli", "session"] as const) {
+    const space = await makeSpace(plane, true);
+    const team = await makeSpace(plane);
+    const { owner, headers } = space.admin;
+    await join(plane, team.admin, team.slug, { owner }, "viewer");
+    const own = kind === "cli" ? headers : await sessionOf(owner.id);
+    const called = routes.filter((one) => one.endpoint !== undefined && !inTeam(one));
+    wrong.push(...(await judge(space, kind, "admin", own, called)));
+  }
+  report(wrong);
+});
+
+it("no credential that has ended, or is of another team, opens anything of a team", async () => {
+  const [space, elsewhere] = [await makeSpace(plane), await makeSpace(plane)];
+  const admin = await newMember(elsewhere, "admin");
+  const removed = await newMember(space, "admin");
+  const own = callsOf(plane, removed.cli);
+  const kept = await own.get(endpoints.createAccessToken, {
+    body: { name: "kept by", role: "admin" },
+  });
+  const params = { slug: space.slug, user_id: removed.userId };
+  await space.admin.client.ask(endpoints.removeMember, { params });
+  const [expired, revoked] = [
+    await newToken(space, "admin", "expired"),
+    await newToken(space, "admin", "revoked"),
+  ];
+  await setRows(plane, "access_tokens", { expires_at: 1 }, { id: expired.id });
+  await space.client.ask(endpoints.revokeAccessToken, { params: { id: revoked.id } });
+  const outsiders: Record<string, Headers> = {
+    nobody: {},
+    "an admin of another team": admin.cli,
+    "an admin of another team in a browser": admin.session,
+    "an admin's token of another team": bearer((await newToken(elsewhere, "admin")).access_token),
+    "a viewer of another team": (await newMember(elsewhere, "viewer")).cli,
+    "a removed admin": removed.cli,
+    "a removed admin in a browser": removed.session,
+    "a removed admin's token": bearer(kept.access_token),
+    "an expired token": bearer(expired.access_token),
+    "a revoked token": bearer(revoked.access_token),
+  };
+  const stored = async () =>
+    (await dump(plane)).filter((line) => [space.id, space.mark].some((one) => line.includes(one)));
+  const before = await stored();
+  const wrong: string[] = [];
+  let asked = 0;
+  for (const [name, { [teamHeader]: _, ...plain }] of Object.entries(outsiders))
+    for (const headers of [plain, { ...plain, [teamHeader]: space.slug }])
+      for (const route of routes) {
+        const { method, url, endpoint } = route;
+        const isAbout = teamHeader in headers || url.includes(":");
+        // An invitation is for a person outside the team; the others belong to no space.
+        const isOwn =
+          /^\/(logout|invitations)|\/auth\/|^\/login/.test(url) || !(endpoint || isPage(route));
+        const isForAll =
+          endpoint !== undefined && leastRole("cli", route) === "other" && isOpen(url);
+        if (!isAbout || isOwn || isForAll) continue;
+        const answer = await send(space, route, headers, randomUUID());
+        asked += 1;
+        const isLogin =
+          answer.status === 303 && String(answer.headers["location"]).startsWith("/login");
+        const isRefused = (answer.status >= 400 && answer.status < 500) || isLogin;
+        if (!isRefused || answer.text.includes(space.mark))
+          wrong.push(`${name}: ${method} ${url}: ${answer.status} ${answer.text.slice(0, 300)}`);
+      }
+  process.stdout.write(`${asked} requests from outside, ${wrong.length} accepted\n`);
+  expect(wrong).toEqual([]);
+  expect(await stored()).toEqual(before);
+});
 
 /** Needs no credential. */
 const isOpen = (url: string): boolean =>

@@ -142,6 +142,12 @@ describe("a sign-in provider", () => {
   });
 });
 
+test.each(["github:org/acme", "ada", "@"])("WINDLASS_TEAM_CREATORS refuses %s", (entry) => {
+  expect(() => readConfig({ WINDLASS_TEAM_CREATORS: `ada@example.com,${entry}` })).toThrow(
+    `WINDLASS_TEAM_CREATORS must be`,
+  );
+});
+
 describe("WINDLASS_SIGN_IN_ALLOW", () => {
   const github = { GITHUB_CLIENT_ID: "id", GITHUB_CLIENT_SECRET: "secret" };
 
