@@ -50,6 +50,7 @@ export function isMistake(error: unknown): boolean {
 
 /** The error that callers get: a missing object as from a disk, everything else as a 503. */
 export function storeError(error: unknown): Error {
+  if (error instanceof RefusalError) return error;
   if (["NoSuchKey", "NotFound"].includes((error as SdkError).name ?? ""))
     return Object.assign(new Error("the object does not exist"), { code: "ENOENT" });
   const detail = `the server's object store is not available: ${reasonOf(error)}`;

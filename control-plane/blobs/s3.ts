@@ -29,6 +29,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { mebibyte, second } from "../../common/units.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs } from "./blobs.ts";
 import { isName, newName, placeOf } from "./names.ts";
 import { inPieces, measured } from "./pieces.ts";
@@ -93,27 +94,30 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
   }
 
   const putWhole = (Key: string, Body: Buffer): Promise<void> =>
-    create(Key, Body.length, () =>
-      client.send(
+    create(Key, Body.length, async () => {
+      const ChecksumSHA256 = digestOf(Body);
+      const written = await client.send(
         new PutObjectCommand({
           Bucket,
           Key,
           Body,
           IfNoneMatch: "*",
           ContentLength: Body.length,
-          ChecksumSHA256: digestOf(Body),
+          ChecksumSHA256,
           ...sealing,
         }),
-      ),
-    );
+      );
+      requireSame(ChecksumSHA256, written.ChecksumSHA256);
+    });
 
   async function putPart(upload: Upload, Body: Buffer): Promise<void> {
     const PartNumber = upload.parts.length + 1;
     const ChecksumSHA256 = digestOf(Body);
     const { Key, UploadId } = upload;
-    const { ETag } = await client.send(
+    const { ETag, ChecksumSHA256: stored } = await client.send(
       new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body, ChecksumSHA256 }),
     );
+    requireSame(ChecksumSHA256, stored);
     upload.parts.push({ ETag, PartNumber, ChecksumSHA256 });
     upload.size += Body.length;
   }
@@ -149,7 +153,10 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
         );
         if (Body === undefined) return nothing;
         const bytes = await bytesOf(Body as Readable);
-        return { bytes, total: Number(/\/(\d+)$/.exec(ContentRange ?? "")?.[1] ?? bytes.length) };
+        const window = windowOf(bytes, ContentRange, start);
+        if (window !== undefined) return window;
+        // Not the bytes that were asked for: as good as a response that broke off.
+        throw new Error("the object store sent other bytes");
       } catch (error) {
         // Beyond the end.
         if (statusOf(error) === 416) return nothing;
@@ -270,6 +277,25 @@ interface Window {
   readonly total: number;
 }
 const nothing: Window = { bytes: Buffer.alloc(0), total: 0 };
+
+/** Returns what a response is; undefined if it does not begin at `start` or lacks everything. */
+function windowOf(bytes: Buffer, range: string | undefined, start: number): Window | undefined {
+  const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(range ?? "") ?? [];
+  // A store may answer with the whole object.
+  const [at, total] = size === undefined ? [0, bytes.length] : [Number(first), Number(size)];
+  return at === start && (bytes.length > 0 || at >= total) ? { bytes, total } : undefined;
+}
+
+/** Not every store says what it has stored; one that does must have stored what was sent. */
+function requireSame(sent: string, stored: string | undefined): void {
+  if (stored !== undefined && stored !== sent)
+    throw new RefusalError(
+      "storage_unavailable",
+      "the server's object store has stored other bytes than it was sent",
+      {},
+      { "retry-after": "2" },
+    );
+}
 
 const digestOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("base64");
 

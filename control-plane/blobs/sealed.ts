@@ -9,6 +9,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { UnreadableError, type SecretBox } from "../domain/secret-box.ts";
 import type { Blobs } from "./blobs.ts";
 import { inPieces, measured } from "./pieces.ts";
@@ -40,7 +41,13 @@ export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
           end: range ? pieceStart(Math.floor(range.end / pieceBytes) + 1) - 1 : Infinity,
         });
       };
-      const pieces = open(box, name, inPieces(sealed(), sealedBytes), first);
+      const again = async (index: number): Promise<Sealed> => ({
+        name: await readName(inner, blob),
+        piece: await buffer(
+          await inner.read(blob, { start: pieceStart(index), end: pieceStart(index + 1) - 1 }),
+        ),
+      });
+      const pieces = open(box, name, inPieces(sealed(), sealedBytes), first, again);
       return Readable.from(range ? cut(pieces, first * pieceBytes, range) : whole(pieces), {
         objectMode: false,
       });
@@ -64,20 +71,42 @@ async function* seal(box: SecretBox, content: AsyncIterable<Uint8Array>): AsyncG
   if (lastBytes === pieceBytes) yield box.seal(Buffer.alloc(0), placeOf(name, index));
 }
 
+interface Sealed {
+  readonly name: Buffer;
+  readonly piece: Buffer;
+}
+
+/** Reads a piece `again` that does not open: the disk or the object store may have erred once. */
 async function* open(
   box: SecretBox,
   name: Buffer,
   sealed: AsyncIterable<Buffer>,
   first: number,
+  again: (index: number) => Promise<Sealed>,
 ): AsyncGenerator<Buffer> {
   let index = first;
-  for await (const piece of sealed)
-    try {
-      yield box.open(piece, placeOf(name, index++));
-    } catch (cause) {
-      if (!(cause instanceof UnreadableError)) throw cause;
-      throw unreadable("it is damaged or was sealed with another WINDLASS_SECRET_KEY", cause);
+  for await (const piece of sealed) {
+    let content = opened(box, { name, piece }, index);
+    if (content === undefined) {
+      const second = await again(index);
+      content = opened(box, second, index);
+      ({ name } = second);
     }
+    if (content === undefined)
+      throw unreadable("it is damaged or was sealed with another WINDLASS_SECRET_KEY");
+    yield content;
+    index += 1;
+  }
+}
+
+/** Returns the content of a piece; undefined if it cannot be opened. */
+function opened(box: SecretBox, { name, piece }: Sealed, index: number): Buffer | undefined {
+  try {
+    return box.open(piece, placeOf(name, index));
+  } catch (error) {
+    if (error instanceof UnreadableError) return undefined;
+    throw error;
+  }
 }
 
 const unreadable = (why: string, cause?: unknown): UnreadableError =>

@@ -26,6 +26,7 @@ import {
   startPostgres,
   type PostgresServer,
 } from "../helpers/postgres.ts";
+import { s3FaultProxy } from "../helpers/s3-fault-proxy.ts";
 import { dump } from "../helpers/store-dump.ts";
 import { skipAt } from "../helpers/tools.ts";
 import { bin, windlass } from "../helpers/windlass.ts";
@@ -295,6 +296,34 @@ describe("migrate-store", () => {
     expect(await refusal(source, there)).toMatch(/table users differs: .* but not the same ones/);
     rename("1");
     expect(await refusal(source, there)).toBe("moved");
+    expect(await rowsOf(there)).toEqual(await rowsOf(source));
+    expect(await contentOf(there)).toMatchObject({ isWhole: true, line });
+  });
+
+  test("continues after kill -9 while it copies files, some of them and half of one", async () => {
+    const url = await database.createMigrated();
+    const there = await onPostgres(url, "killed-in-files");
+    await using proxy = await s3FaultProxy(moto.url);
+    // The second part of the plan, after the small files.
+    proxy.fault = ({ url }) => (url.includes("partNumber=2") ? "hang" : undefined);
+    const child = spawn(bin, ["server", "migrate-store", "--from", source, "--to", there], {
+      env: { ...process.env, ...aws, AWS_ENDPOINT_URL_S3: proxy.url },
+      stdio: "ignore",
+    });
+    const exited = once(child, "exit");
+    await expect.poll(() => proxy.seen.some((call) => call.includes("partNumber=2"))).toBe(true);
+    child.kill("SIGKILL");
+    await exited;
+    const refused = await windlass(["server"], {
+      env: { ...aws, ...(await readEnv(there)), WINDLASS_PORT: "0" },
+    });
+    expect(refused).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining('run "windlass server migrate-store" again'),
+    });
+    const again = await migrate(source, there);
+    expect([again.exitCode, again.stderr]).toEqual([0, expect.any(String)]);
+    expect(again.stdout).toMatch(/5 files .* digests match/);
     expect(await rowsOf(there)).toEqual(await rowsOf(source));
     expect(await contentOf(there)).toMatchObject({ isWhole: true, line });
   });

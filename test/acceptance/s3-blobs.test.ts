@@ -204,6 +204,36 @@ describe("while the store fails", () => {
     await write(blobs);
   }, 120_000);
 
+  test.for(["garble", "short", "empty"] as const)(
+    "content is read right although two responses are lies (%s)",
+    async (lie) => {
+      const blobs = sealedBlobs(await open(), secretBox(["k".repeat(40)], "blobs"));
+      const { blob } = await write(blobs);
+      let gets = 0;
+      // The name of the blob, and a part from its middle.
+      proxy.fault = ({ method }) =>
+        method === "GET" && [1, 6].includes((gets += 1)) ? lie : undefined;
+      expect((await readAll(blobs, blob)).equals(large)).toBe(true);
+      expect(gets).toBeGreaterThan(6);
+    },
+  );
+
+  test("content is refused, and not taken for stored, while the store lies about it", async () => {
+    const blobs = sealedBlobs(await open(), secretBox(["k".repeat(40)], "blobs"));
+    const { blob } = await write(blobs);
+    proxy.fault = ({ method }) => (method === "GET" ? "garble" : undefined);
+    await expect(readAll(blobs, blob)).rejects.toThrow("it is damaged");
+    proxy.fault = ({ method }) => (method === "GET" ? "empty" : undefined);
+    await expect(readAll(blobs, blob)).rejects.toMatchObject({ code: "storage_unavailable" });
+    proxy.fault = ({ method }) => (method === "PUT" ? "checksum" : undefined);
+    const before = await left();
+    for (const content of [Buffer.from("short"), large])
+      await expect(write(blobs, content)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(await left()).toBe(before);
+    proxy.fault = () => undefined;
+    expect((await readAll(blobs, blob)).equals(large)).toBe(true);
+  });
+
   test("a store that is not there at the start is no error, and is used when it is", async () => {
     proxy.fault = () => "error";
     const blobs = await open();

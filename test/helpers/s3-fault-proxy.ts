@@ -1,14 +1,23 @@
 /** An HTTP proxy in front of an object store that fails as a real one does. */
 import { once } from "node:events";
-import { createServer, request, type IncomingMessage } from "node:http";
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 
 /**
  * `error`: responds 500 without asking the store. `cut`: ends the connection within the body of the
  * response. `lose`: the store carries out the request, and the response is lost. `hang`: never
- * responds. `slow`: responds after half a second.
+ * responds. `slow`: responds after half a second. The others lie, with a status of success:
+ * `garble`: one byte of the body is another. `short`, `empty`: a half or nothing of the body, as if
+ * that were all. `checksum`: names another checksum than that of the content.
  */
-export type S3Fault = "error" | "cut" | "lose" | "hang" | "slow";
+export type S3Fault = "error" | "cut" | "lose" | "hang" | "slow" | S3Lie;
+export type S3Lie = "garble" | "short" | "empty" | "checksum";
 
 export interface S3FaultProxy extends AsyncDisposable {
   readonly url: string;
@@ -36,6 +45,10 @@ export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
         answer.resume().once("end", () => incoming.socket.destroy());
         return;
       }
+      if (fault && fault in lies) {
+        void tell(fault as S3Lie, answer, outgoing);
+        return;
+      }
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       if (fault !== "cut") return void answer.pipe(outgoing);
       answer.once("data", (bytes: Buffer) =>
@@ -59,4 +72,24 @@ export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
     },
   };
   return proxy;
+}
+
+const lies: Readonly<Record<S3Lie, (body: Buffer) => Buffer>> = {
+  garble: (body) => {
+    const middle = body.length >> 1;
+    if (body.length > 0) body[middle]! ^= 1;
+    return body;
+  },
+  short: (body) => body.subarray(0, (body.length + 1) >> 1),
+  empty: () => Buffer.alloc(0),
+  checksum: (body) => body,
+};
+
+/** Passes a response on with a lie in it. */
+async function tell(lie: S3Lie, answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const body = lies[lie](Buffer.concat(await answer.toArray()));
+  const headers: OutgoingHttpHeaders = { ...answer.headers, "content-length": body.length };
+  delete headers["transfer-encoding"];
+  if (lie === "checksum") headers["x-amz-checksum-sha256"] = Buffer.alloc(32).toString("base64");
+  outgoing.writeHead(answer.statusCode ?? 502, headers).end(body);
 }
