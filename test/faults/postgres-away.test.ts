@@ -1,5 +1,6 @@
 /** PostgreSQL away for a while: what control planes decide then, and that wakeups arrive again. */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { readConfig } from "../../control-plane/config.ts";
@@ -7,7 +8,13 @@ import { openContext, type OpenContext } from "../../control-plane/context.ts";
 import { workerWatch } from "../../control-plane/services/workers/watch.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
+import {
+  asServer,
+  command,
+  lackOfPostgres,
+  startPostgres,
+  type PostgresServer,
+} from "../helpers/postgres.ts";
 import { ask, startPlane } from "../helpers/plane.ts";
 import { addOwner, addWorker } from "../helpers/rows.ts";
 import { skipAt } from "../helpers/tools.ts";
@@ -47,7 +54,7 @@ async function withControlPlanes(
   }
 }
 
-it("no worker is offline because the database was away", async () => {
+it("no worker is offline because the server was stopped, or the database was away", async () => {
   await withControlPlanes(1, async ([context]) => {
     let now = 1_000_000_000;
     const { store, periods, clock } = context!;
@@ -55,15 +62,25 @@ it("no worker is offline because the database was away", async () => {
     const owner = await addOwner(store);
     const { id } = await addWorker(store, owner, { last_heartbeat_at: now });
     const isOffline = async () => (await store.read.first(findWorker, { id }))?.offline_at !== null;
+    /** Lets the period pass, with a round now and then. */
+    const watchPeriod = async () => {
+      for (let n = 0; n < 5; n += 1) {
+        now += periods.offline / 5;
+        await round();
+      }
+    };
     await round();
+    // The process was stopped, as by SIGSTOP, or its machine suspended.
+    now += 100 * periods.offline;
+    await round();
+    expect(await isOffline()).toBe(false);
     await database.kill();
     now += 100 * periods.offline;
     await expect(round()).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
     await database.restart();
     await round();
     expect(await isOffline()).toBe(false);
-    now += periods.offline;
-    await round();
+    await watchPeriod();
     expect(await isOffline()).toBe(true);
   });
 });
@@ -112,5 +129,45 @@ it("a server is not ready while the database is away, and is while its connectio
   } finally {
     await plane.close().catch(() => undefined);
     folder[Symbol.dispose]();
+  }
+});
+
+it("a database without free connections is busy: calls are refused for now, and the server stays ready", async () => {
+  using folder = scratch();
+  const url = await database.createMigrated();
+  const plane = await startPlane({
+    WINDLASS_DATABASE_URL: asServer(url),
+    WINDLASS_DATABASE_CONNECTIONS: "4",
+    WINDLASS_ARTIFACTS_URL: `file:${join(folder.path, "blobs")}`,
+    CLI_JWT_SECRET: "j".repeat(40),
+    WINDLASS_SECRET_KEY: "k".repeat(40),
+  });
+  const call = async () => {
+    // Another worker each time, so that the server asks the database.
+    const headers = { "x-worker-id": randomUUID(), "x-worker-token": "wlw_none" };
+    const beat = { headers, json: { version: "1.0.0", active_job_ids: [] } };
+    const { status, headers: answered } = await ask(
+      plane,
+      "POST",
+      "/api/workers/heartbeat",
+      beat as never,
+    );
+    return [status, answered["retry-after"]];
+  };
+  const readyz = async () => (await ask(plane, "GET", "/readyz")).status;
+  try {
+    expect(await call()).toEqual([401, undefined]);
+    await command(url, "alter role server connection limit 0");
+    await command(
+      url,
+      "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'server'",
+    );
+    await expect.poll(call).toEqual([503, "2"]);
+    await expect.poll(readyz).toBe(200);
+    await command(url, "alter role server connection limit -1");
+    await expect.poll(call).toEqual([401, undefined]);
+  } finally {
+    // It has logged what it refused.
+    await plane.close().catch(() => undefined);
   }
 });

@@ -3,17 +3,23 @@
  * releases jobs whose cancel was not acknowledged.
  */
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
+import { second } from "../../../common/units.ts";
 import { system } from "../audit/audit.ts";
 import { followClock, type Clock } from "../operations/clock.ts";
 import type { Context } from "../context.ts";
 import { changeJob, writeJobs } from "../jobs/changes.ts";
 import { loseJob, loseSomeJobs, recordOutcome } from "../jobs/outcomes.ts";
+import { findFact, restoredAt } from "../../store/facts.ts";
 import { findJob, findOmitted, findUnansweredCancels } from "../../store/jobs/jobs.ts";
 import { findLostHolders, markOffline } from "../../store/workers/workers.ts";
 
+/** A busy machine may delay a round for less. */
+const shortestGap = 5 * second;
+
 /**
  * Returns the round of the watch. Nothing is decided before the server has been ready for a period:
- * while it, or its database, was away, no runner could report.
+ * while it, or its database, was away, no runner could report. It was away, too, if its rounds have
+ * a long gap: the process was stopped, or its machine suspended.
  */
 export function workerWatch(
   context: Context,
@@ -21,15 +27,24 @@ export function workerWatch(
   onClockSet: (seconds: number) => void,
 ): () => Promise<void> {
   let readyAt = context.now();
+  let lastRound = readyAt;
   return async () => {
     const step = await followClock(context, clock);
     readyAt += step;
+    lastRound += step;
     if (step !== 0) onClockSet(step / 1000);
+    if (context.now() - lastRound > Math.max(shortestGap, context.periods.offline / 4))
+      readyAt = context.now();
     try {
+      // Until then a round asks nothing of the database, which may be away.
+      if (context.now() - readyAt < context.periods.offline)
+        await findFact(context.store.read, restoredAt);
       await watchOnce(context, readyAt);
     } catch (error) {
       readyAt = context.now();
       throw error;
+    } finally {
+      lastRound = context.now();
     }
   };
 }
