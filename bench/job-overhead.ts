@@ -63,6 +63,8 @@ try {
     if (Object.keys(backend).length > 0)
       writeFileSync(join(folder, "backend.tf"), 'terraform {\n  backend "http" {}\n}\n');
     const commands = [
+      // As in a job, what init downloads is fetched first, while nothing of the configuration runs.
+      "terraform init -input=false -backend=false -get=false",
       "terraform init -input=false",
       "{ terraform plan -input=false -lock-timeout=60s -detailed-exitcode -out=tfplan || [ $? = 2 ]; }",
       "terraform apply -input=false -lock-timeout=60s tfplan",

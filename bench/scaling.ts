@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { addWorkers, fill, type Filled } from "./lib/fill.ts";
 import { cpuMicroseconds, startWindlass } from "./lib/processes.ts";
-import { Runners, type Call, type JobLoad } from "./lib/runners.ts";
+import { Runners, type JobLoad } from "./lib/runners.ts";
 import { drawScaling, type Measured } from "./lib/scaling-plot.ts";
 import { printTable, type Figure } from "./lib/table.ts";
 
@@ -21,6 +21,7 @@ const runnerCounts = [100, 500, 1000, 2000, 5000];
 const goalRunners = 2000;
 const withJobs = 0.1;
 const seconds = 30;
+const connectMilliseconds = 2;
 const normal: JobLoad = { posts: 20, postsPerSecond: 1 };
 const talkative: JobLoad = { posts: 200, postsPerSecond: 10 };
 /** To know the cost of a runner without a job, claims wait so long instead of 30 seconds. */
@@ -49,20 +50,20 @@ interface Load extends Measured {
   readonly load: JobLoad;
   readonly mebibytes: number;
   readonly descriptors: number;
-  readonly p99: ReadonlyMap<Call, number>;
-  readonly resets: number;
 }
 
 /** Has so many runners live for a while. */
 async function measure(count: number, load: JobLoad): Promise<Load> {
   const runners = new Runners(server.url);
+  // They connect one after another, and are spread over a period as if they had long been there.
+  const connecting = count * connectMilliseconds;
   const lives = [
-    // Spread over a period, as runners are that started at different times.
-    ...idle
-      .slice(0, count * (1 - withJobs))
-      .map((worker, at) => runners.stayIdle(worker, seconds, (at % seconds) + 1)),
-    ...busy.slice(0, count * withJobs).map(async (worker, at) => {
-      await pause((at / (count * withJobs)) * 4000);
+    ...idle.slice(0, count * (1 - withJobs)).map(async (worker, at, all) => {
+      await pause((at / all.length) * connecting);
+      await runners.stayIdle(worker, seconds, (at % seconds) + 1);
+    }),
+    ...busy.slice(0, count * withJobs).map(async (worker, at, all) => {
+      await pause((at / all.length) * connecting);
       await runners.stayBusy(worker, seconds, load);
     }),
   ];
@@ -70,7 +71,7 @@ async function measure(count: number, load: JobLoad): Promise<Load> {
   const failed = Promise.all(lives).catch((error: unknown) => {
     if (!isOver) throw error;
   });
-  await Promise.race([failed, pause(6000)]);
+  await Promise.race([failed, pause(connecting + 2000)]);
   runners.forget();
   const start = cpuMicroseconds(server.pid);
   const begun = performance.now();
@@ -88,7 +89,18 @@ async function measure(count: number, load: JobLoad): Promise<Load> {
   await runners.close();
   await Promise.allSettled(lives);
   await failed;
-  return { load, runners: count, cores, mebibytes: size, descriptors, p99, resets: runners.resets };
+  console.log(
+    [
+      `${count} runners, ${load.postsPerSecond} KB/s: ${(cores * 100).toFixed(1)} % of a core`,
+      `${size.toFixed(0)} MiB`,
+      `${descriptors} descriptors`,
+      ...[...p99].map(([call, value]) => `${call} ${value.toFixed(1)}`),
+      // Fewer than wanted if the machine has too little time for server and runners.
+      `${((runners.times.get("log")?.length ?? 0) / seconds).toFixed(0)} of ${count * withJobs * load.postsPerSecond} posts a second`,
+      `${runners.resets} connections reset`,
+    ].join(", "),
+  );
+  return { load, runners: count, cores, mebibytes: size, descriptors };
 }
 
 /** The cores for each runner without a job. */
@@ -132,6 +144,7 @@ let idleCores: number;
 try {
   jobMilliseconds = await costOfJob();
   idleCores = await costOfIdle();
+  console.log("The 99th percentile of calls in ms; of one that waits, without its wait:");
   for (const count of runnerCounts) measured.push(await measure(count, normal));
   measured.push(await measure(goalRunners, talkative));
 } finally {
@@ -148,19 +161,8 @@ const figures: Figure[] = measured
     better: "smaller",
     more: `${size.toFixed(0)} MiB, ${descriptors} descriptors`,
   }));
+console.log("");
 printTable("The server's share of a core", figures);
-console.log("\n99th percentile, of a call that waits without its wait, in ms");
-for (const { runners, load, cores, mebibytes: size, descriptors, p99, resets } of measured)
-  console.log(
-    [
-      `${runners} runners, ${load.postsPerSecond} KB/s: ${(cores * 100).toFixed(1)} % of a core`,
-      `${size.toFixed(0)} MiB`,
-      `${descriptors} descriptors`,
-      ...[...p99].map(([call, value]) => `${call} ${value.toFixed(1)}`),
-      `${resets} connections reset`,
-    ].join(", "),
-  );
-
 const jobCores = (jobMilliseconds / 1000 / 3600) * jobsPerRunnerHour;
 console.log(`\na runner without a job: ${(idleCores * 1e6).toFixed(0)} µs of CPU a second`);
 console.log(

@@ -11,7 +11,7 @@ export interface JobLoad {
 }
 
 /** The kinds of calls that are timed: of one that waits, what it took longer than its wait. */
-export type Call = "heartbeat" | "claim" | "status" | "log";
+type Call = "heartbeat" | "claim" | "status" | "log";
 
 export class Runners {
   /** The milliseconds of each call since the last `forget`. */
@@ -19,7 +19,11 @@ export class Runners {
   /** How many requests were sent again because their connection was reset. */
   resets = 0;
   readonly #url: string;
-  readonly #dispatcher = new Agent({ connections: null, headersTimeout: 0 });
+  readonly #dispatcher = new Agent({
+    connections: null,
+    headersTimeout: 0,
+    connect: { timeout: 60_000 },
+  });
 
   constructor(url: string) {
     this.#url = url;

@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { execa } from "execa";
 import { readIfExists } from "../../common/files.ts";
 import { CliError, say } from "../terminal/output.ts";
 
@@ -59,14 +58,19 @@ const env = { GIT_DIR: undefined, GIT_WORK_TREE: undefined };
 
 /** Returns undefined if the directory is in no git repository that has a remote "origin". */
 async function gitOrigin(directory: string): Promise<string | undefined> {
+  // Loading it takes as long as the request that the caller makes meanwhile.
+  const { execa } = await import("execa");
   const git = async (...words: string[]): Promise<string> => {
     // In a container a checkout often belongs to another user. These commands run nothing from it.
     const args = ["-C", directory, "-c", "safe.directory=*", ...words];
     return (await execa("git", args, { env, timeout: 10_000, maxBuffer: 65_536 })).stdout;
   };
   try {
-    const path = await git("rev-parse", "--show-prefix");
-    const remote = remoteText(await git("config", "--get", "remote.origin.url"));
+    const [path, url] = await Promise.all([
+      git("rev-parse", "--show-prefix"),
+      git("config", "--get", "remote.origin.url"),
+    ]);
+    const remote = remoteText(url);
     if (remote === undefined) return undefined;
     const origin = path === "" ? remote : `${remote}//${encodeURI(path.replace(/\/$/, ""))}`;
     return origin.length > originLimit ? undefined : origin;

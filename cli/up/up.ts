@@ -61,12 +61,14 @@ async function configure(
   options: UpOptions,
 ): Promise<{ configuration: Configuration; source: Source }> {
   const name = options.name ?? basename(resolve(directory));
-  const before = await findConfiguration(run.api, name);
+  const [before, origins] = await Promise.all([
+    findConfiguration(run.api, name),
+    readOrigins(directory),
+  ]);
   if (before && before.source.type !== "archive")
     throw new CliError(
       `The configuration "${name}" has a source of type ${before.source.type}, not an uploaded directory. Pass another --name.`,
     );
-  const origins = await readOrigins(directory);
   if (before) await confirmOrigin(before, origins, options);
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) {
