@@ -10,16 +10,30 @@ export interface LogSettings {
 /** So much may wait while the log cannot be written; more is dropped. */
 const waitingBytes = mebibyte;
 
-/** Written synchronously, so that the last line before an exit is there. */
+/**
+ * The lines of one turn of the event loop are written together at its end, or at the exit of the
+ * process: a busy server writes many. Synchronously, so that the last line before an exit is there.
+ */
 export async function openLog({ logLevel, logFormat }: LogSettings): Promise<Logger> {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   const stderr = pino.destination({ dest: 2, sync: true, maxLength: waitingBytes });
   // A full disk or a closed reader must not end the process: the lines wait.
   stderr.on("error", () => undefined);
-  if (logFormat === "json") return pino(options, stderr);
+  let lines = "";
+  const writeLines = () => {
+    const text = lines;
+    lines = "";
+    if (text !== "") stderr.write(text);
+  };
+  process.on("exit", writeLines);
+  const write = (line: string) => {
+    if (lines === "") setImmediate(writeLines);
+    lines += line;
+  };
+  if (logFormat === "json") return pino(options, { write });
   // Not as pino's transport: that is a thread, which holds up the exit for 10 s once the reader is
   // gone.
   const { prettyFactory } = await import("pino-pretty");
   const pretty = prettyFactory({ translateTime: "yyyy-mm-dd HH:MM:ss.l o" });
-  return pino(options, { write: (line: string) => void stderr.write(pretty(line)) });
+  return pino(options, { write: (line: string) => write(pretty(line)) });
 }

@@ -23,6 +23,9 @@ export interface Change {
   readonly row: string;
 }
 
+/** A change waits for so many turns of the event loop at most, in each of which others came. */
+const turnsTogether = 4;
+
 export class GroupCommit {
   readonly #commit: (changes: readonly Change[]) => Promise<unknown>;
   readonly #most: number;
@@ -78,11 +81,17 @@ export class GroupCommit {
   }
 
   /**
-   * Takes everything that this turn of the event loop brings, then commits; until the queue is
-   * empty.
+   * Takes everything that this turn of the event loop brings, and the next ones as long as each
+   * brings more; then commits; until the queue is empty.
    */
   async #commitSoon(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    let before: number;
+    let turns = 0;
+    do {
+      before = this.#queue.length;
+      await new Promise((resolve) => setImmediate(resolve));
+      turns += 1;
+    } while (this.#queue.length > before && turns < turnsTogether);
     const changes = this.#queue.splice(0, this.#most);
     const error = await this.#commit(changes);
     // Before settling, so that a write made by a settled one starts the next round.
