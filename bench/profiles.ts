@@ -5,11 +5,11 @@
 import { fill, token, type Filled } from "./lib/fill.ts";
 import { cpuPerRequest, type Load } from "./lib/load.ts";
 import { startProfiled } from "./lib/processes.ts";
-import { profile, type Spent } from "./lib/profile.ts";
+import { profile, type Spent, type Times } from "./lib/profile.ts";
 
 const warmUp = 6000;
 const profiled = 4000;
-/** Of the requests that use up a job each. */
+/** Of the reports that end a job each. */
 const fewer = 2000;
 
 let filled!: Filled;
@@ -60,41 +60,34 @@ const loads: readonly (readonly [what: string, loads: [before: Load, profiled: L
   ["complete", [complete(filled.heldJobs.slice(0, fewer)), complete(filled.heldJobs.slice(fewer))]],
 ];
 
+const amountOf = ({ paths }: Load, usual: number): number => paths?.length ?? usual;
 const wanted = process.argv.slice(2);
-const taken: [string, number, Spent][] = [];
+const taken: [what: string, spent: Spent][] = [];
 try {
   for (const [what, [before, load]] of loads) {
     if (wanted.length > 0 && !wanted.some((name) => what.includes(name))) continue;
-    console.error(what);
-    const amount = load.paths?.length ?? profiled;
-    await cpuPerRequest(server, before, before.paths?.length ?? warmUp);
-    taken.push([
-      what,
-      amount,
-      await profile(debuggerUrl, () => cpuPerRequest(server, load, amount)),
-    ]);
+    await cpuPerRequest(server, before, amountOf(before, warmUp));
+    const work = () => cpuPerRequest(server, load, amountOf(load, profiled));
+    taken.push([what, await profile(debuggerUrl, work)]);
   }
 } finally {
   await server.stop();
 }
 
-const parts = [...new Set(taken.flatMap(([, , { parts: times }]) => [...times.keys()]))].filter(
-  (part) => part !== "(idle)",
-);
-const micros = (time: number, amount: number): string => (time / amount).toFixed(1);
-console.log(`| µs of a request | ${taken.map(([what]) => what).join(" | ")} |`);
-console.log(`| --- |${" --- |".repeat(taken.length)}`);
+/** Of the time in which the server was not idle: on a busy machine each function takes longer. */
+const shareOf = (times: Times, name: string): string => {
+  const busy = [...times].reduce((sum, [part, time]) => (part === "(idle)" ? sum : sum + time), 0);
+  return `${((100 * (times.get(name) ?? 0)) / busy).toFixed(1)} %`;
+};
+const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+const parts = new Set(taken.flatMap(([, spent]) => [...spent.parts.keys()]));
+parts.delete("(idle)");
+console.log(row(["part", ...taken.map(([what]) => what)]));
+console.log(row(["---", ...taken.map(() => "---")]));
 for (const part of parts)
-  console.log(
-    `| ${part} | ${taken.map(([, amount, { parts: times }]) => micros(times.get(part) ?? 0, amount)).join(" | ")} |`,
-  );
-const total = ({ parts: times }: Spent): number =>
-  [...times].reduce((sum, [part, time]) => (part === "(idle)" ? sum : sum + time), 0);
-console.log(
-  `| together | ${taken.map(([, amount, spent]) => micros(total(spent), amount)).join(" | ")} |`,
-);
-for (const [what, amount, { functions }] of taken) {
+  console.log(row([part, ...taken.map(([, spent]) => shareOf(spent.parts, part))]));
+for (const [what, { functions }] of taken) {
   console.log(`\n${what}:`);
-  for (const [name, time] of [...functions].slice(0, wanted.length > 0 ? 60 : 12))
-    console.log(`${micros(time, amount).padStart(7)} µs  ${name}`);
+  for (const name of [...functions.keys()].slice(0, wanted.length > 0 ? 60 : 12))
+    if (name !== "(idle)") console.log(`${shareOf(functions, name).padStart(7)}  ${name}`);
 }

@@ -1,4 +1,5 @@
 /** The table of every bench: what is compared, the figure, the goal, and whether it is met. */
+import { appendFileSync } from "node:fs";
 
 export interface Figure {
   readonly row: string;
@@ -12,6 +13,7 @@ export interface Figure {
 
 /** Prints the figures. Most are ratios within one run, because machines differ. */
 export function printTable(title: string, figures: readonly Figure[]): void {
+  hand(figures);
   console.log(`${title}\n`);
   const rows = figures.map(({ row, what, value, goal, better, more = "" }) => [
     row,
@@ -38,3 +40,20 @@ export function median(values: readonly number[]): number {
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
+
+/** Where printed figures are also written, one line of JSON each. */
+const fileVariable = "WINDLASS_BENCH_FIGURES";
+
+/** Also writes the figures to the file that the environment names. */
+function hand(figures: readonly Figure[]): void {
+  const file = process.env[fileVariable];
+  if (file === undefined) return;
+  for (const { row, what, value, better } of figures)
+    appendFileSync(file, `${JSON.stringify({ row, what, value, better })}\n`);
+}
+
+/** The environment of a bench whose figures are written to a file. */
+export const handingTo = (file: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  [fileVariable]: file,
+});
