@@ -37,9 +37,11 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
       name,
       role_arn,
     ]),
-  jobs: async (api) =>
-    (await api.call("listJobs", { query: { limit: jobsOffered } })).jobs.map((job) => [
-      job.id,
-      `${nameOf(job)}, ${job.status}`,
-    ]),
+  jobs: (api) => jobsOf(api, {}),
+  approvals: (api) => jobsOf(api, { waiting_for_me: true }),
 };
+
+async function jobsOf(api: Api, filter: { readonly waiting_for_me?: true }): Promise<Line[]> {
+  const { jobs } = await api.call("listJobs", { query: { ...filter, limit: jobsOffered } });
+  return jobs.map((job) => [job.id, `${nameOf(job)}, ${job.status}`]);
+}

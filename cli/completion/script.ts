@@ -15,6 +15,8 @@ const kinds = [
   "workers",
   "identities",
   "jobs",
+  // Deployments that the user can approve.
+  "approvals",
 ] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -91,6 +93,7 @@ function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnk
 function kindOf(command: CommandUnknownOpts, path: string): Kind | undefined {
   const argument = command.registeredArguments[0]?.name() ?? "";
   const [noun = ""] = path.trim().split(" ");
+  if (path === " jobs approve" || path === " jobs reject") return "approvals";
   if (argument === "name" && isKind(noun) && command.name() !== "create") return noun;
   return namedByArgument[argument];
 }

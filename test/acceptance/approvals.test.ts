@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { clientUser, joinTeam, type ClientUser } from "../helpers/client-user.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { clientUser, joinTeam } from "../helpers/client-user.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { startCommand } from "../helpers/running-command.ts";
 
 const { plane } = planeForFile();
 const roles = ["planner", "deployer", "viewer"] as const;
@@ -22,23 +22,27 @@ async function openTeam() {
   for (const one of [ada, pat, dan, eve]) await one.run(["teams", "use", slug]);
   await ada.json("zones", "create", "production");
   const { path } = stack.use(scratch());
-  const { registration_token } = await ada.json<Record<string, string>>("tokens", "create");
-  const runner: AgentProcess = stack.use(
-    startAgent({
-      WINDLASS_URL: plane.url,
-      WINDLASS_WORK_DIR: join(path, "work"),
-      WINDLASS_REGISTRATION_TOKEN: registration_token ?? "",
-      WINDLASS_WORKER_NAME: "runner",
-    }),
-  );
-  await until(() => runner.log().includes("ready for jobs"));
+  const addRunner = async (name: string, more: Record<string, string> = {}): Promise<void> => {
+    const { registration_token } = await ada.json<Record<string, string>>("tokens", "create");
+    const runner = stack.use(
+      startAgent({
+        WINDLASS_URL: plane.url,
+        WINDLASS_WORK_DIR: join(path, name),
+        WINDLASS_REGISTRATION_TOKEN: registration_token ?? "",
+        WINDLASS_WORKER_NAME: name,
+        ...more,
+      }),
+    );
+    await until(() => runner.log().includes("ready for jobs"));
+  };
+  await addRunner("runner");
   return {
     ada,
     pat,
     dan,
     eve,
     slug,
-    path,
+    addRunner,
     /** Creates a configuration with a rule. */
     configure: async (name: string, ...rule: string[]): Promise<string> => {
       const directory = copyFixture("success-cluster", join(path, name));
@@ -46,25 +50,6 @@ async function openTeam() {
       return directory;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-/** Starts a command that waits; `says` resolves when its stderr has a text. */
-function start({ env }: ClientUser, words: readonly string[]) {
-  const command = windlass(words, { env });
-  let told = "";
-  command.stderr?.on("data", (text: Buffer) => void (told += text.toString()));
-  return {
-    says: (text: string) => until(() => told.includes(text) && told),
-    interrupt: () => command.kill("SIGINT"),
-    ended: async () => {
-      const { exitCode, stdout, stderr } = await command;
-      return { exitCode, stdout: String(stdout), stderr: String(stderr) };
-    },
-    [Symbol.asyncDispose]: async () => {
-      command.kill("SIGKILL");
-      await command;
-    },
   };
 }
 
@@ -89,7 +74,10 @@ describe.concurrent("a deployment that people must approve", () => {
 
     const planned = await pat.run(["jobs", "plan", "network", "--wait"]);
     expect(planned).toMatchObject({ exitCode: 0 });
-    await using deployment = start(dan, ["jobs", "deploy", "network", "--plan", "-", "--wait"]);
+    await using deployment = startCommand(
+      ["jobs", "deploy", "network", "--plan", "-", "--wait"],
+      dan.env,
+    );
     const reason = `waits for 1 approval by a deployer other than ${dan.email} and ${pat.email}`;
     const told = await deployment.says(`Deployment of "network": ${reason}`);
     const id = /Queued as job (\S+)\./.exec(told)?.[1] ?? "";
@@ -108,6 +96,8 @@ describe.concurrent("a deployment that people must approve", () => {
     expect(await ada.json<Job[]>(...waiting)).toMatchObject([
       { id, approvals: [], approval_need: { missing: 1, approvers: [ada.email] } },
     ]);
+    const offered = await ada.run(["completion", "bash", "--names", "approvals"]);
+    expect(offered.stdout).toContain(`${id}\tdeployment of "network", QUEUED`);
     const none = await dan.run(waiting);
     expect(none).toMatchObject({ exitCode: 0, stdout: "" });
     expect(none.stderr).toContain("waits for your approval");
@@ -143,7 +133,7 @@ describe.concurrent("a deployment that people must approve", () => {
   test("is brought up or destroyed by its plan, and ends when someone rejects it", async () => {
     const { ada, dan, configure } = team;
     const directory = await configure("dns", "--approvals", "2");
-    await using up = start(dan, ["up", directory, "--adopt", "--yes"]);
+    await using up = startCommand(["up", directory, "--adopt", "--yes"], dan.env);
     const told = await up.says(
       'Deployment of "dns": waits for 2 approvals by deployers other than',
     );
@@ -161,7 +151,7 @@ describe.concurrent("a deployment that people must approve", () => {
     await ada.json("configurations", "update", "dns", "--approvals", "1");
     expect(await dan.run(["jobs", "logs", id, "--follow"])).toMatchObject({ exitCode: 0 });
 
-    await using destruction = start(dan, ["jobs", "destroy", "dns", "--yes", "--wait"]);
+    await using destruction = startCommand(["jobs", "destroy", "dns", "--yes", "--wait"], dan.env);
     await destruction.says('"dns": waits for 1 approval by a deployer other than');
     const rejected = await ada.run(["jobs", "reject", "dns/-", "--comment", "not on a Friday"]);
     expect(rejected).toMatchObject({ exitCode: 0 });
@@ -180,7 +170,7 @@ describe.concurrent("a deployment that people must approve", () => {
   });
 
   test("fails if its plan went stale between the approval and the claim", async () => {
-    const { ada, dan, configure } = team;
+    const { ada, dan, configure, addRunner } = team;
     await configure("web", "--approvals", "1", "--approvals-for", "destructive");
     await dan.json("jobs", "plan", "web", "--wait");
     const first = await dan.run(["jobs", "deploy", "web", "--plan", "-", "--wait"]);
@@ -197,7 +187,7 @@ describe.concurrent("a deployment that people must approve", () => {
       approval_need: { missing: 0 },
     });
     await ada.json("configurations", "update", "web", "--var", "region=eu-west-1");
-    await ada.json("workers", "update", "runner", "--label", "later");
+    await addRunner("second", { WINDLASS_LABELS: "later" });
     const ended = await dan.run(["jobs", "logs", id, "--follow"]);
     expect(ended).toMatchObject({ exitCode: 1 });
     expect(ended.stderr).toContain("was changed after the plan was made");
