@@ -7,6 +7,7 @@ import type { Permission } from "../../protocol/roles.ts";
 /** Forms; every POST route of the console is here. */
 const forms: Readonly<Record<string, Permission>> = {
   "/cli/login": "account",
+  "/configurations/:id/approval": "administer",
   "/configurations/:id/backend_config": "configure",
   "/configurations/:id/delete": "administer",
   "/configurations/:id/edit": "configure",

@@ -180,6 +180,7 @@ const pageRules: Record<string, Role> = {
   "POST /zones/:id": "deployer",
   "POST /zones/:id/new": "deployer",
   "POST /zones/:id/variable-sets": "deployer",
+  "POST /configurations/:id/approval": "admin",
   "POST /configurations/:id/delete": "admin",
   "POST /identities": "admin",
   "POST /identities/:id": "admin",

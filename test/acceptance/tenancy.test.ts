@@ -63,6 +63,7 @@ const rules: Record<string, Rule> = {
   "POST /configurations/:id/jobs": "page",
   "POST /configurations/:id/variables": "page",
   "POST /configurations/:id/environment": "page",
+  "POST /configurations/:id/approval": "page",
   "POST /configurations/:id/backend_config": "page",
   "POST /configurations/:id/state/unlock": "page",
   "POST /configurations/:id/state/:serial/rollback": "page",

@@ -1,8 +1,10 @@
 /** Zones, configurations, identities and variable sets for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
+import { approvalSteps } from "./approvals.ts";
+import type { Calls } from "./calls.ts";
 import { addHeldJob, addTestWorker, ask, type Plane, setJob, stateHeaders } from "./plane.ts";
 import type { SampleUser } from "./sample-data.ts";
-import { newSlug } from "./teams.ts";
+import { addMember, addTeamSpec, callsWithin, newSlug } from "./teams.ts";
 
 /** Creates them and returns name and path of each page. */
 export async function fillPlaces(
@@ -65,6 +67,7 @@ export async function fillPlaces(
       params: { slug },
       body: { role: "deployer", email },
     });
+  const waiting = await addWaiting(plane, fixture, slug);
   await writeState(plane, fixture, id);
   const fresh = await fixture.configure("fresh");
   await person.get(endpoints.updateWorker, {
@@ -100,10 +103,32 @@ export async function fillPlaces(
     "variable-set": `/variable-sets/${set.id}`,
     "variable-set-empty": `/variable-sets/${bare.id}`,
     "worker-edit": `/workers/${fixture.worker}/edit`,
+    "deployment-waiting": `/jobs/${waiting.job}`,
+    "deployment-own": `/jobs/${waiting.own}`,
+    "configuration-with-rule": `/configurations/${waiting.spec}`,
     teams: "/teams",
     team: `/teams/${slug}`,
     "team-zones": `/zones?team=${slug}`,
   };
+}
+
+/** Adds deployments of a team that wait: for the user, and the user's own for others. */
+async function addWaiting(plane: Plane, { person, headers }: SampleUser, slug: string) {
+  const { spec, runner } = await addTeamSpec(plane, slug);
+  const grace = await addMember(plane, { client: person }, slug, "deployer");
+  const mine = approvalSteps(plane, callsWithin(plane, headers, slug), runner, spec);
+  const others = approvalSteps(plane, grace.calls, runner, spec);
+  await mine.rule({ count: 2 });
+  const job = await others.deploy(await others.plan({ create: 2, replace: 1 }));
+  await (await addDecider(plane, person, slug, runner, spec)).approve(job, "Only the bastion.");
+  const own = await mine.deploy(await mine.plan({ update: 1 }));
+  return { spec, job: job.id, own: own.id };
+}
+
+/** Lets one more deployer join. */
+async function addDecider(plane: Plane, client: Calls, slug: string, runner: Calls, spec: string) {
+  const joan = await addMember(plane, { client }, slug, "deployer");
+  return approvalSteps(plane, joan.calls, runner, spec);
 }
 
 /** Writes two versions of a state, by a job that was lost and left it locked. */

@@ -1,5 +1,7 @@
 /** The actions on the page of a configuration: Plan first, the others behind a confirmation. */
+import { approvalRuleText } from "../../../protocol/words.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
+import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -8,7 +10,7 @@ import { count } from "../page/words.ts";
 
 /** Its buttons; `form` is the one that was refused. */
 export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Html => {
-  const { id, name, deployed } = configuration;
+  const { id, name, deployed, approval = null } = configuration;
   const resources = deployed?.resources ?? null;
   const type = form.text("job_type");
   const start = (
@@ -25,6 +27,55 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
       ${hasTick ? debugTick(type === job_type ? form : new Form()) : null}
     </form>`;
   const withOptions = form.text("options") !== "" ? form : new Form();
+  const everything = html`Terraform destroys <strong>everything</strong> that ${name} has
+    created${resources === null ? "" : `: its state records ${count(resources, "resource")}`}. This
+    cannot be undone.`;
+  const direct = html`${ask(
+    "Deploy without reviewing the plan…",
+    html`<p>
+        Plans and applies in one job. To review the changes first, start a Plan and deploy that plan
+        from its page.
+      </p>
+      ${start("Plan and apply now", "DEPLOY", "")}`,
+    type === "DEPLOY",
+  )}
+  ${ask(
+    "Destroy…",
+    html`<p>
+        ${everything} Plan it first to see what would be destroyed; that plan can be deployed from
+        its page.
+      </p>
+      ${start("Plan the destruction", "PLAN", "quiet", html`<input type="hidden" name="mode" value="destroy" />`)}
+      ${start(
+        "Destroy everything",
+        "DESTROY",
+        "danger",
+        line(type === "DESTROY" ? form : new Form(), {
+          name: "confirm",
+          label: "To confirm, type the name of the configuration",
+          hint: html`<code>${name}</code>`,
+        }),
+      )}`,
+    type === "DESTROY",
+  )}`;
+  const byPlan = html`${ask(
+    "Deploy…",
+    html`<p>
+        ${approval && approvalRuleText(approval)} Without a plan there is nothing to approve. Plan
+        first, then deploy the plan from its page.
+      </p>
+      ${planForApproval(id)}`,
+    type === "DEPLOY",
+  )}
+  ${ask(
+    "Destroy…",
+    html`<p>
+        ${everything} ${approval && approvalRuleText(approval)} Plan the destruction first, then
+        deploy that plan from its page.
+      </p>
+      ${planForApproval(id, true)}`,
+    type === "DESTROY",
+  )}`;
   return html`${trouble(form, ["confirm", "mode", "targets", "replace"])}
     <div class="actions">
       ${start("Plan", "PLAN", "", null, false)}
@@ -38,35 +89,6 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
         ),
         withOptions === form,
       )}
-      ${ask(
-        "Deploy without reviewing the plan…",
-        html`<p>
-            Plans and applies in one job. To review the changes first, start a Plan and deploy that
-            plan from its page.
-          </p>
-          ${start("Plan and apply now", "DEPLOY", "")}`,
-        type === "DEPLOY",
-      )}
-      ${ask(
-        "Destroy…",
-        html`<p>
-            Terraform destroys <strong>everything</strong> that ${name} has
-            created${resources === null ? "" : `: its state records ${count(resources, "resource")}`}.
-            This cannot be undone. Plan it first to see what would be destroyed; that plan can be
-            deployed from its page.
-          </p>
-          ${start("Plan the destruction", "PLAN", "quiet", html`<input type="hidden" name="mode" value="destroy" />`)}
-          ${start(
-            "Destroy everything",
-            "DESTROY",
-            "danger",
-            line(type === "DESTROY" ? form : new Form(), {
-              name: "confirm",
-              label: "To confirm, type the name of the configuration",
-              hint: html`<code>${name}</code>`,
-            }),
-          )}`,
-        type === "DESTROY",
-      )}
+      ${approval ? byPlan : direct}
     </div>`;
 };

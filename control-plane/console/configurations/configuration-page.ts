@@ -12,6 +12,7 @@ import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
+import { ruleSection } from "../approvals/rule-view.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import { attachedSets } from "../variable-sets/attached-view.ts";
 import { ask, trouble } from "../page/fields.ts";
@@ -27,6 +28,7 @@ export interface ConfigurationForms {
   readonly start?: Form;
   readonly state?: Form;
   readonly remove?: Form;
+  readonly rule?: Form;
   readonly entries?: RefusedEntry;
   readonly sets?: Form;
 }
@@ -56,6 +58,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
           : html`<div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>`
       }
     </section>
+    ${ruleSection(configuration, forms.rule)}
     <section aria-labelledby="settings-title">
       <h2 id="settings-title">Settings</h2>
       ${facts(story)}
@@ -82,7 +85,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
     </section>`;
 };
 
-const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html => {
+const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationStory): Html => {
   const { name, error_message, deployed } = configuration;
   const failed = failedApply(configuration);
   return html`<header class="title">
@@ -92,6 +95,12 @@ const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html 
     ${deployed === null ? null : html`<p>${deployedView(deployed, now)}</p>`}
     ${error_message === null ? null : html`<p class="error">${error_message}</p>`}
     ${failed === null ? null : html`<p class="notice flow">${failedNotice(failed, error_message, now)}</p>`}
+    ${unapproved.map(
+      ({ id, waiting_reason }) =>
+        html`<p class="notice flow">
+          A <a href="/jobs/${id}">DEPLOY</a> ${waiting_reason ?? "waits for approvals"}.
+        </p>`,
+    )}
     ${
       open === undefined
         ? null

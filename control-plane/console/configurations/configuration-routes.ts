@@ -1,7 +1,8 @@
 /** The pages of configurations, and what a person does with them. */
+import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { validate } from "uuid";
-import type { Configuration } from "../../../protocol/configurations.ts";
+import { UpdateConfiguration, type Configuration } from "../../../protocol/configurations.ts";
 import { CreateJob } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
@@ -13,6 +14,7 @@ import {
 import type { Context } from "../../services/context.ts";
 import { createJob } from "../../services/jobs/jobs.ts";
 import { breakStateLock, rollBackState } from "../../services/states/versions.ts";
+import { ruleIn } from "../approvals/rule-view.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
 import { editPages, newConfigurationPages } from "./configuration-form-routes.ts";
 import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
@@ -27,6 +29,7 @@ import type { SignedIn } from "../signed-in.ts";
 
 const refresh = 3;
 const judgeJob = judge(CreateJob);
+const judgeChange = judge(UpdateConfiguration);
 
 /** Adds them. */
 export function configurationPages(signedIn: SignedIn, context: Context): void {
@@ -61,7 +64,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
   /** A form of the page, where it is sent to, and where one is after it. */
   const act = (
     path: string,
-    kind: "start" | "state" | "remove",
+    kind: "start" | "state" | "remove" | "rule",
     work: (
       caller: UserCaller,
       configuration: Configuration,
@@ -84,6 +87,13 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     const options = planOptionsIn(form);
     const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug"), ...options });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
+  });
+  act("approval", "rule", async (caller, { id }, form) => {
+    await updateConfiguration(context, caller, id, (now) => {
+      const change = judgeChange({ approval: ruleIn(form, now) });
+      return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
+    });
+    return `/configurations/${id}#approvals`;
   });
   act("state/unlock", "state", async (caller, { id }) => {
     await breakStateLock(context, caller, id);

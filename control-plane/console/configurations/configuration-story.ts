@@ -29,6 +29,8 @@ export interface ConfigurationStory {
   readonly identity: CloudIdentity | null;
   /** The job that runs, or the one that waits for the longest. */
   readonly open: JobSummary | undefined;
+  /** Of the newest jobs, those that wait for approvals; they hold up no other. */
+  readonly unapproved: readonly JobSummary[];
   readonly jobs: Slice<JobSummary>;
   /** The last runs, newest first. */
   readonly runs: readonly Run[];
@@ -71,7 +73,8 @@ export async function configurationStory(
     configuration,
     zone,
     identity,
-    open: newest.findLast(({ status }) => isOpen(status)),
+    open: newest.findLast(({ status, needs_approval }) => isOpen(status) && !needs_approval),
+    unapproved: newest.filter(({ needs_approval }) => needs_approval),
     jobs: slice(jobs ?? newest, (one) => one.id, jobs === undefined),
     runs,
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),

@@ -4,6 +4,7 @@ import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
 import { attentionView, type Attention } from "./attention-view.ts";
+import { waitingView, type Waiting } from "../approvals/waiting-view.ts";
 import { table } from "../page/table.ts";
 import { workerTable } from "../workers/workers-page.ts";
 import { between, count, waiting } from "../page/words.ts";
@@ -18,6 +19,8 @@ export interface RunningJob {
 }
 
 export interface Overview extends Attention {
+  /** What waits for approvals, in all spaces of the reader. */
+  readonly waiting: Waiting;
   /** How many jobs each worker holds. */
   readonly held: ReadonlyMap<string, number>;
   /** How many run and wait, as words: the lists show the newest. */
@@ -41,7 +44,8 @@ export const overviewPage = (overview: Overview): Html => {
         ${tile(overview.runningCount, "running")} ${tile(overview.queuedCount, "waiting")}
         ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
       </ul>
-      ${isNew ? firstSteps : null} ${attentionView(overview, now)}
+      ${waitingView(overview.waiting, now)} ${isNew ? firstSteps : null}
+      ${attentionView(overview, now)}
       <h2>Running</h2>
       ${
         running.length === 0

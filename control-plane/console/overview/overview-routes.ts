@@ -1,5 +1,6 @@
 /** The overview. */
 import type { JobStatus } from "../../../protocol/jobs.ts";
+import { listWaitingDeployments } from "../../services/approvals/waiting.ts";
 import type { Context } from "../../services/context.ts";
 import {
   listFailedConfigurations,
@@ -19,6 +20,8 @@ const shown = 100;
 const recentShown = 15;
 /** Running jobs whose resources are counted. */
 const countedJobs = 20;
+/** Of the deployments that wait for the reader, and of the reader's own that wait for others. */
+const waitingShown = 20;
 /** Of each kind of thing that needs a person. */
 const attentionShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
@@ -33,8 +36,9 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>
       countOpenJobs(context, caller, status, countLimit + 1);
-    const [failed, locked, workers, runningCount, queuedCount, running, queued, ...ended] =
+    const [waiting, failed, locked, workers, runningCount, queuedCount, running, queued, ...ended] =
       await Promise.all([
+        listWaitingDeployments(context, caller, waitingShown),
         listFailedConfigurations(context, caller, attentionShown),
         listLockedConfigurations(context, caller, attentionShown),
         listWorkers(context, caller, undefined, shown),
@@ -51,6 +55,7 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
       .slice(0, recentShown);
     const body = overviewPage({
+      waiting: { ...waiting, isInTeam: caller.spaces.length > 1 },
       failed,
       locked,
       workers,

@@ -14,7 +14,8 @@ export const loginPage = (
       next === undefined || next === "/"
         ? null
         : html`<p class="soft">
-            Afterwards you return to <a href="${next}">the page that you opened</a>.
+            ${next.startsWith("/invitations/") ? "You are invited to a team. Sign in to join it. " : null}Afterwards
+            you return to <a href="${next}">the page that you opened</a>.
           </p>`
     }
     ${providers.map(

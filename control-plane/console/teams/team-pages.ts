@@ -220,10 +220,14 @@ const settings = (path: string, { name, slug }: Team, { rename, remove }: TeamFo
       )}
     </section>`;
 
-/** A new invitation, whose link is shown this once. */
+/**
+ * A new invitation, whose link is shown this once. `hasProvider`: people can sign in without the help
+ * of the operator.
+ */
 export const createdInvitationPage = (
   team: Team,
   { link, role, email, expires_at }: CreatedInvitation,
+  hasProvider: boolean,
 ): Html =>
   html`<nav class="trail" aria-label="Above">
       <a href="/teams">Teams</a> <a href="/teams/${team.slug}">${team.name}</a>
@@ -236,5 +240,21 @@ export const createdInvitationPage = (
     </p>
     <p class="secret"><code id="link">${link}</code></p>
     ${copyButton("link", "Copy the link")}
+    ${
+      hasProvider
+        ? null
+        : html`<section class="notice flow">
+            <p>
+              This server has no sign-in provider. Someone who is not signed in here also needs a
+              login link, which works for 15 minutes: the operator of the server makes it, when the
+              person is ready to open it.
+            </p>
+            <p><code>windlass server login-link --email ${email ?? "grace@example.com"}</code></p>
+            <p>
+              Send both links. The person opens this invitation, then the login link in the same
+              browser, and comes back to the invitation.
+            </p>
+          </section>`
+    }
     <p><a href="/teams/${team.slug}#invitations">To the team</a></p>
     ${copyScript}`;

@@ -119,7 +119,12 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
       const made = await createInvitation(context, caller, judgeInvitation(asked));
       const team = await getTeam(context, caller);
       const title = `An invitation to ${team.name}`;
-      sendPage(reply, { ...frame(caller), title, body: createdInvitationPage(team, made) });
+      const hasProvider = Object.values(context.providers).some(Boolean);
+      sendPage(reply, {
+        ...frame(caller),
+        title,
+        body: createdInvitationPage(team, made, hasProvider),
+      });
     });
     if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
   });

@@ -38,7 +38,12 @@ export async function findApprovalReason(
 /** Returns what a job needs; null unless it is queued and an approval rule covers it. */
 export async function findApprovalNeed(
   queries: Queries,
-  { id, owner_id: owner, status, job_type }: JobRow,
+  {
+    id,
+    owner_id: owner,
+    status,
+    job_type,
+  }: Pick<JobRow, "id" | "owner_id" | "status" | "job_type">,
 ): Promise<ApprovalNeed | null> {
   if (status !== "QUEUED" || job_type === "PLAN") return null;
   const needs = await findNeeds(queries, id);

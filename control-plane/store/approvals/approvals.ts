@@ -6,7 +6,7 @@ import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
 /** Whether a user created a deployment (the job with this alias) or its plan. */
-const isAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql`(
+export const isAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql`(
   ${user} in (${sql.ref(`${job}.creator_id`)}, (
     select planned.creator_id from jobs as planned where planned.id = ${sql.ref(`${job}.plan_job_id`)})))`;
 
@@ -150,13 +150,13 @@ export async function saveApproval({ sql: db }: Queries, row: ApprovalRow): Prom
     .execute();
 }
 
-/** Whether a job that waits for approvals (`jobs`) waits for that of a user whose role permits it. */
-export const waitsForVoteOf = (user: string): RawBuilder<boolean> => sql<boolean>`(
-  jobs.plan_job_id is not null
+/** Whether a job that waits for approvals waits for that of a user whose role permits it. */
+export const waitsForVoteOf = (user: unknown, job = "jobs"): RawBuilder<boolean> => sql<boolean>`(
+  ${sql.ref(`${job}.plan_job_id`)} is not null
   and not exists (
     select 1 from job_approvals as vote
-      where vote.job_id = jobs.id and vote.user_id = ${user} and vote.decision = 'approve')
+      where vote.job_id = ${sql.ref(`${job}.id`)} and vote.user_id = ${user} and vote.decision = 'approve')
   and exists (
     select 1 from specs
-      where specs.id = jobs.spec_id
-        and (specs.approval_by_author = 1 or not coalesce(${isAuthor("jobs", user)}, false))))`;
+      where specs.id = ${sql.ref(`${job}.spec_id`)}
+        and (specs.approval_by_author = 1 or not coalesce(${isAuthor(job, user)}, false))))`;

@@ -107,7 +107,7 @@ const hotPlan = (database: Database.Database, { sql }: CompiledStatement): strin
 const scansIn = (plan: string[]) =>
   plan.filter(
     (step) =>
-      /^SCAN (?!json_each|oldest|has|kinds|whom|begins|events|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(
+      /^SCAN (?!json_each|oldest|searched|has|kinds|whom|begins|events|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(
         step,
       ) && !liveIndexes.test(step),
   );
@@ -269,6 +269,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     // A second bound of a kind would be checked row by row.
     expect(text.match(/"jobs"\."id" [<>]/g)).toHaveLength(2);
   });
+
+  it.each(hot.filter(([name]) => /^list(Own)?Waiting/.test(name)))(
+    "of %s read only what waits for approvals, by space",
+    (_, statement) => {
+      const plan = hotPlan(connection.database, statement.build(connection.sql));
+      expect(plan.filter((step) => /\bjobs\b/.test(step))).toEqual([
+        "SEARCH jobs USING COVERING INDEX jobs_unapproved (owner_id=?)",
+      ]);
+    },
+  );
 
   it("of counts and summaries of configurations open no definition", async () => {
     connection.texts.length = 0;

@@ -147,3 +147,124 @@ describe("the page of a deployment that waits for approvals", () => {
     );
   });
 });
+
+describe("the overview", () => {
+  test("lists in every space what waits for the reader, and what of theirs waits for others", async () => {
+    const { admin, spec, steps, member, team } = await openApprovals();
+    const [grace, viewer] = [await member("deployer"), await member("viewer")];
+    const first = async (person: Person, path = "/") =>
+      words(await person.page(path)).split(" Running ")[0] ?? "";
+    expect(await first(grace)).toContain("No deployment waits for your approval.");
+    await steps.rule({ count: 2 });
+    const job = await steps.deploy(await steps.plan({ create: 2 }));
+    const own = await first(admin);
+    expect(own).toMatch(
+      new RegExp(`Waiting for others .*DEPLOY ${spec} ${team.slug} 0 of 2 ${grace.email} \\d+.s`),
+    );
+    expect(own).toContain("No deployment waits for your approval.");
+    // It is not repeated as something that is stuck.
+    expect(await first(admin, `/?team=${team.slug}`)).not.toContain("Needs you");
+    // In the personal space, too, and for those only who may approve.
+    const mine = await first(grace);
+    expect(mine).toMatch(
+      new RegExp(`Waiting for you .*DEPLOY ${spec} ${team.slug} \\+2 0 of 2 ${admin.email}`),
+    );
+    expect(mine).not.toContain("Waiting for others");
+    expect(await first(viewer)).toContain("No deployment waits for your approval.");
+    await steps.rule({ count: 2, by_author: true });
+    expect(await first(admin)).toMatch(/Waiting for you .*0 of 2/);
+    await as(grace, job.id);
+    expect(await first(grace)).toContain("No deployment waits for your approval.");
+    expect(await first(admin)).toMatch(/Waiting for you .*1 of 2/);
+    await as(admin, job.id);
+    expect(await first(admin)).toContain("No deployment waits for your approval.");
+  });
+});
+
+const as = ({ post }: Person, job: string) =>
+  post(`/jobs/${job}/approvals`, { decision: "approve" });
+
+describe("the page of a configuration", () => {
+  test("shows and changes the rule, for admins only, and not over another's change", async () => {
+    const { admin, spec, member, team } = await openApprovals();
+    const path = `/configurations/${spec}`;
+    const read = async () =>
+      (await team.calls.get(endpoints.getConfiguration, { params: { name: spec } })).approval;
+    const seen = async (): Promise<string> =>
+      /approval"[^>]*>\s*<input type="hidden" name="seen" value="([^"]*)"/.exec(
+        (await admin.page(path)).text,
+      )?.[1] ?? "";
+    expect(words(await admin.page(path))).toContain("No deployment needs an approval.");
+    const before = await seen();
+    const rule = { when: "destructive", count: "2", by_author: "on" };
+    const saved = await admin.post(`${path}/approval`, { ...rule, seen: before });
+    expect([saved.status, saved.headers["location"]]).toEqual([303, `${path}#approvals`]);
+    expect(await read()).toEqual({ when: "destructive", count: 2, by_author: true });
+    expect(words(await admin.page(path))).toContain(
+      "A deployment that deletes or replaces something needs 2 approvals by deployers; an author may approve.",
+    );
+    const stale = await admin.post(`${path}/approval`, { when: "", seen: before });
+    expect([stale.status, words(stale)]).toEqual([409, expect.stringContaining("in another tab")]);
+    expect((await admin.post(`${path}/approval`, { ...rule, count: "6" })).status).toBe(400);
+    const deployer = await member("deployer");
+    const page = await deployer.page(path);
+    expect(page.text).toMatch(/<button disabled title="Needs the role admin"[^>]*>Save the rule/);
+    expect((await deployer.post(`${path}/approval`, { when: "" })).status).toBe(403);
+    await admin.post(`${path}/approval`, { when: "", seen: await seen() });
+    expect(await read()).toBeNull();
+  });
+
+  test("with a rule, offers plans in place of a direct deployment and destruction", async () => {
+    const { spec, steps, admin, team } = await openApprovals();
+    const path = `/configurations/${spec}`;
+    const direct = /value="(DEPLOY|DESTROY)"/;
+    expect((await admin.page(path)).text).toMatch(direct);
+    await steps.rule({});
+    const page = await admin.page(path);
+    expect(page.text).not.toMatch(direct);
+    expect(words(page)).toContain("Plan, then ask for approval");
+    // A form that was drawn before the rule comes back with what to do.
+    const refused = await admin.post(`${path}/jobs`, { job_type: "DEPLOY" });
+    expect(refused.status).toBe(409);
+    expect(words(refused)).toContain("requires approvals: create a PLAN, then DEPLOY that plan.");
+    expect(refused.text).toContain("Plan the destruction, then ask for approval");
+    const planned = await admin.post(`${path}/jobs`, { job_type: "PLAN", mode: "destroy" });
+    expect(planned.status).toBe(303);
+    const plan = String(planned.headers["location"]).split("/").at(-1) ?? "";
+    const { plan_options } = await team.calls.get(endpoints.getJob, { params: { id: plan } });
+    expect(plan_options).toMatchObject({ destroy: true });
+  });
+
+  test("says that a deployment waits, also while another job runs", async () => {
+    const { admin, spec, steps, team } = await openApprovals();
+    await steps.rule({});
+    const plan = await steps.plan();
+    expect(words(await admin.page(`/jobs/${plan.id}`))).toContain(
+      "The deployment then waits for 1 approval by a deployer other than its authors.",
+    );
+    const job = await steps.deploy(plan);
+    await team.calls.get(endpoints.createJob, {
+      body: { job_type: "PLAN", configuration_id: spec },
+    });
+    await steps.claim();
+    const page = await admin.page(`/configurations/${spec}`);
+    expect(words(page)).toMatch(
+      /A DEPLOY waits for 1 approval by a deployer other than .*PLAN runs/,
+    );
+    expect(page.text).toContain(`href="/jobs/${job.id}">DEPLOY</a>`);
+    const cancelled = await team.calls.get(endpoints.cancelJob, { params: job });
+    expect(cancelled.status).toBe("CANCELLED");
+  });
+
+  test("a job without a plan from before the rule is planned again, not repeated", async () => {
+    const { admin, spec, steps, team } = await openApprovals();
+    const body = { job_type: "DESTROY", configuration_id: spec } as const;
+    const { id } = await team.calls.get(endpoints.createJob, { body });
+    await steps.rule({});
+    expect(words(await admin.page(`/jobs/${id}`))).toContain("Waits for a plan");
+    await team.calls.get(endpoints.cancelJob, { params: { id } });
+    const page = await admin.page(`/jobs/${id}`);
+    expect(page.text).toContain("Plan the destruction, then ask for approval");
+    expect(page.text).not.toContain("/retry");
+  });
+});

@@ -1,0 +1,70 @@
+/** Deployments that wait for approvals, first on the overview. */
+import { changesText } from "../../../protocol/words.ts";
+import type { WaitingDeployment, WaitingDeployments } from "../../services/approvals/waiting.ts";
+import { html, type Html } from "../page/html.ts";
+import { table } from "../page/table.ts";
+import { between } from "../page/words.ts";
+
+export interface Waiting {
+  readonly forCaller: WaitingDeployments;
+  readonly own: WaitingDeployments;
+  /** Whether the reader is a member of a team. */
+  readonly isInTeam: boolean;
+}
+
+/** Of all spaces of the reader. */
+export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string): Html =>
+  html`${
+    forCaller.jobs.length > 0
+      ? html`<h2>Waiting for you</h2>
+          ${table(
+            "Deployments that you can approve",
+            ["Job", "Configuration", "Space", "What", "Approvals", "Who", "For"],
+            forCaller.jobs.map((job) => [
+              ...beginning(job),
+              job.changes === null ? "not known" : changesText(job.changes),
+              `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
+              job.created_by ?? "–",
+              between(job.created_at, now),
+            ]),
+          )}
+          ${more(forCaller)}`
+      : isInTeam
+        ? html`<h2>Waiting for you</h2>
+            <p class="soft">No deployment waits for your approval.</p>`
+        : null
+  }
+  ${
+    own.jobs.length === 0
+      ? null
+      : html`<h2>Waiting for others</h2>
+          ${table(
+            "Your deployments that others must approve",
+            ["Job", "Configuration", "Space", "Approvals", "Who can approve", "For"],
+            own.jobs.map((job) => [
+              ...beginning(job),
+              `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
+              approversOf(job),
+              between(job.created_at, now),
+            ]),
+          )}
+          ${more(own)}`
+  }`;
+
+const beginning = ({ id, configuration, team }: WaitingDeployment): (Html | string)[] => [
+  html`<a href="/jobs/${id}">DEPLOY</a>`,
+  html`<a href="/configurations/${configuration.id}">${configuration.name}</a>`,
+  team ?? "Personal",
+];
+
+/** Who can approve it, in short. */
+const approversOf = ({ need: { approvers, more_approvers } }: WaitingDeployment): string =>
+  [...approvers, ...(more_approvers ? ["others"] : [])].join(", ") || "no member can approve it";
+
+const more = ({ hasMore }: WaitingDeployments): Html | null =>
+  hasMore
+    ? html`<p class="soft">
+        There are more. The list of <a href="/jobs?status=QUEUED">queued jobs</a> shows those of
+        this space.
+      </p>`
+    : null;

@@ -1,0 +1,67 @@
+/** Deployments in all spaces of a person that wait for approvals. */
+import type { ApprovalNeed } from "../../../protocol/approvals.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
+import { listOwnWaiting, listWaitingFor, type WaitingRow } from "../../store/approvals/waiting.ts";
+import type { Queries } from "../../store/db.ts";
+import { findPlanCounts } from "../../store/jobs/runs.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { countsOf, time } from "../jobs/views.ts";
+import { findApprovalNeed } from "./views.ts";
+
+/** A deployment that waits for approvals. */
+export interface WaitingDeployment {
+  readonly id: string;
+  readonly configuration: { readonly id: string; readonly name: string };
+  /** The slug of the team in whose space it is; null: the caller's personal space. */
+  readonly team: string | null;
+  readonly created_by: string | null;
+  readonly created_at: string;
+  /** Null: its runner has not reported a plan. */
+  readonly changes: PlanCounts | null;
+  readonly need: ApprovalNeed;
+}
+
+/** A list that may be cut. */
+export interface WaitingDeployments {
+  readonly jobs: readonly WaitingDeployment[];
+  readonly hasMore: boolean;
+}
+
+/** Returns what the caller may approve and has not, and what they created and others must approve. */
+export async function listWaitingDeployments(
+  { store: { read } }: Context,
+  caller: UserCaller,
+  limit: number,
+): Promise<{ readonly forCaller: WaitingDeployments; readonly own: WaitingDeployments }> {
+  const query = { user: caller.user_id, limit: limit + 1 };
+  const [forCaller, own] = await Promise.all(
+    [listWaitingFor, listOwnWaiting].map(async (list) => {
+      const rows = await read.all(list, query);
+      const jobs = await Promise.all(rows.slice(0, limit).map((row) => view(read, caller, row)));
+      return { jobs: jobs.filter((job) => job !== null), hasMore: rows.length > limit };
+    }),
+  );
+  return { forCaller: forCaller!, own: own! };
+}
+
+/** Returns null if the job has stopped waiting since it was listed. */
+async function view(
+  read: Queries,
+  { spaces }: UserCaller,
+  row: WaitingRow,
+): Promise<WaitingDeployment | null> {
+  const { id, owner_id, spec_id, name, plan_job_id, created_by, created_at } = row;
+  const need = await findApprovalNeed(read, row);
+  if (!need) return null;
+  const counts = await read.first(findPlanCounts, { job: plan_job_id ?? id });
+  return {
+    id,
+    configuration: { id: spec_id, name },
+    team: spaces.find(({ space_id }) => space_id === owner_id)?.slug ?? null,
+    created_by,
+    created_at: time(created_at),
+    changes: countsOf(counts?.counts ?? null),
+    need,
+  };
+}

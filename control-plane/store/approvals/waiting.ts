@@ -1,0 +1,44 @@
+/** SQL of the deployments that wait for approvals, as one person sees them. */
+import { sql, type RawBuilder } from "kysely";
+import type { JobRow } from "../../domain/job.ts";
+import { statement } from "../statement.ts";
+import { isAuthor, waitsForVoteOf } from "./approvals.ts";
+
+/** A deployment with a plan that waits for approvals. */
+export type WaitingRow = Pick<
+  JobRow,
+  "id" | "owner_id" | "job_type" | "status" | "plan_job_id" | "created_by" | "created_at"
+> & { readonly spec_id: string; readonly name: string };
+
+/** Of so many waiting deployments in the spaces of a person, those for the person are searched. */
+export const searchedWaiting = 1000;
+
+/** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */
+const isFor = (user: unknown): RawBuilder<unknown> =>
+  sql`(searched.role in ('deployer', 'admin') and ${waitsForVoteOf(user, "gated")})`;
+
+const waiting = (select: (user: unknown) => RawBuilder<unknown>) =>
+  statement<{ user: string; limit: number }, WaitingRow>((db, { user, limit }) => {
+    const query = sql`select gated.id, gated.owner_id, gated.job_type, gated.status, gated.plan_job_id,
+        gated.created_by, gated.created_at, gated.spec_id, specs.name
+      from (
+        select jobs.id, whom.role from (
+            select space_id, role from memberships where user_id = ${user}
+            union all select id as space_id, 'admin' as role from users where id = ${user}) as whom
+          cross join jobs indexed by jobs_unapproved
+          where jobs.owner_id = whom.space_id and jobs.status = 'QUEUED' and jobs.unapproved = 1
+          limit ${sql.lit(searchedWaiting)}) as searched
+        cross join jobs as gated cross join specs
+      where gated.id = searched.id and gated.plan_job_id is not null and specs.id = gated.spec_id
+        and ${select(user)}
+      order by gated.id limit ${limit}`;
+    return { compile: () => query.compile(db) };
+  });
+
+/** Those that the person may approve and has not, the oldest first. */
+export const listWaitingFor = waiting(isFor);
+
+/** Those of which the person is an author, and that others must approve. */
+export const listOwnWaiting = waiting(
+  (user) => sql`coalesce(${isAuthor("gated", user)}, false) and not ${isFor(user)}`,
+);
