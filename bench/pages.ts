@@ -25,9 +25,11 @@ interface Opened {
 
 const found = await findChromium();
 if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
+// Filling a store keeps this process busy, which no connection to a browser survives.
+const [fewJobs, manyJobs] = [await startWith(1000), await startWith(1_000_000)];
 const browserServer = await startBrowserServer(found);
 const browser = await chromium.connect(browserServer.wsEndpoint());
-const [few, many] = [await startWith(1000), await startWith(1_000_000)];
+const [few, many] = [await signedIn(fewJobs), await signedIn(manyJobs)];
 try {
   const figures: Figure[] = [];
   for (const name of Object.keys(pages(few.history))) {
@@ -55,24 +57,32 @@ try {
   await Promise.all([few.stop(), many.stop()]);
 }
 
-interface Site {
+interface Filled {
   readonly url: string;
   readonly history: History;
-  readonly context: BrowserContext;
+  readonly cookie: string;
   stop(): Promise<void>;
 }
 
-async function startWith(finished: number): Promise<Site> {
+interface Site extends Filled {
+  readonly context: BrowserContext;
+}
+
+async function startWith(finished: number): Promise<Filled> {
   let history!: History;
   let cookie = "";
   const server = await startWindlass(async (directory) => {
     history = await fillHistory(directory, { finished, queued: 100 });
     cookie = (await signInBrowser(directory, history.owner))["cookie"]!;
   });
+  return { url: server.url, history, cookie, stop: () => server.stop() };
+}
+
+async function signedIn(filled: Filled): Promise<Site> {
   const context = await browser.newContext();
-  const [name, value] = cookie.split("=") as [string, string];
-  await context.addCookies([{ name, value, url: server.url }]);
-  return { url: server.url, history, context, stop: () => server.stop() };
+  const [name, value] = filled.cookie.split("=") as [string, string];
+  await context.addCookies([{ name, value, url: filled.url }]);
+  return { ...filled, context };
 }
 
 /** Opens a page in a new tab, as a returning user: styles and scripts are cached. */
