@@ -35,7 +35,7 @@ export interface Spent {
 const whole: readonly (readonly [part: string, frame: RegExp])[] = [
   ["commit", /^#(commit|begin) \S*engines\/sqlite\.ts/],
   ["credential check", /services\/workers\/credentials|domain\/tokens|http\/guards/],
-  ["parsing the body", /http\/json-(body|shape)\.ts/],
+  ["parsing the body", /^(parse|parseJson|findExcess|isWellFormed) \S*http\/json-/],
   ["schema check", /domain\/validation\.ts|report-repair\.ts|^validate\d* $/],
 ];
 /** Otherwise it belongs to the part of its innermost frame that belongs to one. */
