@@ -28,7 +28,7 @@ export interface Spent {
 }
 
 /**
- * What the parts are called, and how they are recognised. A frame reads `function path/of/file.ts`.
+ * What the parts are called, and how they are recognised. A frame reads the name of a function, a space and the path of its file.
  * A sample belongs to the first part of `whole` that one of its frames belongs to, with everything
  * that is called there.
  */

@@ -95,5 +95,5 @@ function endOfString(json: Buffer, at: number): number {
   return json.length;
 }
 
-/** Calling `indexOf` costs as much as looking at so many bytes. */
+/** A call of `indexOf` costs about as much as looking at this number of bytes. */
 const nearBytes = 64;
