@@ -101,6 +101,6 @@ test("servers have both roles of the database, and docs/deploy.md creates each s
     .find((text) => text.includes("create secret generic windlass-server"));
   const created = [...(command ?? "").matchAll(/--from-file=([\w-]+)=/g)].map(([, key]) => key);
   expect(created.map((key) => `${mount}/${key}`).toSorted()).toEqual(
-    Object.values(files).toSorted(),
+    Object.values(files).map(String).toSorted(),
   );
 });

@@ -146,12 +146,7 @@ it("a database without free connections is busy: calls are refused for now, and 
     // Another worker each time, so that the server asks the database.
     const headers = { "x-worker-id": randomUUID(), "x-worker-token": "wlw_none" };
     const beat = { headers, json: { version: "1.0.0", active_job_ids: [] } };
-    const { status, headers: answered } = await ask(
-      plane,
-      "POST",
-      "/api/workers/heartbeat",
-      beat as never,
-    );
+    const { status, headers: answered } = await ask(plane, "POST", "/api/workers/heartbeat", beat);
     return [status, answered["retry-after"]];
   };
   const readyz = async () => (await ask(plane, "GET", "/readyz")).status;

@@ -8,16 +8,16 @@ const patience = 1000;
 export class Check {
   readonly #run: () => Promise<unknown>;
   readonly #period: number;
-  readonly #onChange: (error: unknown) => void;
+  readonly #onChange: (error: Error | undefined) => void;
   #running: Promise<void> | undefined;
   #endedAt = -Infinity;
-  #error: unknown;
+  #error: Error | undefined;
 
   /** `run` throws if something is wrong. `onChange` is called when that begins or ends. */
   constructor(
     run: () => Promise<unknown>,
     period: number,
-    onChange: (error: unknown) => void = () => undefined,
+    onChange: (error: Error | undefined) => void = () => undefined,
   ) {
     this.#run = run;
     this.#period = period;
@@ -25,7 +25,7 @@ export class Check {
   }
 
   /** Returns the error of the last check; undefined if it found none, or none has ended yet. */
-  async error(): Promise<unknown> {
+  async error(): Promise<Error | undefined> {
     if (performance.now() - this.#endedAt >= this.#period) this.#running ??= this.#check();
     await this.settled();
     return this.#error;
@@ -49,7 +49,7 @@ export class Check {
       await this.#run();
       this.#error = undefined;
     } catch (error) {
-      this.#error = error;
+      this.#error = error as Error;
     }
     this.#running = undefined;
     this.#endedAt = performance.now();

@@ -25,7 +25,7 @@ async function called(replies: readonly Reply[], name: "listZones" | "createZone
   });
   await using listening = await listen(server);
   const settings = { url: listening.url, token: "t", directory: "/nowhere" };
-  const api = openApi({ settings, server: undefined, profile: undefined } as never);
+  const api = openApi({ settings, server: undefined, profile: undefined });
   const body = { name: "network" };
   const outcome = await (name === "listZones" ? api.call(name) : api.call(name, { body })).then(
     () => "done",
