@@ -119,7 +119,7 @@ const mostOfList = 6100;
 it("of runners read few rows, with plans for any owner, with and without statistics", async () => {
   const builder = new PostgresQueries({
     query: () => Promise.reject(new Error("it only builds")),
-  } as unknown as Runner);
+  });
   const worker = workers[0]!;
   const claims = workers.slice(0, 4).map((id, n) => ({ n, worker: id, key: n > 1 ? "key" : null }));
   const labels = { labels: "[]", features: "[]", now: 1, after: 0, heads: 32 };
