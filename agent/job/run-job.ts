@@ -21,6 +21,7 @@ import {
   type Step,
 } from "./context.ts";
 import { sendDebugLog } from "./terraform/debug-log.ts";
+import { inLog } from "./terraform/diagnostics.ts";
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
 import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
@@ -195,7 +196,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     context.prepared?.cancel();
   }
   if (stop.reason !== "not the holder") await sendDebugLog(context);
-  log.system([report.status, report.error_message].filter(Boolean).join(": "));
+  log.system([report.status, inLog(report.error_message)].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
   return report;
 }

@@ -23,6 +23,10 @@ export async function failureOf(
   return `${what}: ${first}${rest}`;
 }
 
+/** Returns the part of a message that is not in the log already: of terraform's errors, the command. */
+export const inLog = (message: string | null | undefined): string | undefined =>
+  message?.replace(/^([^:]* failed \(exit code \d+\)): .*/s, "$1");
+
 /**
  * Returns the errors of terraform's human-readable output, each once and on one line, as
  * `file:line: address: summary: detail`, as far as it has them. Without any, returns the last

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
+import { errorsIn, failureOf, inLog } from "../../../../agent/job/terraform/diagnostics.ts";
 import { variablesFile } from "../../../../agent/job/workspace.ts";
 import { fixtureFiles } from "../../../helpers/fixtures.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
@@ -90,4 +90,19 @@ test("failureOf names the step, the exit code, the first error and the number of
   );
   writeFileSync(stderr, "");
   expect(await failureOf("init", { code: 137, stderr })).toBe("init failed (exit code 137)");
+});
+
+test.each([
+  [
+    "apply failed (exit code 1): main.tf:6: no: Why. (and 2 more errors)",
+    "apply failed (exit code 1)",
+  ],
+  [
+    "cancelled during apply; apply failed (exit code 1): no",
+    "cancelled during apply; apply failed (exit code 1)",
+  ],
+  ["the repository: cannot be fetched", "the repository: cannot be fetched"],
+  [undefined, undefined],
+])("the log says of %j only what terraform has not printed into it", (message, said) => {
+  expect(inLog(message)).toBe(said);
 });
