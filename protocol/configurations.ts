@@ -1,6 +1,7 @@
 /** Zones and configurations (specs), and the snapshot of a configuration that a runner gets. */
 import { Type, type Static } from "typebox";
 import { shownApproval, writtenApproval } from "./approvals.ts";
+import { Backend, Deployed, StateBackend } from "./deployed.ts";
 import {
   about,
   ErrorMessage,
@@ -77,12 +78,6 @@ export const backendSettingsLimit = 100;
 
 export const Engine = OneOf(["terraform", "opentofu"]);
 export type Engine = Static<typeof Engine>;
-
-/**
- * `managed`: the control plane keeps the state; `own`: the configuration's own backend block is
- * used.
- */
-export const Backend = OneOf(["managed", "own"]);
 
 export { timeoutSecondsDefault } from "./limits.ts";
 export { Variable, variablesLimit } from "./values.ts";
@@ -210,25 +205,6 @@ export const Component = Type.Object({
 });
 export type Component = Static<typeof Component>;
 
-/** What is deployed of a configuration, whatever became of its last job. */
-export const Deployed = Type.Object({
-  serial: about(
-    Nullable(Type.Integer()),
-    "The serial of the managed state; null if the state is kept elsewhere.",
-  ),
-  resources: about(
-    Nullable(Type.Integer()),
-    "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources.",
-  ),
-  at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
-  job_id: about(Nullable(Uuid), "The job that did it; null after a rollback or a push by a user."),
-  by: about(
-    Nullable(Type.String()),
-    "The user who queued the job, rolled back or pushed, if this is known.",
-  ),
-});
-export type Deployed = Static<typeof Deployed>;
-
 /** A job that failed, and whose failure has not been made good. */
 export const FailedJob = Type.Object({
   id: Uuid,
@@ -265,6 +241,7 @@ export const Configuration = Type.Object({
     Nullable(Deployed),
     "What is deployed, also while the status is FAILED; null if nothing is.",
   ),
+  state_backend: StateBackend,
   failed_job: Type.Optional(
     about(
       Nullable(FailedJob),

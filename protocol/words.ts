@@ -95,6 +95,10 @@ export const destroysAll = (options: DestroyOptions | null | undefined): boolean
 export const jobTypeWords = (type: JobType, options: DestroyOptions | null | undefined): string =>
   destroysAll(options) && type !== "DESTROY" ? `${type} to destroy` : type;
 
+/** Returns the name of a required variable without a value, if that made terraform fail. */
+export const missingVariable = (message: string | null): string | undefined =>
+  /No value for required variable.*input variable "([\w-]+)" is not set/s.exec(message ?? "")?.[1];
+
 /** Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended. */
 export function resourceProgressWords(
   { done, open, failed, total }: ResourceProgress,

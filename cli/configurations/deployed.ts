@@ -1,5 +1,5 @@
 /** What is deployed of a configuration, in words. */
-import type { Deployed } from "../../protocol/configurations.ts";
+import type { Deployed } from "../../protocol/deployed.ts";
 import { ago } from "../terminal/times.ts";
 
 /** Returns `3 resources, 5m ago`; of a state that the server does not keep, only the time. */

@@ -9,14 +9,13 @@ export const originOf = ({ origin }: Pick<Configuration, "origin">): string | un
     ? `a directory with the id ${origin} (.windlass/link.json)`
     : origin;
 
-/** Describes where the state is: as chosen, else where the last deployment kept it. */
+/** Describes where the state is. A server that does not tell it tells what was chosen. */
 export function stateOf({
   backend,
-  deployed,
-}: Pick<Configuration, "backend" | "deployed">): string {
-  const found = backend ?? (deployed && (deployed.serial === null ? "own" : "managed"));
-  if (found === "own") return "in the backend that its files declare";
-  return found === "managed"
+  state_backend = backend ?? null,
+}: Pick<Configuration, "backend" | "state_backend">): string {
+  if (state_backend === "own") return "in the backend that its files declare";
+  return state_backend === "managed"
     ? "managed by the control plane"
-    : "in the backend that its files declare, else managed by the control plane";
+    : "decided by the next deployment: in the backend that its files declare, else managed by the control plane";
 }

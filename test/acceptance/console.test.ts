@@ -70,7 +70,7 @@ describe("in a browser", () => {
     await expect.poll(() => output).toContain("The six characters");
     await page.goto(/http\S+device_code=\S+/.exec(output)?.[0] ?? "");
     await page.getByText("asks to act as ada@example.com").waitFor();
-    await page.getByRole("button", { name: "Show the code" }).click();
+    await page.getByRole("button", { name: "Approve" }).click();
     const code = (await page.locator(".code").textContent()) ?? "";
     expect(code).toMatch(/^[A-Z2-9]{6}$/);
     await page.getByText(/The code expires in\s(9|10)\smin/).waitFor();

@@ -53,7 +53,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}
       ${
-        configuration.backend === "own"
+        configuration.state_backend === "own"
           ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
           : html`<div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>`
       }

@@ -1,5 +1,5 @@
 /** What is deployed of a configuration, in a line. */
-import type { Deployed } from "../../../protocol/configurations.ts";
+import type { Deployed } from "../../../protocol/deployed.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, count } from "../page/words.ts";
 

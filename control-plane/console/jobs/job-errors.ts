@@ -2,16 +2,18 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import { visible } from "../../../protocol/plan-text.ts";
 import type { TerraformError } from "../../domain/terraform-errors.ts";
+import { missingVariable } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
 
 /** The message of the job; if its log has errors of terraform, each with its file and line. */
 export const jobErrors = (
-  { error_message }: Pick<Job, "error_message">,
+  { error_message, configuration_id }: Pick<Job, "error_message" | "configuration_id">,
   errors: readonly TerraformError[],
 ): Html | null => {
   if (error_message === null) return null;
   if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
+  const variable = missingVariable(error_message);
   // Which command failed; what follows it is the first error.
   const [lead] = /^[^:]* failed \(exit code \d+\)/.exec(error_message) ?? [];
   return html`<section class="error flow" role="alert" aria-label="Errors">
@@ -28,5 +30,14 @@ export const jobErrors = (
           </li>`,
       )}
     </ul>
+    ${
+      variable === undefined || configuration_id === null
+        ? null
+        : html`<p>
+            Set <code>${variable}</code> in
+            <a href="/configurations/${configuration_id}#variables">the variables</a> of the
+            configuration.
+          </p>`
+    }
   </section>`;
 };

@@ -12,7 +12,11 @@ import {
   revokeAccessToken,
 } from "../../services/people/access-tokens.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { listAuditEntries } from "../../services/audit/audit.ts";
+import {
+  findNamedConfigurations,
+  isConfiguration,
+  listAuditEntries,
+} from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { attempt, type Form } from "../page/form.ts";
@@ -81,13 +85,20 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
     const filter = action === undefined ? {} : { action };
     const entries = await listAuditEntries(context, caller, filter, from, shown + 1);
     const next = entries.length > shown ? entries[shown - 1]?.id : undefined;
-    const body = auditPage(entries.slice(0, shown), action, next);
+    const page = entries.slice(0, shown);
+    const body = auditPage(
+      page,
+      await findNamedConfigurations(context, caller, page),
+      action,
+      next,
+    );
     sendPage(reply, { title: "Audit", body, email: caller.email, at: "/audit" });
   });
 }
 
 const auditPage = (
   entries: readonly AuditEntry[],
+  configurations: ReadonlySet<string>,
   wanted: AuditAction | undefined,
   next: string | undefined,
 ): Html =>
@@ -115,7 +126,7 @@ const auditPage = (
               clock(entry.created_at),
               entry.actor.name ?? entry.actor.kind.replaceAll("_", " "),
               html`<code>${entry.action}</code>`,
-              targetOf(entry),
+              targetOf(entry, configurations),
               entry.ip_address ?? "–",
               html`<span class="clamp soft">${detailsOf(entry)}</span>`,
             ]),
@@ -131,12 +142,23 @@ const auditPage = (
           </p>`
     }`;
 
-/** Jobs stay; other things may be gone. */
-const targetOf = ({ target, configuration }: AuditEntry): Html | string => {
+/** Jobs stay; of other things, configurations that still exist have a link. */
+const targetOf = (
+  { target, configuration }: AuditEntry,
+  configurations: ReadonlySet<string>,
+): Html | string => {
   const { kind, id, name } = target;
-  if (kind !== "job" || id === null) return name ?? id ?? "–";
+  const linked = (spec: string | null, text: string): Html | string =>
+    spec !== null && configurations.has(spec)
+      ? html`<a href="/configurations/${spec}">${text}</a>`
+      : text;
+  if (kind !== "job" || id === null) {
+    const text = name ?? id ?? "–";
+    return isConfiguration(kind) ? linked(id, text) : text;
+  }
   const of = configuration?.name ?? null;
-  return html`<a href="/jobs/${id}">${name ?? "job"}</a>${of === null ? "" : ` of ${of}`}`;
+  return html`<a href="/jobs/${id}">${name ?? "job"}</a
+    >${of === null ? "" : html` of ${linked(configuration?.id ?? null, of)}`}`;
 };
 
 /** What the target does not say already; the name of a thing in place of its id. */

@@ -90,12 +90,12 @@ export const approvePage = (deviceCode: string, email: string): Html =>
   html`<div class="door">
     <h1>Sign in the command-line client?</h1>
     <p>
-      A <code>windlass</code> client asks to act as <strong>${email}</strong>. Continue only if you
-      started it just now.
+      A <code>windlass</code> client asks to act as <strong>${email}</strong>. Approve only if you
+      started it just now. You then get a code to type there.
     </p>
     <form method="post" action="/cli/login">
       <input type="hidden" name="device_code" value="${deviceCode}" />
-      <button>Show the code</button>
+      <button>Approve</button>
     </form>
     <p class="soft">Request ${deviceCode}</p>
   </div>`;

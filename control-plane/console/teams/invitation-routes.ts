@@ -55,6 +55,11 @@ const invitationPage = (
               that has this verified address.
             </p>`
     }
+    ${
+      invitation.email === null || !isForCaller
+        ? null
+        : html`<p>Only <strong>${invitation.email}</strong> can accept this invitation.</p>`
+    }
     <p class="soft">The link works once, and expires ${clock(expires_at)}.</p>
   </div>`;
 

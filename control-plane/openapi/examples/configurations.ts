@@ -12,13 +12,13 @@ import {
   ConfigSnapshot,
   Configuration,
   CreateConfiguration,
-  Deployed,
   CreateZone,
   FailedJob,
   UpdateConfiguration,
   UpdateZone,
   Zone,
 } from "../../../protocol/configurations.ts";
+import { Deployed } from "../../../protocol/deployed.ts";
 import { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import {
   CreateVariableSet,
@@ -71,6 +71,7 @@ const configuration = {
   status: "DEPLOYED" as const,
   error_message: null,
   deployed,
+  state_backend: "managed" as const,
   failed_job: null,
   cluster_name: "production-eu",
   cluster_endpoint: "https://production-eu.example.com",

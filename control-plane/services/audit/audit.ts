@@ -22,6 +22,7 @@ import {
   insertAuditEntry,
   listAuditEntries as listRows,
   listConfigurationsOfJobs,
+  listLiveSpecs,
   type AuditFilter,
   type AuditRow,
 } from "../../store/audit/audit.ts";
@@ -168,6 +169,23 @@ export async function listAuditEntries(
     return configuration === undefined ? view(row) : { ...view(row), configuration };
   });
 }
+
+/** Returns which of the configurations that the entries name still exist. */
+export async function findNamedConfigurations(
+  { store }: Context,
+  { space_id: owner }: UserCaller,
+  entries: readonly AuditEntry[],
+): Promise<ReadonlySet<string>> {
+  const ids = entries.flatMap(({ target, configuration }) => [
+    ...(isConfiguration(target.kind) && target.id !== null ? [target.id] : []),
+    ...(configuration?.id ? [configuration.id] : []),
+  ]);
+  return new Set(await listLiveSpecs(store.read, owner, [...new Set(ids)]));
+}
+
+/** Whether the target of such an entry is a configuration; a state has the id of its own. */
+export const isConfiguration = (kind: string): boolean =>
+  kind === "configuration" || kind === "state";
 
 const kindOf = (action: AuditAction): string => action.split(".")[0] ?? "";
 

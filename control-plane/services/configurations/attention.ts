@@ -5,9 +5,8 @@ import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
-import { shownError } from "./configurations.ts";
 import { findDeployed } from "./deployed.ts";
-import { findFailedJob } from "./failed-job.ts";
+import { findFailedJob, shownError } from "./failed-job.ts";
 
 export type FailedConfiguration = Pick<
   Configuration,

@@ -42,8 +42,8 @@ import { refreshQueue, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
-import { findDeployed } from "./deployed.ts";
-import { findFailedJob } from "./failed-job.ts";
+import { findDeployed, findStateBackend } from "./deployed.ts";
+import { findFailedJob, shownError } from "./failed-job.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
@@ -91,7 +91,8 @@ export async function createConfiguration(
   });
   await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
-  return { ...viewSpec(spec), failed_job: null, variable_sets };
+  const viewed = viewSpec(spec);
+  return { ...viewed, state_backend: viewed.backend ?? null, failed_job: null, variable_sets };
 }
 
 /** GET /api/cli/configurations/{name}: by name, or by id. */
@@ -311,7 +312,9 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   const deployed = await findDeployed(queries, spec.owner_id, spec);
   const variable_sets = await findAttachedSets(queries, spec);
   const failed_job = await findFailedJob(queries, spec);
-  return { ...viewSpec(spec, components, deployed), failed_job, variable_sets };
+  const viewed = viewSpec(spec, components, deployed);
+  const state_backend = await findStateBackend(queries, spec, viewed.backend);
+  return { ...viewed, state_backend, failed_job, variable_sets };
 }
 
 /** Returns a configuration in the form for users. */
@@ -340,10 +343,3 @@ function viewSpec(
     updated_at: time(spec.updated_at),
   };
 }
-
-/** A cancelled job restores FAILED, so the message of a failure is kept until a job succeeds. */
-export const shownError = ({
-  status,
-  error_message,
-}: Pick<SpecRow, "status" | "error_message">): string | null =>
-  status === "FAILED" ? error_message : null;

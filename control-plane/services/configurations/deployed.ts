@@ -2,7 +2,8 @@
  * What is deployed of a configuration, whatever became of its last job: derived from its newest
  * managed state and the last job that succeeded.
  */
-import type { ConfigurationStatus, Deployed } from "../../../protocol/configurations.ts";
+import type { Configuration, ConfigurationStatus } from "../../../protocol/configurations.ts";
+import type { Deployed } from "../../../protocol/deployed.ts";
 import { isDestruction } from "../../domain/job.ts";
 import { findActorAt } from "../../store/audit/audit.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
@@ -11,6 +12,7 @@ import { findCreatedBy, findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findState, type StateVersionRow } from "../../store/states/states.ts";
 import { time } from "../jobs/views.ts";
 
+type StateBackend = NonNullable<Configuration["backend"]>;
 type Spec = Pick<SpecRow, "id" | "deployed_backend">;
 
 /** Returns what is deployed; null if nothing is. */
@@ -32,6 +34,20 @@ export async function findDeployed(
   if (!last) return null;
   const { id: job_id, ended_at, created_by: by } = last;
   return { serial: null, resources: null, at: time(ended_at ?? 0), job_id, by };
+}
+
+/**
+ * Returns where the state of a configuration is: as chosen, else where the last deployment kept it,
+ * else in the control plane if there is one; null if the next deployment decides.
+ */
+export async function findStateBackend(
+  queries: Queries,
+  { id: spec, deployed_backend }: Spec,
+  chosen: StateBackend | undefined,
+): Promise<StateBackend | null> {
+  const known = chosen ?? deployed_backend;
+  if (known) return known;
+  return (await queries.first(findState, { spec })) ? "managed" : null;
 }
 
 /** Returns the status of a configuration by what is deployed, without its last failure. */

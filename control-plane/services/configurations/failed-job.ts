@@ -14,3 +14,10 @@ export async function findFailedJob(
   if (row?.status !== "FAILED" && row?.status !== "CANCELLED") return null;
   return { ...row, status: row.status, ended_at: time(row.ended_at ?? 0) };
 }
+
+/** A cancelled job restores FAILED, so the message of a failure is kept until a job succeeds. */
+export const shownError = ({
+  status,
+  error_message,
+}: Pick<SpecRow, "status" | "error_message">): string | null =>
+  status === "FAILED" ? error_message : null;

@@ -28,9 +28,9 @@ import {
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
-import { shownError, writeConfiguration } from "../configurations/configurations.ts";
+import { writeConfiguration } from "../configurations/configurations.ts";
 import { findDeployed } from "../configurations/deployed.ts";
-import { findFailedJob } from "../configurations/failed-job.ts";
+import { findFailedJob, shownError } from "../configurations/failed-job.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";

@@ -88,6 +88,23 @@ export function listAuditEntries(
   return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
 }
 
+/** Those of these ids that are configurations of an owner, which have not been deleted. */
+export async function listLiveSpecs(
+  { sql: db }: Queries,
+  owner: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom("specs")
+    .select("id")
+    .where("id", "in", ids)
+    .where("owner_id", "=", owner)
+    .where("deleted_owner_id", "is", null)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** The configurations of these jobs of an owner, with the names that they had then. */
 export function listConfigurationsOfJobs(
   { sql: db }: Queries,

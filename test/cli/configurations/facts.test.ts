@@ -10,14 +10,14 @@ test("the origin of a configuration says what an id stands for", () => {
   expect(originOf({})).toBeUndefined();
 });
 
-test("where the state is follows the choice, else the last deployment", () => {
-  const deployed = (serial: number | null) => ({
-    deployed: { serial, resources: 1, at: "", job_id: null, by: null },
-  });
-  expect(stateOf(deployed(2))).toBe("managed by the control plane");
-  expect(stateOf(deployed(null))).toBe("in the backend that its files declare");
-  expect(stateOf({ backend: "own", ...deployed(2) })).toBe("in the backend that its files declare");
-  expect(stateOf({ deployed: null })).toContain(", else managed");
+test("where the state is follows what the server says, else the choice", () => {
+  expect(stateOf({ state_backend: "managed" })).toBe("managed by the control plane");
+  expect(stateOf({ state_backend: "own" })).toBe("in the backend that its files declare");
+  expect(stateOf({ state_backend: null })).toMatch(
+    /^decided by the next deployment: .*, else managed/,
+  );
+  expect(stateOf({ backend: "own" })).toBe("in the backend that its files declare");
+  expect(stateOf({})).toMatch(/^decided/);
 });
 
 test("the status of a configuration is not calm after an apply that failed", () => {

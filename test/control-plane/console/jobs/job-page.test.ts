@@ -157,6 +157,22 @@ test("the step at which a job failed is shown as failed", async () => {
   ]);
 });
 
+test("a missing variable is named with the way to set it", async () => {
+  const configuration_id = await fixture.configure("without a region");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const job = await fixture.start();
+  const said = 'The root module input variable "region" is not set, and has no default value.';
+  const text = `╷\n│ Error: No value for required variable\n│ \n│   on main.tf line 1:\n│    1: variable "region" {\n│ \n│ ${said}\n╵\n`;
+  await fixture.log(job, text, "STDERR");
+  const error_message = `plan failed (exit code 1): main.tf:1: No value for required variable: ${said}`;
+  await fixture.end(job, "FAILED", { error_message });
+  expect(await page(job)).toMatch(
+    new RegExp(
+      `Set <code>region</code> in\\s*<a href="/configurations/${configuration_id}#variables"`,
+    ),
+  );
+});
+
 test("the errors of a failed job come first, with their file and line", async () => {
   const configuration_id = await fixture.configure("with errors");
   await fixture.queue({ job_type: "DEPLOY", configuration_id });

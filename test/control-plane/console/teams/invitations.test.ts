@@ -69,7 +69,9 @@ describe("the page of an invitation", () => {
     expect((await open(path, other)).text).toContain("This invitation is for");
     expect((await post(path, other)).status).toBe(403);
     expect(await membersOf()).toBe(1);
-    expect((await post(path, await openBrowser(plane, "ada@example.com"))).status).toBe(303);
+    const ada = await openBrowser(plane, "ada@example.com");
+    expect((await open(path, ada)).text).toContain("Only <strong>ada@example.com</strong> can");
+    expect((await post(path, ada)).status).toBe(303);
     expect(await membersOf()).toBe(2);
   });
 

@@ -40,6 +40,25 @@ const it = base
 const success = { status: "SUCCESS" } as const;
 const failure = (error_message: string) => ({ status: "FAILED", error_message }) as const;
 
+describe("where the state is", () => {
+  it("follows the last deployment, then the state that is left, else is open", async ({
+    run,
+    read,
+    write,
+  }) => {
+    expect(await read()).toMatchObject({ state_backend: null });
+    await run("DEPLOY", { ...success, backend: "own" });
+    expect(await read()).toMatchObject({ state_backend: "own" });
+    await run("DESTROY", success);
+    expect(await read()).toMatchObject({ state_backend: null });
+    const { id } = await run("DEPLOY", { ...success, backend: "managed" });
+    await write(1, 1, id);
+    expect(await read()).toMatchObject({ state_backend: "managed" });
+    await write(2, 0, (await run("DESTROY", success)).id);
+    expect(await read()).toMatchObject({ state_backend: "managed", status: "DESTROYED" });
+  });
+});
+
 describe("a PLAN's success after a failure", () => {
   it("restores NEW, DEPLOYED or DESTROYED, whichever was deployed before", async ({
     run,
