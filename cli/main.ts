@@ -1,7 +1,7 @@
 /** Entry of the client: finds the command and loads only its code. */
 import type { CommanderError } from "commander";
 import { ConfigError } from "../common/settings/config-error.ts";
-import { CliError, print, say, onOutputClosed } from "./terminal/output.ts";
+import { CliError, errorLine, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
 /**
@@ -25,8 +25,7 @@ export async function main(words: readonly string[]): Promise<void> {
     const code = exitCodeOf(error);
     // With --detailed-exitcode, 2 means that there are changes.
     process.exitCode = code === wrongUsage && words.includes("--detailed-exitcode") ? 64 : code;
-    if (isCommanderError(error) && error.code === "commander.unknownCommand")
-      await suggestNoun(words);
+    if (isCommanderError(error) && error.code === "commander.unknownCommand") await suggest(words);
   }
 }
 
@@ -37,21 +36,26 @@ function exitCodeOf(error: unknown): number {
   // --version.
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : wrongUsage;
   if (error instanceof CliError) {
-    if (error.message !== "") say(`windlass: ${error.message}`);
+    if (error.message !== "") say(errorLine(error.message));
     return error.exitCode;
   }
   if (error instanceof ConfigError) {
-    say(`windlass: ${error.message}`);
+    say(errorLine(error.message));
     return 78;
   }
   say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;
 }
 
-/** Suggests the whole command after a verb without its noun, as in `windlass plan network`. */
-async function suggestNoun(words: readonly string[]): Promise<void> {
-  const { commandsWithVerb } = await import("./program.ts");
+/**
+ * Suggests the whole command after a verb without its noun, as in `windlass plan network`, and
+ * lists the verbs of a noun after one that it does not have.
+ */
+async function suggest(words: readonly string[]): Promise<void> {
+  const { commandsWithVerb, verbsOf } = await import("./program.ts");
   const word = words.find((one) => !one.startsWith("-")) ?? "";
+  const verbs = await verbsOf(word);
+  if (verbs.length > 0) return say(`The commands of windlass ${word}: ${verbs.join(", ")}`);
   const whole = await commandsWithVerb(word);
   if (whole.length > 0 && whole.length <= 3) say(`Did you mean ${whole.join(" or ")}?`);
 }

@@ -186,10 +186,25 @@ export const wholeProgram = (): Promise<CommandUnknownOpts> =>
 /** Gives a command's nouns and verbs its error handling and a pointer to their help. */
 function applySharedSettings(command: CommandUnknownOpts, path = command.name()): void {
   command.showHelpAfterError(`For help: ${path} --help`);
+  command.on("beforeHelp", () => refuseUnknownVerb(command));
   for (const below of command.commands) {
     below.copyInheritedSettings(command);
     applySharedSettings(below, `${path} ${below.name()}`);
   }
+}
+
+/** With --help, commander prints the help of a noun for any word after it. */
+function refuseUnknownVerb(command: CommandUnknownOpts): void {
+  const [word] = command.args;
+  if (command.commands.length === 0 || word === undefined || word.startsWith("-")) return;
+  if (word === "help" || command.commands.some((verb) => verb.name() === word)) return;
+  command.error(`error: unknown command '${word}'`, { code: "commander.unknownCommand" });
+}
+
+/** Returns the verbs of a noun; none if there is no such noun. */
+export async function verbsOf(word: string): Promise<string[]> {
+  const noun = (await wholeProgram()).commands.find((one) => one.name() === word);
+  return noun?.commands.map((verb) => verb.name()) ?? [];
 }
 
 /** Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`. */

@@ -30,6 +30,8 @@ export interface Api {
   readonly isAccessToken: boolean;
   /** The slug of the team that requests name; undefined: the user's or the token's own space. */
   readonly team: string | undefined;
+  /** The same user in another space: a team by its slug, or with "" the personal space. */
+  inSpace(team: string): Api;
   /** Calls an endpoint by its name. Throws `CliError` with the cause and a remedy. */
   call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<ResponseOf<N>>;
   /** Like `call`, for binary bodies; the caller reads the response body. */
@@ -46,13 +48,9 @@ export interface ApiOptions {
 }
 
 /** Selects the server and the token. Throws `CliError` if the user is not signed in there. */
-export function openApi({
-  settings,
-  server,
-  profile,
-  team: option,
-  signal = new AbortController().signal,
-}: ApiOptions): Api {
+export function openApi(given: ApiOptions): Api {
+  const { settings, server, profile, team: option } = given;
+  const { signal = new AbortController().signal } = given;
   const credential = credentialOf(settings, server, profile);
   const team = chooseTeam(option, settings, credential);
   /** A stream of logs connects again by itself, and goes on after its last line. */
@@ -99,6 +97,7 @@ export function openApi({
     email: credential.email,
     isAccessToken: credential.isAccessToken,
     team: team?.slug,
+    inSpace: (slug) => openApi({ ...given, team: slug }),
     call: async (name, input) => {
       try {
         const response = await attempt(name, (headers) =>

@@ -1,6 +1,7 @@
 /** `windlass zones`: named groups of configurations. */
 import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples, yes } from "../noun.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { find } from "../api/find.ts";
 import { time } from "../terminal/times.ts";
@@ -82,7 +83,11 @@ export function zonesCommand() {
         const zone = await zoneOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
         await confirm(`Delete the zone "${zone.name}"?`, options);
-        await run.api.call("deleteZone", { params: { id: zone.id } });
+        const { withRemedy } = await import("../api/failures.ts");
+        const remedy = `Move each to another zone (windlass configurations update NAME --zone ZONE) or delete it (windlass configurations delete NAME). To see them: windlass zones show ${shellWord(zone.name)}`;
+        await run.api.call("deleteZone", { params: { id: zone.id } }).catch((error: unknown) => {
+          throw withRemedy(error, { zone_not_empty: remedy });
+        });
         run.done(`The zone "${zone.name}" is deleted.`);
       }),
     );

@@ -2,6 +2,7 @@
 import type { Configuration } from "../../protocol/configurations.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import type { Api } from "../api/api.ts";
+import { idPrefixOf } from "../api/ids.ts";
 import { find } from "../api/find.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -23,15 +24,30 @@ export async function findConfiguration(
   }
 }
 
-/** Returns the configuration that `find` finds. Throws `CliError` if there is none. */
-export const configurationOf = async (api: Api, name: string): Promise<Configuration> =>
-  (await findConfiguration(api, name)) ??
-  find(
-    "configuration",
-    "configurations",
-    (await api.call("listConfigurations")).configurations,
-    name,
-  );
+/**
+ * Returns the configuration that `find` finds. Throws `CliError` if there is none, and names the
+ * other space of the user in which it is.
+ */
+export async function configurationOf(api: Api, name: string): Promise<Configuration> {
+  const named = await findConfiguration(api, name);
+  if (named) return named;
+  const { configurations } = await api.call("listConfigurations");
+  try {
+    return find("configuration", "configurations", configurations, name);
+  } catch (error) {
+    const { spaceHint } = await import("../teams/elsewhere.ts");
+    const hint = await spaceHint(api, (other) => isIn(other, name));
+    if (hint === "") throw error;
+    throw new CliError(`There is no configuration "${name}" here.${hint}`);
+  }
+}
+
+async function isIn(api: Api, name: string): Promise<boolean> {
+  if (await findConfiguration(api, name)) return true;
+  const { configurations } =
+    idPrefixOf(name) === undefined ? { configurations: [] } : await api.call("listConfigurations");
+  return find("configuration", "configurations", configurations, name) !== undefined;
+}
 
 /** Returns the configuration that `windlass up` created from the current directory. */
 export async function configurationHere(api: Api): Promise<Configuration> {

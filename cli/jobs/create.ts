@@ -1,6 +1,6 @@
 /** The verbs of `windlass jobs` that queue or cancel a job. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
-import { confirm } from "../terminal/ask.ts";
+import { canAsk, confirm, notATerminal } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import { withRemedy } from "../api/failures.ts";
@@ -18,7 +18,8 @@ import { approvalNote } from "./approvals.ts";
 import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
-import { deployCommand, nameOf } from "./words.ts";
+import { adviseWorker } from "../workers/none.ts";
+import { deployCommand, endWords, nameOf } from "./words.ts";
 
 export interface CreateOptions {
   readonly wait?: true | undefined;
@@ -114,6 +115,13 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
     await queue(run, { job_type: "DESTROY", configuration_id }, how);
     return;
   }
+  // Asked before the plan, so that a script does not wait for a plan that it cannot confirm.
+  const question = `Destroy everything that "${found}" has deployed?`;
+  if (!yes && !canAsk())
+    throw new CliError(
+      `${question} ${notATerminal} Or plan it first: windlass jobs plan ${shellWord(found)} --destroy`,
+      2,
+    );
   const preview = { job_type: "PLAN" as const, configuration_id, ...planFields({ destroy: true }) };
   const planned = await watchJob(run, await create(run, preview, how));
   reportOutcome(run, planned);
@@ -123,7 +131,7 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
   if (plan_summary) for (const line of planView(plan_summary)) out(line);
   if (plan_summary?.applyable === false) return run.done(`"${found}" has deployed nothing.`);
   if (approval) out(approvalRuleText(approval));
-  await confirmPlan(`Destroy everything that "${found}" has deployed?`, planned, { yes });
+  await confirmPlan(question, planned, { yes });
   await deployPlan(run, planned, how);
 }
 
@@ -165,8 +173,18 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
 /** `jobs retry`. */
 export async function retry(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
   const id = await jobIdOf(run, named);
-  const { job_type, plan_job_id } = await run.api.call("getJob", { params: { id } });
+  const before = await run.api.call("getJob", { params: { id } });
+  const { job_type, plan_job_id, status } = before;
+  if (status !== "FAILED" && status !== "CANCELLED")
+    throw new CliError(
+      `The ${nameOf(before)} (job ${id}) is ${status}, and only a failed or cancelled job can be retried.${
+        named.endsWith("-")
+          ? " It is the latest job. To retry an earlier one, pass its id: windlass jobs list"
+          : ""
+      }`,
+    );
   const job = await run.api.call("retryJob", { params: { id } });
+  run.done(`Retrying the ${nameOf(before)} (job ${id}), which ${endWords[status]}.`);
   if (job_type === "DEPLOY" && plan_job_id !== null)
     run.done("A plan is applied only once, so this is a new plan. Nothing is applied yet.");
   await queued(run, job, wait);
@@ -208,6 +226,7 @@ async function queued(run: Run, job: Job, wait: true | undefined): Promise<void>
   }
   run.done(`Queued as job ${job.id}. In the console: ${consoleAddress(run, job)}`);
   noteApproval(run, job);
+  await adviseWorker(run, job);
   const ended = await watchJob(run, job);
   if (run.json) await showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")

@@ -27,7 +27,6 @@ export async function jobIdOf(run: Run, text: string, choice: Choice = {}): Prom
   if (prefix === undefined)
     throw new CliError(
       `"${text}" does not name a job. Pass an id or its first ${idPrefixLength} characters or more, or NAME/- for the latest job of the configuration NAME. To see the jobs: windlass jobs list`,
-      2,
     );
   return isWholeId(prefix) ? prefix : byPrefix(run, prefix);
 }
@@ -50,10 +49,17 @@ async function byPrefix({ api }: Run, prefix: string): Promise<string> {
     query: { id_prefix: prefix, limit: listedAtMost + 1 },
   });
   const [first, ...others] = jobs;
-  if (!first)
-    throw new CliError(
-      `There is no job whose id begins with ${prefix}. To see the jobs: windlass jobs list`,
+  if (!first) {
+    const { spaceHint } = await import("../teams/elsewhere.ts");
+    const query = { id_prefix: prefix, limit: 1 };
+    const hint = await spaceHint(
+      api,
+      async (other) => (await other.call("listJobs", { query })).jobs.length > 0,
     );
+    throw new CliError(
+      `There is no job whose id begins with ${prefix}.${hint || " To see the jobs: windlass jobs list"}`,
+    );
+  }
   if (others.length > 0) throw ambiguous("jobs", prefix, jobs, describe);
   return first.id;
 }

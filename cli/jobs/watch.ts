@@ -7,7 +7,8 @@ import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
-import { waitingText } from "../../protocol/words.ts";
+import { missingVariable, waitingText } from "../../protocol/words.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { outcomeText, nameOf } from "./words.ts";
 
 /**
@@ -79,7 +80,13 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
 /** Prints how the job ended, and throws `CliError` with exit code 1 unless it succeeded. */
 export function reportOutcome(run: Run, job: Job): void {
   if (job.status === "SUCCESS") return run.done(styledNote(`${outcomeText(job)}.`));
-  throw new CliError(outcomeText(job), 1);
+  const variable = missingVariable(job.error_message);
+  const name = job.config_snapshot?.name;
+  const remedy =
+    variable === undefined || name === undefined
+      ? ""
+      : `.\nTo set the variable: windlass configurations update ${shellWord(name)} --var ${shellWord(`${variable}=VALUE`)}`;
+  throw new CliError(`${outcomeText(job)}${remedy}`, 1);
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -50,11 +50,11 @@ export function nameOf(job: Job): string {
 export const deployCommand = ({ id }: Pick<Job, "id">): string =>
   `windlass jobs deploy --plan ${id} --wait`;
 
-const ends: Partial<Readonly<Record<JobStatus, string>>> = {
+export const endWords = {
   SUCCESS: "succeeded",
   FAILED: "failed",
   CANCELLED: "was cancelled",
-};
+} as const satisfies Partial<Readonly<Record<JobStatus, string>>>;
 
 /**
  * Describes the outcome of a job whose log was shown, in a sentence without its full stop.
@@ -65,6 +65,9 @@ export function outcomeText(job: Job): string {
   const time = took === undefined ? "" : ` after ${took}`;
   const [command] = /^[^:]* failed \(exit code \d+\)/.exec(job.error_message ?? "") ?? [];
   const reason = job.log_complete === false ? job.error_message : (command ?? job.error_message);
+  const { status } = job;
+  const isOpen = status === "QUEUED" || status === "PROCESSING";
+  const end = isOpen ? "has not ended" : endWords[status];
   const why = reason === null ? "" : `: ${reason}`;
-  return `The ${nameOf(job)} ${ends[job.status] ?? "has not ended"}${time}${why}`;
+  return `The ${nameOf(job)} ${end}${time}${why}`;
 }

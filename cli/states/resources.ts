@@ -1,4 +1,5 @@
 /** Reads the resources of a terraform state (format 4). */
+import { hidden } from "./hcl.ts";
 
 export interface StateDocument {
   readonly version?: number;
@@ -45,8 +46,6 @@ function indexOf(key: string | number | undefined): string {
   if (key === undefined) return "";
   return `[${typeof key === "number" ? key : JSON.stringify(key)}]`;
 }
-
-const hidden = "(sensitive)";
 
 /** A hidden text of at least this length is also hidden where it is a part of another text. */
 const shortestPart = 6;

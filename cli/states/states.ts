@@ -10,6 +10,7 @@ import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { table } from "../terminal/table.ts";
 import { ago } from "../terminal/times.ts";
+import { hclValue } from "./hcl.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
@@ -42,12 +43,9 @@ export async function show(run: Run, name: string, address: string): Promise<voi
   const attributes = shownAttributes(found.instance);
   if (run.json) return print(JSON.stringify({ address, attributes }, null, 2));
   print(`# ${address}`);
-  const rows = Object.entries(attributes).map(([key, value]) => [key, `= ${textOf(value)}`]);
+  const rows = Object.entries(attributes).map(([key, value]) => [key, `= ${hclValue(value)}`]);
   for (const line of table(rows)) print(line);
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
 /** `state unlock`: asks, unless there is no lock or a running job has it. */
 export async function unlock(

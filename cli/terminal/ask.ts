@@ -6,6 +6,10 @@ import { CliError, say } from "./output.ts";
 /** Whether both stdin and stderr are terminals. */
 export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY;
 
+/** What a command says instead of a question that cannot be asked. */
+export const notATerminal =
+  "Not a terminal, so the question cannot be asked. Pass --yes to confirm.";
+
 /** Reads one trimmed line; undefined at the end of input, on Ctrl-C, or when `signal` aborts. */
 export async function askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (signal?.aborted) return undefined;
@@ -34,11 +38,7 @@ export async function confirm(
   { yes }: { yes?: boolean | undefined },
 ): Promise<void> {
   if (yes) return;
-  if (!canAsk())
-    throw new CliError(
-      `${question} Not a terminal, so the question cannot be asked. Pass --yes to confirm.`,
-      2,
-    );
+  if (!canAsk()) throw new CliError(`${question} ${notATerminal}`, 2);
   const answer = await askLine(`${question} [y/N] `);
   if (answer === undefined) {
     say("");

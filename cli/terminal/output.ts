@@ -12,6 +12,13 @@ export class CliError extends Error {
   }
 }
 
+/**
+ * Returns the line that reports an error. A message of the server may begin in lower case; it
+ * becomes a sentence like all others, unless it begins with a name or an address.
+ */
+export const errorLine = (message: string): string =>
+  `windlass: ${message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1))}`;
+
 type Style = Parameters<typeof styleText>[0];
 
 /** Returns the text in a style; plain if stdout is not a terminal or NO_COLOR is set. */

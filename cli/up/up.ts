@@ -20,6 +20,9 @@ import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { actingTeam } from "../teams/acting.ts";
+import { adviseWorker } from "../workers/none.ts";
+import { outcomeText } from "../jobs/words.ts";
+import { whatIsLeft } from "./what-is-left.ts";
 import { originText, readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
@@ -175,9 +178,11 @@ async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<
   } else if (note === undefined) run.done(`In the console: ${consoleAddress(run, queued)}`);
   if (note !== undefined) run.done(note);
   if (!wait) return queued;
+  await adviseWorker(run, queued);
   const job = await watchJob(run, queued);
   if (run.json && job.status !== "SUCCESS") await showJob(run, job);
-  reportOutcome(run, job);
+  if (job.status === "SUCCESS") reportOutcome(run, job);
+  else throw new CliError(`${outcomeText(job)}.\n${await whatIsLeft(run, job)}`);
   return job;
 }
 

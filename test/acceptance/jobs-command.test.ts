@@ -113,7 +113,14 @@ describe.concurrent("windlass jobs", () => {
     const again = await ada.run("jobs", "retry", deploy.id);
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^type +PLAN$/m);
-    expect(again.stderr).toMatch(/^A plan is applied only once, so this is a new plan\./);
+    expect(again.stderr).toMatch(
+      /^Retrying the deployment of "small" \(job \S+\), which was cancelled\.\nA plan is applied only once, so this is a new plan\./,
+    );
+    const twice = await ada.run("jobs", "retry", "small/-");
+    expect(twice).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(twice.stderr).toMatch(
+      /^windlass: The plan of "small" \(job \S+\) is QUEUED, .*latest job/,
+    );
     const made = /^id +(\S+)$/m.exec(String(again.stdout))?.[1] ?? "";
     expect(again.stderr).toContain(`To deploy it then: windlass jobs deploy --plan ${made} --wait`);
   });
@@ -228,7 +235,7 @@ describe.concurrent("windlass jobs", () => {
       'windlass: There is no configuration "netwrok". Did you mean network?',
     );
     const unnamed = await ada.run("jobs", "show", "x");
-    expect(unnamed).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unnamed).toMatchObject({ exitCode: 1, stdout: "" });
     expect(unnamed.stderr).toContain('"x" does not name a job. Pass an id');
   });
 });

@@ -75,20 +75,22 @@ test.concurrent("jobs plan --detailed-exitcode tells changes, none, failures and
   expect(await code(name, "--no-such-option")).toBe(64);
 });
 
-test.concurrent("jobs destroy shows what it would destroy, and destroys nothing in a pipe", async () => {
+test.concurrent("jobs destroy plans nothing in a pipe, and a previewed destruction is deployed by its id", async () => {
   const name = "previewed";
   const files = fixtureFiles("success-cluster");
   await machine.user.configure({ name, source: { type: "inline", files } });
   await machine.json("jobs", "deploy", name, "--wait");
   const asked = await jobs("destroy", name);
-  expect(asked).toMatchObject({ exitCode: 3 });
-  expect(asked.stdout).toMatch(/^Plan: 3 to destroy$/m);
-  expect(asked.stderr).toContain("nothing was changed. Pass --yes to confirm");
+  expect(asked).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(asked.stderr).toContain("Pass --yes to confirm. Or plan it first: windlass jobs plan");
+  expect(await machine.json("jobs", "list", "--configuration", name)).toHaveLength(1);
+  const planned = await jobs("plan", name, "--destroy", "--wait");
+  expect(planned.stdout).toMatch(/^Plan: 3 to destroy$/m);
   expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
   const kept = await machine.run("configurations", "delete", name, "--yes");
   expect(kept).toMatchObject({ exitCode: 1, stdout: "" });
   expect(kept.stderr).toContain("destroy them first. Run: windlass jobs destroy previewed");
-  const id = /--plan (\S+) --wait/.exec(String(asked.stderr))?.[1] ?? "";
+  const id = /--plan (\S+) --wait/.exec(String(planned.stderr))?.[1] ?? "";
   // A script that deploys the latest plan must not carry out a destruction that was only previewed.
   const latest = await jobs("deploy", name, "--plan", "-", "--wait");
   expect(latest).toMatchObject({ exitCode: 2 });

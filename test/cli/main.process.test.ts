@@ -64,6 +64,16 @@ describe("windlass", () => {
     expect(stderr).toContain("Did you mean windlass jobs plan?");
   });
 
+  it.each([
+    [["state", "resources", "network"], "versions, list, show, "],
+    [["configurations", "set", "--help"], "list, show, create, "],
+  ])("lists the commands of a noun after one that it does not have: %j", async (words, verbs) => {
+    const { exitCode, stdout, stderr } = await windlass(words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: unknown command/);
+    expect(stderr).toContain(`The commands of windlass ${words[0]}: ${verbs}`);
+  });
+
   it("names the help of the command whose arguments are wrong", async () => {
     const { exitCode, stderr } = await windlass(["jobs", "plan"]);
     expect(exitCode).toBe(2);

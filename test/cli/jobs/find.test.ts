@@ -7,6 +7,8 @@ import { CliError } from "../../../cli/terminal/output.ts";
 import { clientHeaders } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addJob, addSpec } from "../../helpers/rows.ts";
+import { addTeam, addTeamSpec } from "../../helpers/teams.ts";
+import { addTestUser } from "../../helpers/test-user.ts";
 
 const { plane, it: base } = planeForFile();
 
@@ -56,11 +58,46 @@ it("a job is found by its id, the beginning of it, or as the latest of a configu
   );
 });
 
+it("what is in another space of the user is named with that space, and with no other", async () => {
+  const { store } = plane.context;
+  const user = await addTestUser(plane);
+  const { slug } = await addTeam(plane, user);
+  const { space, spec } = await addTeamSpec(plane, slug);
+  const { id: job } = await addJob(store, space, { spec_id: spec });
+  const openFor = async (headers: Record<string, string>, team?: string) => {
+    const token = (headers["authorization"] ?? "").replace("Bearer ", "");
+    const settings = { url: plane.url, token, directory: "/nowhere" };
+    return openApi({ settings, server: undefined, profile: undefined, team });
+  };
+  const refusal = (attempt: Promise<unknown>): Promise<string> =>
+    attempt.then(
+      () => "found",
+      (error: unknown) => (error as Error).message,
+    );
+  const api = await openFor(user.headers);
+  const there = ` It is in the team "${slug}": add --team ${slug}`;
+  const findIn = (text: string) => refusal(jobIdOf({ api } as Run, text));
+  expect(await findIn(job.slice(0, 18))).toMatch(new RegExp(`${there}$`));
+  // A whole id is found in whichever space it is.
+  expect(await findIn(job)).toBe("found");
+  expect(await refusal(configurationOf(api, spec))).toBe("found");
+  const start = spec.slice(0, 35);
+  expect(await refusal(configurationOf(api, start))).toBe(
+    `There is no configuration "${start}" here.${there}`,
+  );
+  const own = (await addSpec(store, user.owner)).slice(0, 35);
+  expect(await refusal(configurationOf(await openFor(user.headers, slug), own))).toContain(
+    'It is in your personal space: add --team ""',
+  );
+  const other = await openFor((await addTestUser(plane)).headers);
+  expect(await refusal(configurationOf(other, start))).not.toContain("team");
+});
+
 it("no job is found by a wrong word, which the message names", async ({ owner, find }) => {
   const spec = await addSpec(plane.context.store, owner);
   expect(await find("0189")).toMatch(/^1: There is no job whose id begins with 0189\. /);
   for (const text of ["018", "network", "0189%", ""])
-    expect(await find(text)).toMatch(`2: "${text}" does not name a job. Pass an id`);
+    expect(await find(text)).toMatch(`1: "${text}" does not name a job. Pass an id`);
   expect(await find("none/-")).toMatch(/^1: There is no configuration "none"/);
   expect(await find(`${spec}/-`)).toBe(`1: "${spec}" has no job yet.`);
   expect(await find("-", spec)).toBe(`1: "${spec}" has no PLAN yet.`);

@@ -1,5 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { logLine } from "../../../cli/terminal/output.ts";
+import { errorLine, logLine } from "../../../cli/terminal/output.ts";
+
+describe("the line of an error", () => {
+  it.each([
+    ["there is no such job", "There is no such job"],
+    ["name must not be empty", "Name must not be empty"],
+    ["project_name is taken", "project_name is taken"],
+    ["https://a.example cannot be reached", "https://a.example cannot be reached"],
+    ["WINDLASS_TOKEN is set", "WINDLASS_TOKEN is set"],
+    ["main.tf is damaged", "main.tf is damaged"],
+  ])("%s", (message, shown) => {
+    expect(errorLine(message)).toBe(`windlass: ${shown}`);
+  });
+});
 
 describe("a line of a log", () => {
   it.each([

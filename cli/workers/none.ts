@@ -1,0 +1,22 @@
+/** What to do when a job waits because there is no worker at all. */
+import type { Job } from "../../protocol/jobs.ts";
+import type { Run } from "../run.ts";
+
+/** Says at once that there is no worker, how to add one, and that the command keeps waiting. */
+export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<void> {
+  if (waiting_reason !== "no_matching_worker" || run.json) return;
+  const { workers } = await run.api.call("listWorkers");
+  if (workers.length > 0) return;
+  const { team, server } = run.api;
+  const where = team === undefined ? "" : ` in the team "${team}"`;
+  const scope = team === undefined ? "" : ` --team ${team}`;
+  run.done(
+    [
+      `There is no worker${where} yet, and jobs wait for one. To add one, create a token:`,
+      `  windlass${scope} tokens create`,
+      "and start a runner with it, on a machine where terraform may run:",
+      `  WINDLASS_URL=${server} WINDLASS_REGISTRATION_TOKEN=… windlass agent`,
+      "This command keeps waiting. Ctrl-C is safe: the job stays queued.",
+    ].join("\n"),
+  );
+}
