@@ -11,7 +11,7 @@ export type WaitingRow = Pick<
 > & { readonly spec_id: string; readonly name: string };
 
 /** Of so many waiting deployments in the spaces of a person, those for the person are searched. */
-export const searchedWaiting = 1000;
+const searchedWaiting = 1000;
 
 /** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */
 const isFor = (user: unknown): RawBuilder<unknown> =>
