@@ -3,6 +3,7 @@
  * condition on the owner. The server runs in a role that owns no table, as in production.
  */
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import type pg from "pg";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -21,7 +22,9 @@ import {
 } from "../../../helpers/postgres.ts";
 import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { addTeam, join as joinTeam } from "../../../helpers/teams.ts";
 import { settingsOf } from "../../../helpers/test-database.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import { skipAt } from "../../../helpers/tools.ts";
 
 const lack = lackOfPostgres();
@@ -222,6 +225,36 @@ describe("a query for a person without a condition on the owner", () => {
       ),
     );
   });
+});
+
+it("follows membership: after a removal, another control plane reads and changes nothing", async () => {
+  const second = await startPlane({
+    ...settingsOf(url),
+    WINDLASS_ARTIFACTS_URL: `file:${join(plane.directory, "blobs")}`,
+    WINDLASS_DATABASE_CONNECTIONS: "4",
+  });
+  try {
+    const [ada, bob] = [await addTestUser(plane), await addTestUser(plane)];
+    const { slug, calls } = await addTeam(plane, ada);
+    const mark = `mark${randomUUID()}`;
+    const zone = await calls.get(endpoints.createZone, { body: { name: mark } });
+    await joinTeam(plane, ada, slug, bob, "admin");
+    // Without a condition on the owner, so that row security alone decides.
+    const seen = () =>
+      withWrongQueries(false, async () => {
+        const { headers } = bob;
+        const read = await ask(second, "GET", "/api/cli/zones", { headers });
+        const path = `/api/cli/zones/${zone.id}`;
+        const changed = await ask(second, "PATCH", path, { headers, json: { name: mark } });
+        return [read.status, read.text.includes(mark), changed.status];
+      });
+    expect(await seen()).toEqual([200, true, 200]);
+    const params = { slug, user_id: bob.owner.id };
+    await ada.client.ask(endpoints.removeMember, { params });
+    expect(await seen()).toEqual([200, false, 404]);
+  } finally {
+    await second.close();
+  }
 });
 
 describe("the scope of a query", () => {
