@@ -447,7 +447,7 @@ it("no credential that has ended, or is of another team, opens anything of a tea
   await setRows(plane, "access_tokens", { expires_at: 1 }, { id: expired.id });
   await space.client.ask(endpoints.revokeAccessToken, { params: { id: revoked.id } });
   const outsiders: Record<string, Headers> = {
-    nobody: {},
+    "a caller without a credential": {},
     "an admin of another team": admin.cli,
     "an admin of another team in a browser": admin.session,
     "an admin's token of another team": bearer((await newToken(elsewhere, "admin")).access_token),
