@@ -3,6 +3,7 @@
  * parent say and replies to each. Its client and its worker share the process, which has no HTTP and
  * no credentials.
  */
+import { on } from "node:events";
 import { Queue, Worker } from "bullmq";
 import { Logger, run } from "graphile-worker";
 import pg from "pg";
@@ -150,8 +151,11 @@ function taken() {
 }
 
 const client = await peers[peer]();
+const messages = on(process, "message");
 process.send("ready");
-process.on("message", async ({ call, args }) => {
-  if (call === "close") return void (await client.close(), process.exit(0));
+for await (const [{ call, args }] of messages) {
+  if (call === "close") break;
   process.send(await client[call](...args));
-});
+}
+await client.close();
+process.exit(0);

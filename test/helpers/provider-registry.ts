@@ -50,7 +50,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
     host,
     requests,
     downloads: () => requests.filter((each) => /^GET .*\.zip$/.test(each)).length,
-    publish(name, version, mark = "", rest = undefined) {
+    publish(name, version, mark = "", rest) {
       const executable = `${runnable(certificate)}// ${mark}\n`;
       const program = { [`terraform-provider-${name}_v${version}`]: executable };
       const zip = zipOf(rest ? { ...program, "rest.bin": rest } : program);

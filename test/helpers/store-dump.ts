@@ -21,8 +21,8 @@ export async function dump(plane: Plane): Promise<string[]> {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(
       queries,
     );
-    // The server records there that it is ready when it is asked.
-    const asked = rows.filter((row) => name !== "facts" || row["name"] !== "ready_at");
+    // The server writes that row to see whether it can, when it is asked.
+    const asked = rows.filter((row) => name !== "facts" || row["name"] !== "storage_checked_at");
     const kept = asked.map((row) =>
       JSON.stringify(row, (column, value: unknown) =>
         counters.has(`${name}.${column}`) ? undefined : value,
