@@ -161,7 +161,8 @@ async function work(
     arch: arch(),
     capacity: config.concurrency,
     isolation,
-    labels: [...config.labels],
+    // Without any, those stay that a person gave the worker.
+    ...(config.labels.length === 0 ? {} : { labels: [...config.labels] }),
     features: [...features],
   });
   const heartbeats = heartbeatLoop({

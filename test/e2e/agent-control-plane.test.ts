@@ -87,6 +87,21 @@ describe.concurrent("a job", () => {
     expect(end.error_message).toMatch(/^timed out after 3 s during \w+/);
   });
 
+  test("goes to a worker by the labels that a person gave it, also after its agent starts again", async () => {
+    await using machine = await machineWithAgent();
+    const { user } = machine;
+    await machine.ready();
+    const { workerId } = await machine.identity();
+    await user.call(endpoints.updateWorker, { params: { id: workerId }, body: { labels: ["eu"] } });
+    machine.agent.kill("SIGTERM");
+    await machine.agent.exited;
+    machine.restart();
+    await machine.ready();
+    const configuration_id = await user.configure({ ...longRunning(0), labels: ["eu"] });
+    const plan = await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
+  });
+
   test("can read neither the worker's token nor the environment of the agent", async () => {
     await using machine = await machineWithAgent({
       CANARY: "agent-environment",
