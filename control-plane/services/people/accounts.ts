@@ -189,7 +189,8 @@ async function refreshOnce(
   for (;;) {
     const current = await store.write(async (tx) => {
       const found = await findAccount(tx, account);
-      if (found === undefined || found.access_token !== account.access_token) return found ?? null;
+      if (found === undefined) return null;
+      if (!equalSecrets(found.access_token, account.access_token)) return found;
       if (Number((await findFact(tx, turn)) ?? 0) > now()) return "waiting" as const;
       await setFact(tx, turn, String(now() + turnMilliseconds));
       return "mine" as const;
