@@ -53,7 +53,7 @@ export async function list(run: Run, options: ListOptions): Promise<void> {
       TYPE: ({ job_type, plan_options }) => jobTypeWords(job_type, plan_options),
       CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
       STATUS: listedStatus,
-      CHANGES: ({ changes }) => changes && changesText(changes),
+      CHANGES: (job) => (isUndone(job) ? undefined : job.changes && changesText(job.changes)),
       WHO: ({ created_by }) => created_by,
       CREATED: ({ created_at }) => ago(created_at),
       TOOK: (job) => runTime(job),
@@ -63,6 +63,10 @@ export async function list(run: Run, options: ListOptions): Promise<void> {
   );
   if (more) run.done("There are older jobs. To list more, pass a higher --limit.");
 }
+
+/** Whether the job did not make the changes that its plan counts, or only some of them. */
+const isUndone = ({ job_type, status }: Pick<Job, "job_type" | "status">): boolean =>
+  job_type !== "PLAN" && (status === "FAILED" || status === "CANCELLED");
 
 /** What a list without jobs says. */
 function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>): string {

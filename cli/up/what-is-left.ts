@@ -13,7 +13,7 @@ export async function whatIsLeft({ api }: Run, job: Job): Promise<string> {
       ? job.status === "FAILED"
         ? "Once the cause is removed, run windlass up again."
         : "To go on, run windlass up again."
-      : `To set the variable: windlass up --var ${shellWord(`${variable}=VALUE`)}`;
+      : `To set the variable, add to the command: --var ${shellWord(`${variable}=VALUE`)}`;
   if (job.job_type === "PLAN" || job.started_at === null) return `Nothing was changed. ${next}`;
   const { configuration_id: name } = job;
   const found =
@@ -21,5 +21,5 @@ export async function whatIsLeft({ api }: Run, job: Job): Promise<string> {
   const kept = found?.deployed
     ? `Deployed now: ${deployedInShort(found.deployed)}. What was changed until then stays.`
     : "Nothing is deployed.";
-  return `${kept} ${next}\nWhat it changed: windlass jobs show ${job.id}`;
+  return `${kept} ${next}\nIts errors and its plan: windlass jobs show ${job.id}`;
 }

@@ -17,7 +17,8 @@ beforeAll(async () => {
 });
 
 const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] ?? "";
-const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
+const press = (page: Page, name: string | RegExp) =>
+  page.getByRole("button", { name, exact: true }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
 const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
 

@@ -1,5 +1,5 @@
 /** Deployments that wait for approvals, first on the overview. */
-import { changesText } from "../../../protocol/words.ts";
+import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { WaitingDeployment, WaitingDeployments } from "../../services/approvals/waiting.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
@@ -22,7 +22,6 @@ export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string):
             ["Job", "Configuration", "Space", "What", "Approvals", "Who", "For"],
             forCaller.jobs.map((job) => [
               ...beginning(job),
-              job.changes === null ? "not known" : changesText(job.changes),
               `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
               job.created_by ?? "–",
               between(job.created_at, now),
@@ -40,7 +39,7 @@ export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string):
       : html`<h2>Waiting for others</h2>
           ${table(
             "Your deployments that others must approve",
-            ["Job", "Configuration", "Space", "Approvals", "Who can approve", "For"],
+            ["Job", "Configuration", "Space", "What", "Approvals", "Who can approve", "For"],
             own.jobs.map((job) => [
               ...beginning(job),
               `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
@@ -51,10 +50,11 @@ export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string):
           ${more(own)}`
   }`;
 
-const beginning = ({ id, configuration, team }: WaitingDeployment): (Html | string)[] => [
-  html`<a href="/jobs/${id}">DEPLOY</a>`,
-  html`<a href="/configurations/${configuration.id}">${configuration.name}</a>`,
-  team ?? "Personal",
+const beginning = (job: WaitingDeployment): (Html | string)[] => [
+  html`<a href="/jobs/${job.id}">${jobTypeWords("DEPLOY", job)}</a>`,
+  html`<a href="/configurations/${job.configuration.id}">${job.configuration.name}</a>`,
+  job.team ?? "Personal",
+  job.changes === null ? "not known" : changesText(job.changes),
 ];
 
 /** Who can approve it, in short. */

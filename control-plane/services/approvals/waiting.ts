@@ -17,6 +17,8 @@ export interface WaitingDeployment {
   readonly team: string | null;
   readonly created_by: string | null;
   readonly created_at: string;
+  /** Whether its plan destroys everything. */
+  readonly destroy: boolean;
   /** Null: its runner has not reported a plan. */
   readonly changes: PlanCounts | null;
   readonly need: ApprovalNeed;
@@ -51,7 +53,7 @@ async function view(
   { spaces }: UserCaller,
   row: WaitingRow,
 ): Promise<WaitingDeployment | null> {
-  const { id, owner_id, spec_id, name, plan_job_id, created_by, created_at } = row;
+  const { id, owner_id, spec_id, name, plan_job_id, created_by, created_at, destroys } = row;
   const need = await findApprovalNeed(read, row);
   if (!need) return null;
   const counts = await read.first(findPlanCounts, { job: plan_job_id ?? id });
@@ -61,6 +63,7 @@ async function view(
     team: spaces.find(({ space_id }) => space_id === owner_id)?.slug ?? null,
     created_by,
     created_at: time(created_at),
+    destroy: destroys === 1,
     changes: countsOf(counts?.counts ?? null),
     need,
   };

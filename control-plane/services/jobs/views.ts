@@ -169,7 +169,7 @@ export async function viewSummaries(
       error_message: job.error_message,
       waiting_reason: await findWaitingReason(queries, job, workers),
       cancel: await findCancel(queries, job),
-      needs_approval: job.unapproved === 1 && job.plan_job_id !== null,
+      needs_approval: job.status === "QUEUED" && job.unapproved === 1 && job.plan_job_id !== null,
       created_at: time(job.created_at),
       started_at: timeOrNull(job.started_at),
       ended_at: timeOrNull(job.ended_at),

@@ -7,7 +7,14 @@ import { isAuthor, waitsForVoteOf } from "./approvals.ts";
 /** A deployment with a plan that waits for approvals. */
 export type WaitingRow = Pick<
   JobRow,
-  "id" | "owner_id" | "job_type" | "status" | "plan_job_id" | "created_by" | "created_at"
+  | "id"
+  | "owner_id"
+  | "job_type"
+  | "status"
+  | "plan_job_id"
+  | "created_by"
+  | "created_at"
+  | "destroys"
 > & { readonly spec_id: string; readonly name: string };
 
 /** Of so many waiting deployments in the spaces of a person, those for the person are searched. */
@@ -20,7 +27,7 @@ const isFor = (user: unknown): RawBuilder<unknown> =>
 const waiting = (select: (user: unknown) => RawBuilder<unknown>) =>
   statement<{ user: string; limit: number }, WaitingRow>((db, { user, limit }) => {
     const query = sql`select gated.id, gated.owner_id, gated.job_type, gated.status, gated.plan_job_id,
-        gated.created_by, gated.created_at, gated.spec_id, specs.name
+        gated.created_by, gated.created_at, gated.destroys, gated.spec_id, specs.name
       from (
         select jobs.id, whom.role from (
             select space_id, role from memberships where user_id = ${user}

@@ -35,10 +35,10 @@ test("a job that ended without success says what exists and what to do", async (
   const error_message =
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
   expect(await end("PLAN", "FAILED", { error_message })).toBe(
-    "Nothing was changed. To set the variable: windlass up --var 'region=VALUE'",
+    "Nothing was changed. To set the variable, add to the command: --var 'region=VALUE'",
   );
   expect(await end("DEPLOY", "FAILED")).toMatch(
-    /^Nothing is deployed\. Once [^]*\nWhat it changed: windlass jobs show [\w-]+$/,
+    /^Nothing is deployed\. Once [^]*\nIts errors and its plan: windlass jobs show [\w-]+$/,
   );
   await end("DEPLOY", "SUCCESS");
   expect(await end("DEPLOY", "FAILED")).toMatch(

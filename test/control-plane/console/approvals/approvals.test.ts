@@ -100,9 +100,12 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(page).toMatch(/CANCELLED .*Rejected .*not on Friday .*Plan again/);
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
-    expect(words(await admin.page("/jobs?team=" + (await teamOf(admin))))).toContain(
-      `rejected by ${grace.email}: not on Friday`,
-    );
+    for (const list of ["/", "/jobs"]) {
+      const text = words(await admin.page(`${list}?team=${await teamOf(admin)}`));
+      expect(text).toMatch(/DEPLOY \S+ CANCELLED /);
+      expect(text).toContain(`rejected by ${grace.email}: not on Friday`);
+      expect(text).not.toContain("NEEDS APPROVAL");
+    }
   });
 
   test("a decision that comes too late or is too long shows the page and why", async () => {
@@ -159,7 +162,9 @@ describe("the overview", () => {
     const job = await steps.deploy(await steps.plan({ create: 2 }));
     const own = await first(admin);
     expect(own).toMatch(
-      new RegExp(`Waiting for others .*DEPLOY ${spec} ${team.slug} 0 of 2 ${grace.email} \\d+.s`),
+      new RegExp(
+        `Waiting for others .*DEPLOY ${spec} ${team.slug} \\+2 0 of 2 ${grace.email} \\d+.s`,
+      ),
     );
     expect(own).toContain("No deployment waits for your approval.");
     // It is not repeated as something that is stuck.
