@@ -127,7 +127,7 @@ describe.concurrent("a deployment that people must approve", () => {
     );
     const late = await ada.run(["jobs", "approve", id]);
     expect(late).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(late.stderr).toContain("the job is already SUCCESS");
+    expect(late.stderr).toContain("The job is already SUCCESS");
   });
 
   test("is brought up or destroyed by its plan, and ends when someone rejects it", async () => {
@@ -193,6 +193,6 @@ describe.concurrent("a deployment that people must approve", () => {
     expect(ended.stderr).toContain("was changed after the plan was made");
     expect(await dan.json<string[]>("state", "list", "web")).toContain("terraform_data.cluster");
     const again = await ada.run(["jobs", "approve", id]);
-    expect(again.stderr).toContain("the job is already FAILED");
+    expect(again.stderr).toContain("The job is already FAILED");
   });
 });
