@@ -87,5 +87,5 @@ test("windlass state push takes over what terraform has deployed with another ba
     reject: false,
   });
   expect(nothing.exitCode).toBe(2);
-  expect(nothing.stderr).toContain("stdin is empty. There is no state to push.");
+  expect(nothing.stderr).toContain("Stdin is empty. There is no state to push.");
 });
