@@ -56,6 +56,8 @@ export class DemoProcesses {
     if (pid === undefined) throw new CliError(`Cannot start ${title}.`);
     this.#tellCleaner(`start ${pid}`);
     void child.then(({ exitCode, signal }) => {
+      // Once the cleaner stops the processes, their end is no surprise, and the logs may be gone.
+      if (!this.#cleaner.stdin.writable) return;
       this.#tellCleaner(`ended ${pid}`);
       const how = signal ?? `exit code ${exitCode}`;
       const lines = lastLines(logFile).map((line) => `\n  ${line}`);
