@@ -9,8 +9,8 @@ import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
 
 export interface HeartbeatLoop {
-  readonly api: AgentApi;
-  readonly log: Logger;
+  readonly api: Pick<AgentApi, "heartbeat">;
+  readonly log: Pick<Logger, "warn">;
   /** Until the server names another interval. */
   readonly interval: number;
   readonly stop: AbortSignal;
@@ -39,6 +39,8 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   let interval = loop.interval;
   let reportsCancels = false;
   while (!stop.aborted) {
+    // Before the jobs are read: one may start while the server answers.
+    const changed = loop.jobsChanged();
     const body = loop.body();
     const holdsJobs = (body.active_job_ids ?? []).length > 0;
     const wait = holdsJobs && reportsCancels ? Math.min(waitSeconds, interval) : 0;
@@ -66,7 +68,7 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
     const rest = Math.max(0, pause - (performance.now() - asked));
     await Promise.race([
       sleep(rest, undefined, { signal: stop }).catch(() => undefined),
-      ...(holdsJobs ? [] : [loop.jobsChanged()]),
+      ...(holdsJobs ? [] : [changed]),
     ]);
   }
 }
