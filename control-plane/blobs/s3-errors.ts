@@ -3,7 +3,7 @@
  * of the credentials, such as the key id and what was signed.
  */
 import { ConfigError } from "../../common/settings/config-error.ts";
-import { RefusalError } from "../domain/refusal.ts";
+import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
 
 interface SdkError {
   readonly name?: string;
@@ -53,8 +53,7 @@ export function storeError(error: unknown): Error {
   if (error instanceof RefusalError) return error;
   if (["NoSuchKey", "NotFound"].includes((error as SdkError).name ?? ""))
     return Object.assign(new Error("the object does not exist"), { code: "ENOENT" });
-  const detail = `the server's object store is not available: ${reasonOf(error)}`;
-  return new RefusalError("storage_unavailable", detail, {}, { "retry-after": "2" });
+  return storageUnavailable(`the server's object store is not available: ${reasonOf(error)}`);
 }
 
 /** The error that ends a start. */

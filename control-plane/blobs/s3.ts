@@ -29,7 +29,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { mebibyte, second } from "../../common/units.ts";
-import { RefusalError } from "../domain/refusal.ts";
+import { storageUnavailable } from "../domain/refusal.ts";
 import type { Blobs } from "./blobs.ts";
 import { isName, newName, placeOf } from "./names.ts";
 import { inPieces, measured } from "./pieces.ts";
@@ -289,12 +289,7 @@ function windowOf(bytes: Buffer, range: string | undefined, start: number): Wind
 /** Not every store says what it has stored; one that does must have stored what was sent. */
 function requireSame(sent: string, stored: string | undefined): void {
   if (stored !== undefined && stored !== sent)
-    throw new RefusalError(
-      "storage_unavailable",
-      "the server's object store has stored other bytes than it was sent",
-      {},
-      { "retry-after": "2" },
-    );
+    throw storageUnavailable("the server's object store has stored other bytes than it was sent");
 }
 
 const digestOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("base64");

@@ -32,6 +32,13 @@ export const invalid = (path: string, message: string): RefusalError =>
     errors: [{ path, message }],
   });
 
+/**
+ * The storage cannot be used now. Nothing was changed, so any request may be repeated, which
+ * `Retry-After` says.
+ */
+export const storageUnavailable = (detail: string): RefusalError =>
+  new RefusalError("storage_unavailable", detail, {}, { "retry-after": "2" });
+
 /** The same message for an object that does not exist and for one of another user. */
 export const notFound = (what: string): RefusalError =>
   new RefusalError("not_found", `there is no such ${what}`);

@@ -2,7 +2,7 @@
  * Writes refusals as problem documents (RFC 9457), and turns every other error of a request into
  * one.
  */
-import { RefusalError } from "../domain/refusal.ts";
+import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
 import { refusedFields } from "../domain/judge.ts";
 import { storageTrouble } from "../domain/storage-troubles.ts";
 import type { ErrorObject } from "ajv";
@@ -95,12 +95,9 @@ function asRefusal(error: unknown): RefusalError {
   }
 }
 
-/**
- * `Retry-After` tells a client that nothing was changed, so that it may repeat any request. It is
- * missing where a change may have been made.
- */
+/** No client may repeat every request after an error that leaves open whether a change was made. */
 function storageRefusal(error: unknown, trouble: string): RefusalError {
   return (error as { isUncertain?: boolean }).isUncertain
     ? new RefusalError("storage_unavailable", `${trouble}; the change may have been made`)
-    : new RefusalError("storage_unavailable", trouble, {}, { "retry-after": "2" });
+    : storageUnavailable(trouble);
 }
