@@ -37,26 +37,35 @@ export const includesRole = (role: Role, other: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(other);
 
 /** The role that a caller lacks for a permission; undefined: none. */
-export function roleFor({ role }: Permitted, permission: Permission): Role | undefined {
+export function roleFor(
+  { role }: Pick<Permitted, "role">,
+  permission: Permission,
+): Role | undefined {
   if (permission === "account" || includesRole(role, leastRole[permission])) return undefined;
   return leastRole[permission];
 }
 
+/** The roles with a permission. */
+export const rolesWith = (permission: Permission): Role[] =>
+  roles.filter((role) => roleFor({ role }, permission) === undefined);
+
+/** Whether a permission belongs to a person, and the caller is an access token. */
+const isPersonal = (caller: Permitted, permission: Permission): boolean =>
+  caller.login_kind === "token" && personal.has(permission);
+
 /** Whether the caller has the permission. */
 export const mayDo = (caller: Permitted, permission: Permission): boolean =>
-  roleFor(caller, permission) === undefined &&
-  !(personal.has(permission) && caller.login_kind === "token");
+  !isPersonal(caller, permission) && roleFor(caller, permission) === undefined;
 
 /** Throws 403 unless the caller has the permission. */
 export function checkPermission(caller: Permitted, permission: Permission): void {
-  if (personal.has(permission) && caller.login_kind === "token")
+  if (isPersonal(caller, permission))
     throw new RefusalError(
       "permission_denied",
       "Access tokens cannot do this, because it belongs to a person: sign in instead",
     );
-  if (permission === "account") return;
-  const least = leastRole[permission];
-  if (includesRole(caller.role, least)) return;
+  const least = roleFor(caller, permission);
+  if (least === undefined) return;
   const who =
     caller.token_name === undefined ? "You have" : `The access token "${caller.token_name}" has`;
   throw new RefusalError(
