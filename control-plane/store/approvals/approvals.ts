@@ -2,6 +2,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { ApprovalColumns, ApprovalRow } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
+import { rolesWith } from "../../domain/roles.ts";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
@@ -10,14 +11,22 @@ export const isAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql
   ${user} in (${sql.ref(`${job}.creator_id`)}, (
     select planned.creator_id from jobs as planned where planned.id = ${sql.ref(`${job}.plan_job_id`)})))`;
 
+/** Whether the role in a column, such as `memberships.role`, permits to approve. */
+export const mayApprove = (role: string): RawBuilder<unknown> =>
+  sql`${sql.ref(role)} in (${sql.join(rolesWith("approve").map((name) => sql.lit(name)))})`;
+
+/** Whether the rule of `specs` lets a user approve a job, as far as its authors are concerned. */
+const isNoForbiddenAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql`(
+  specs.approval_by_author = 1 or not coalesce(${isAuthor(job, user)}, false))`;
+
 /** How many people have approved a job, of those who may by the rule of `specs` and their role. */
 const countApprovals = (job: string): RawBuilder<unknown> => sql`(
   select count(*) from job_approvals as vote
   where vote.job_id = ${sql.ref(`${job}.id`)} and vote.decision = 'approve'
     and (vote.user_id = ${sql.ref(`${job}.owner_id`)} or exists (
       select 1 from memberships where memberships.space_id = ${sql.ref(`${job}.owner_id`)}
-        and memberships.user_id = vote.user_id and memberships.role in ('deployer', 'admin')))
-    and (specs.approval_by_author = 1 or not coalesce(${isAuthor(job, sql`vote.user_id`)}, false)))`;
+        and memberships.user_id = vote.user_id and ${mayApprove("memberships.role")}))
+    and ${isNoForbiddenAuthor(job, sql`vote.user_id`)})`;
 
 /** Whether the approval rule of `specs`, which has one, covers a job. */
 const isCovered = (job: string): RawBuilder<unknown> => sql`(
@@ -101,22 +110,26 @@ export const findApprovalNeeds = statement<{ job: string }, ApprovalNeeds>((db, 
   return { compile: () => query.compile(db) };
 });
 
+/** Whether a user whose role permits it may approve a job, by its rule, and has not. */
+const lacksVoteOf = (user: unknown, job: string): RawBuilder<unknown> => sql`(
+  not exists (
+    select 1 from job_approvals as vote
+      where vote.job_id = ${sql.ref(`${job}.id`)} and vote.user_id = ${user} and vote.decision = 'approve')
+  and exists (
+    select 1 from specs
+      where specs.id = ${sql.ref(`${job}.spec_id`)} and ${isNoForbiddenAuthor(job, user)}))`;
+
 /** The addresses of those who may approve a job, by the rule of its configuration, and have not. */
 export const findApprovers = statement<
   { job: string; owner: string; limit: number },
   { email: string }
 >((db, { job, owner, limit }) => {
   const query = sql`select users.email from (
-      select user_id from memberships where space_id = ${owner} and role in ('deployer', 'admin')
+      select user_id from memberships where space_id = ${owner} and ${mayApprove("role")}
       union all select id as user_id from users where id = ${owner}) as whom
     join users on users.id = whom.user_id
-    where exists (
-      select 1 from jobs as gated join specs on specs.id = gated.spec_id
-        where gated.id = ${job}
-          and (specs.approval_by_author = 1 or not coalesce(${isAuthor("gated", sql`whom.user_id`)}, false)))
-      and not exists (
-        select 1 from job_approvals as vote
-          where vote.job_id = ${job} and vote.user_id = whom.user_id and vote.decision = 'approve')
+    cross join jobs as gated
+    where gated.id = ${job} and ${lacksVoteOf(sql`whom.user_id`, "gated")}
     order by users.email limit ${limit}`;
   return { compile: () => query.compile(db) };
 });
@@ -152,11 +165,4 @@ export async function saveApproval({ sql: db }: Queries, row: ApprovalRow): Prom
 
 /** Whether a job that waits for approvals waits for that of a user whose role permits it. */
 export const waitsForVoteOf = (user: unknown, job = "jobs"): RawBuilder<boolean> => sql<boolean>`(
-  ${sql.ref(`${job}.plan_job_id`)} is not null
-  and not exists (
-    select 1 from job_approvals as vote
-      where vote.job_id = ${sql.ref(`${job}.id`)} and vote.user_id = ${user} and vote.decision = 'approve')
-  and exists (
-    select 1 from specs
-      where specs.id = ${sql.ref(`${job}.spec_id`)}
-        and (specs.approval_by_author = 1 or not coalesce(${isAuthor(job, user)}, false))))`;
+  ${sql.ref(`${job}.plan_job_id`)} is not null and ${lacksVoteOf(user, job)})`;

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { statement } from "../statement.ts";
-import { isAuthor, waitsForVoteOf } from "./approvals.ts";
+import { isAuthor, mayApprove, waitsForVoteOf } from "./approvals.ts";
 
 /** A deployment with a plan that waits for approvals. */
 export type WaitingRow = Pick<
@@ -22,7 +22,7 @@ const searchedWaiting = 1000;
 
 /** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */
 const isFor = (user: unknown): RawBuilder<unknown> =>
-  sql`(searched.role in ('deployer', 'admin') and ${waitsForVoteOf(user, "gated")})`;
+  sql`(${mayApprove("searched.role")} and ${waitsForVoteOf(user, "gated")})`;
 
 const waiting = (select: (user: unknown) => RawBuilder<unknown>) =>
   statement<{ user: string; limit: number }, WaitingRow>((db, { user, limit }) => {
