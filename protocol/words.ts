@@ -71,6 +71,10 @@ export function approversText({
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
   `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
 
+/** Whether a status shows nothing of an apply that failed before it. */
+export const isCalm = (status: Configuration["status"]): boolean =>
+  status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
+
 /**
  * Describes the status of a configuration. A PLAN after a failed apply makes the status calm again,
  * so the failure is added until it is made good: `DEPLOYED, last apply failed`.
@@ -79,8 +83,7 @@ export function statusWords({
   status,
   failed_job: failed,
 }: Pick<Configuration, "status" | "failed_job">): string {
-  const isCalm = status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
-  if (!isCalm || !failed || failed.job_type === "PLAN") return status;
+  if (!isCalm(status) || !failed || failed.job_type === "PLAN") return status;
   const what = failed.job_type === "DESTROY" ? "destroy" : "apply";
   return `${status}, last ${what} ${failed.status === "CANCELLED" ? "cancelled" : "failed"}`;
 }
@@ -131,6 +134,10 @@ export function planOptionsWords({
     replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
   ].filter(Boolean);
 }
+
+/** How many resources a plan destroys; one that it replaces is one of them. */
+export const destroyedCount = (counts: Pick<PlanCounts, "delete" | "replace">): number =>
+  counts.delete + counts.replace;
 
 /** The signs of what happens to resources, in the order of a plan's counts. */
 const countSigns = [

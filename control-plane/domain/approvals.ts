@@ -5,7 +5,7 @@ import type {
   WrittenApprovalRule,
 } from "../../protocol/approvals.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
-import { approvalsText } from "../../protocol/words.ts";
+import { approvalsText, destroyedCount } from "../../protocol/words.ts";
 
 /** The columns of a configuration that keep its rule. */
 export interface ApprovalColumns {
@@ -56,7 +56,7 @@ export const isDestructive = (
   summary === undefined ||
   summary.truncated === true ||
   summary.changes_omitted > 0 ||
-  summary.counts.delete + summary.counts.replace > 0;
+  destroyedCount(summary.counts) > 0;
 
 /** What a job that waits for approvals needs. */
 export interface Missing {

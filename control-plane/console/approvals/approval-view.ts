@@ -8,6 +8,7 @@ import {
   approvalsText,
   approversText,
   decisionWords,
+  destroyedCount,
   waitingText,
 } from "../../../protocol/words.ts";
 import { isDestructive } from "../../domain/approvals.ts";
@@ -33,6 +34,10 @@ export interface ApprovalStory {
 /** Whether a job waits for people. */
 export const waitsForApproval = ({ approval_need: need, plan_job_id }: Job): boolean =>
   need ? need.missing > 0 || plan_job_id === null : false;
+
+/** Whether somebody has rejected a job. */
+export const isRejected = ({ approvals = [] }: Job): boolean =>
+  approvals.some(({ decision }) => decision === "reject");
 
 /** What is needed and what was decided; nothing of a job without either. */
 export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | null => {
@@ -60,9 +65,9 @@ export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | nul
   </section>`;
 };
 
-function titleOf({ approval_need: need, approvals = [], plan_job_id }: Job): string {
-  if (!need)
-    return approvals.some(({ decision }) => decision === "reject") ? "Rejected" : "Approved";
+function titleOf(job: Job): string {
+  const { approval_need: need, plan_job_id } = job;
+  if (!need) return isRejected(job) ? "Rejected" : "Approved";
   if (plan_job_id === null) return "Waits for a plan";
   return need.missing === 0 ? "Approved" : `Waits for ${approvalsText(need.missing)}`;
 }
@@ -107,7 +112,7 @@ export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html 
     return html`${trouble(form)}
     ${waitsForApproval(job) ? html`<p class="soft">You cannot decide. ${sentence(refusals.reject.message)}</p>` : null}`;
   const canApprove = !refusals.approve && !hasApproved && staleness === null && need.missing > 0;
-  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
+  const destroys = plan === null ? 0 : destroyedCount(plan.counts);
   const buttons = html`<div class="actions">
     ${
       canApprove

@@ -22,7 +22,7 @@ export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string):
             ["Job", "Configuration", "Space", "What", "Approvals", "Who", "For"],
             forCaller.jobs.map((job) => [
               ...beginning(job),
-              `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
+              approvalsOf(job),
               job.created_by ?? "–",
               between(job.created_at, now),
             ]),
@@ -42,7 +42,7 @@ export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string):
             ["Job", "Configuration", "Space", "What", "Approvals", "Who can approve", "For"],
             own.jobs.map((job) => [
               ...beginning(job),
-              `${job.need.rule.count - job.need.missing} of ${job.need.rule.count}`,
+              approvalsOf(job),
               approversOf(job),
               between(job.created_at, now),
             ]),
@@ -56,6 +56,9 @@ const beginning = (job: WaitingDeployment): (Html | string)[] => [
   job.team ?? "Personal",
   job.changes === null ? "not known" : changesText(job.changes),
 ];
+
+const approvalsOf = ({ need: { rule, missing } }: WaitingDeployment): string =>
+  `${rule.count - missing} of ${rule.count}`;
 
 /** Who can approve it, in short. */
 const approversOf = ({ need: { approvers, more_approvers } }: WaitingDeployment): string =>

@@ -1,5 +1,6 @@
 /** The buttons on the page of a job: deploy its plan, cancel it, run it again. */
 import type { Job } from "../../../protocol/jobs.ts";
+import { destroyedCount } from "../../../protocol/words.ts";
 import { ruleOfPlan } from "../approvals/approval-view.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
@@ -20,7 +21,7 @@ export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
     isDirect && rule !== null && configuration_id !== null
       ? planForApproval(configuration_id, job_type === "DESTROY")
       : action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
-  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
+  const destroys = plan === null ? 0 : destroyedCount(plan.counts);
   return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
     ${
       isDeployOfPlan

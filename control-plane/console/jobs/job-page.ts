@@ -1,7 +1,12 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { destroyedWords, destroysAll, jobTypeWords } from "../../../protocol/words.ts";
-import { approvalView, decideView, waitsForApproval } from "../approvals/approval-view.ts";
+import {
+  approvalView,
+  decideView,
+  isRejected,
+  waitsForApproval,
+} from "../approvals/approval-view.ts";
 import { sentence } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView } from "../logs/log-view.ts";
@@ -30,15 +35,15 @@ export const jobPage = (story: JobStory): Html => {
   // waits.
   const isPlanFirst = job.started_at === null || (job.job_type === "PLAN" && job.ended_at !== null);
   const isWaiting = waitsForApproval(job);
-  const isRejected = (job.approvals ?? []).some(({ decision }) => decision === "reject");
+  const wasRejected = isRejected(job);
   return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
     <div id="job" data-live>
       <header class="title">
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
       </header>
-      ${isRejected ? null : jobErrors(job, story.errors)}
-      ${job.status === "CANCELLED" && !isRejected ? cancelNotice(story) : null}
+      ${wasRejected ? null : jobErrors(job, story.errors)}
+      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${approvalView(story)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}

@@ -1,4 +1,5 @@
 /** Zones: the list, and one with its configurations. */
+import { isCalm } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
@@ -59,8 +60,7 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
 const badges = (statuses: ZoneSummary["statuses"]): Html =>
   html`<span class="badges">
     ${statuses.map(({ status, count: all, failed }) => {
-      const isCalm = status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
-      const bad = isCalm ? failed : 0;
+      const bad = isCalm(status) ? failed : 0;
       return html`${all > bad ? html`<span class="badge ${status}">${all - bad} ${status}</span>` : null}
       ${bad > 0 ? html`<span class="badge FAILED">${bad} ${status}, last apply failed</span>` : null}`;
     })}
