@@ -1,6 +1,6 @@
 /** The log of a server and of an agent: JSON lines on stderr, or pretty on a terminal. */
 import { pino, type LevelWithSilent, type Logger } from "pino";
-import { mebibyte } from "./units.ts";
+import { kibibyte, mebibyte } from "./units.ts";
 
 export interface LogSettings {
   readonly logLevel: LevelWithSilent;
@@ -9,6 +9,8 @@ export interface LogSettings {
 
 /** So much may wait while the log cannot be written; more is dropped. */
 const waitingBytes = mebibyte;
+/** So many characters of one turn are written at once: pino drops a text longer than may wait. */
+const togetherCharacters = 64 * kibibyte;
 
 /**
  * The lines of one turn of the event loop are written together at its end, or at the exit of the
@@ -29,6 +31,7 @@ export async function openLog({ logLevel, logFormat }: LogSettings): Promise<Log
   const write = (line: string) => {
     if (lines === "") setImmediate(writeLines);
     lines += line;
+    if (lines.length >= togetherCharacters) writeLines();
   };
   if (logFormat === "json") return pino(options, { write });
   // Not as pino's transport: that is a thread, which holds up the exit for 10 s once the reader is

@@ -28,6 +28,14 @@ test.each([
   expect(stderr).toMatch(line);
 });
 
+test("a turn that logs more than may wait loses no line", async () => {
+  const { stderr } = await logging(
+    "json",
+    `for (let line = 0; line < 2000; line++) log.info({ line }, "x".repeat(1000));`,
+  );
+  expect(stderr.split("\n").map((line) => JSON.parse(line).line)).toEqual([...Array(2000).keys()]);
+});
+
 test.each(["json", "pretty"])(
   "a closed reader of the %s log does not end the process",
   async (format) => {
