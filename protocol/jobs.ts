@@ -15,7 +15,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { jobTypes, planTextLimit } from "./limits.ts";
-import { PlanCounts } from "./plan-counts.ts";
+import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 
 export const JobType = OneOf(jobTypes);
@@ -81,11 +81,28 @@ export type ExecutionMetadata = Static<typeof ExecutionMetadata>;
 
 const LogComplete = Nullable(Type.Boolean());
 
+/** What became of one resource of an apply that did not succeed. */
+export const ResourceOutcome = Type.Object({
+  address: Type.String({ maxLength: planTextLimit }),
+  action: PlanAction,
+  outcome: about(
+    OneOf(["done", "failed", "not_finished", "not_reached", "unknown"]),
+    "`unknown`: it had not ended when the runner was lost.",
+  ),
+});
+export type ResourceOutcome = Static<typeof ResourceOutcome>;
+
 export const ResourceProgress = Type.Object({
   done: Type.Integer(),
   open: about(Type.Integer(), "Under way, or not finished when the job ended."),
   failed: Type.Integer(),
   total: about(Nullable(Type.Integer()), "How many the plan changes; null if this is not known."),
+  resources: Type.Optional(
+    Type.Array(ResourceOutcome, {
+      description:
+        "Of an apply that failed or was cancelled: what became of each resource, as far as the plan and the runner tell.",
+    }),
+  ),
 });
 export type ResourceProgress = Static<typeof ResourceProgress>;
 

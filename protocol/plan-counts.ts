@@ -1,5 +1,6 @@
-/** How many resources a plan changes. */
+/** What a plan does to a resource, and how many resources it changes. */
 import { Type, type Static } from "typebox";
+import { OneOf } from "./fields.ts";
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -14,3 +15,15 @@ export const PlanCounts = Type.Object({
   import: Count,
 });
 export type PlanCounts = Static<typeof PlanCounts>;
+
+/** What happens to one resource. `none`: only its place in the state changes (move, import). */
+export const PlanAction = OneOf([
+  "create",
+  "update",
+  "replace",
+  "delete",
+  "forget",
+  "read",
+  "none",
+]);
+export type PlanAction = Static<typeof PlanAction>;

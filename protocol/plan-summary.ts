@@ -7,21 +7,10 @@ import { endpoint } from "./endpoint.ts";
 import { about, Nullable, OneOf, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
 import { planAttributeCount, planGraphCount, planListLimit, planTextLimit } from "./limits.ts";
-import { PlanCounts } from "./plan-counts.ts";
+import { PlanAction, PlanCounts } from "./plan-counts.ts";
 
 export { planListLimit, planSummaryLimit } from "./limits.ts";
-
-/** What happens to one resource. `none`: only its place in the state changes (move, import). */
-export const PlanAction = OneOf([
-  "create",
-  "update",
-  "replace",
-  "delete",
-  "forget",
-  "read",
-  "none",
-]);
-export type PlanAction = Static<typeof PlanAction>;
+export { PlanAction } from "./plan-counts.ts";
 
 const Text = Type.String({ maxLength: planTextLimit });
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

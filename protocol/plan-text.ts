@@ -26,6 +26,15 @@ export function planHeadline({ counts, applyable, outputs }: PlanSummary): strin
   return changesOutputs ? "Plan: only outputs change" : "Plan: only the state changes";
 }
 
+/**
+ * Returns the checks to show. Of those that are known only after the apply, a plan that only destroys
+ * has none to say: nothing is left that they could check.
+ */
+export const shownChecks = ({ checks, counts }: PlanSummary): PlanSummary["checks"] =>
+  counts.delete > 0 && counts.create + counts.update + counts.replace === 0
+    ? checks.filter(({ status }) => status !== "unknown")
+    : checks;
+
 /** Returns why and how a resource changes, besides its attributes. */
 export const changeNotes = ({
   reason,

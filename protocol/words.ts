@@ -1,7 +1,7 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
-import type { JobType, ResourceProgress, WaitingReason } from "./jobs.ts";
+import type { JobType, ResourceOutcome, ResourceProgress, WaitingReason } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
 
@@ -71,22 +71,31 @@ export function approversText({
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
   `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
 
-/** Whether a status shows nothing of an apply that failed before it. */
-export const isCalm = (status: Configuration["status"]): boolean =>
-  status === "DEPLOYED" || status === "DESTROYED" || status === "NEW";
+/** Whether an apply or a destruction runs, which may make good what failed before it. */
+export const isChanging = (status: Configuration["status"]): boolean =>
+  status === "DEPLOYING" || status === "DESTROYING";
 
 /**
- * Describes the status of a configuration. A PLAN after a failed apply makes the status calm again,
- * so the failure is added until it is made good: `DEPLOYED, last apply failed`.
+ * Describes the status of a configuration: what is deployed and, until it is made good, what failed,
+ * such as `DEPLOYED, last apply failed`. The words stay the same when a PLAN ends the status FAILED.
  */
 export function statusWords({
   status,
+  deployed,
   failed_job: failed,
-}: Pick<Configuration, "status" | "failed_job">): string {
-  if (!isCalm(status) || !failed || failed.job_type === "PLAN") return status;
-  const what = failed.job_type === "DESTROY" ? "destroy" : "apply";
-  return `${status}, last ${what} ${failed.status === "CANCELLED" ? "cancelled" : "failed"}`;
+}: Pick<Configuration, "status" | "deployed" | "failed_job">): string {
+  if (!failed || isChanging(status)) return status;
+  const what = failedWhat[failed.job_type];
+  const end = failed.status === "CANCELLED" ? "cancelled" : "failed";
+  return `${deployed ? "DEPLOYED" : "NOT DEPLOYED"}, last ${what} ${end}`;
 }
+
+const failedWhat = {
+  PLAN: "plan",
+  DEPLOY: "apply",
+  DESTROY: "destroy",
+  DESTROY_WORKER: "teardown",
+} as const satisfies Record<JobType, string>;
 
 type DestroyOptions = Pick<PlanOptions, "destroy"> & Partial<Pick<PlanOptions, "targets">>;
 
@@ -102,17 +111,34 @@ export const jobTypeWords = (type: JobType, options: DestroyOptions | null | und
 export const missingVariable = (message: string | null): string | undefined =>
   /No value for required variable.*input variable "([\w-]+)" is not set/s.exec(message ?? "")?.[1];
 
-/** Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended. */
+/**
+ * Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended; then
+ * the resources that it did not reach are counted too.
+ */
 export function resourceProgressWords(
-  { done, open, failed, total }: ResourceProgress,
+  { done, open, failed, total, resources = [] }: ResourceProgress,
   isOver: boolean,
 ): string {
+  const isLost = resources.some(({ outcome }) => outcome === "unknown");
+  const missed = total === null ? 0 : total - done - open - failed;
   return [
     `${done}${total === null ? "" : ` of ${total}`} done`,
-    ...(open > 0 ? [`${open} ${isOver ? "not finished" : "in progress"}`] : []),
+    ...(open > 0
+      ? [`${open} ${isLost ? "unknown" : isOver ? "not finished" : "in progress"}`]
+      : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(isOver && missed > 0 ? [`${missed} ${isLost ? "unknown" : "not reached"}`] : []),
   ].join(", ");
 }
+
+/** What became of a resource of an apply that did not succeed. */
+export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> = {
+  done: "done",
+  failed: "failed",
+  not_finished: "not finished",
+  not_reached: "not reached",
+  unknown: "unknown",
+};
 
 /** Describes how a plan differs from an ordinary one, in sentences. */
 export function planOptionsWords({

@@ -108,12 +108,13 @@ export function zonesCommand() {
 const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
   find("zone", "zones", (await api.call("listZones")).zones, name);
 
-function show(run: Run, zone: Zone): void {
+async function show(run: Run, zone: Zone): Promise<void> {
+  const { styledStanding } = await import("../configurations/failed.ts");
   run.show(zone, {
     name: zone.name,
     id: zone.id,
     created: time(zone.created_at),
     configurations:
-      zone.specs.map(({ name, status }) => `${name} (${status})`).join(", ") || "none",
+      zone.specs.map((spec) => `${spec.name} (${styledStanding(spec)})`).join("\n") || "none",
   });
 }

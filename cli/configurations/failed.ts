@@ -4,9 +4,9 @@ import { statusWords } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";
 import { ago } from "../terminal/times.ts";
 
-type Standing = Pick<Configuration, "status" | "failed_job">;
+type Standing = Pick<Configuration, "status" | "deployed" | "failed_job">;
 
-/** Returns the status, red if the last job or the last apply failed. */
+/** Returns the status, red if a failure has not been made good. */
 export function styledStanding(standing: Standing): string {
   const words = statusWords(standing);
   const isCalm = words === standing.status && words !== "FAILED";

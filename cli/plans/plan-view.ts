@@ -14,6 +14,7 @@ import {
   changeNotes,
   outputLines,
   planHeadline,
+  shownChecks,
 } from "../../protocol/plan-text.ts";
 import { clean, styled } from "../terminal/output.ts";
 
@@ -48,7 +49,7 @@ export function planView(plan: PlanSummary, { attributes = true } = {}): string[
     for (const { address, action } of plan.drift) lines.push(signed(action, address));
     if (plan.drift_omitted > 0) lines.push(`  … and ${plan.drift_omitted} more`);
   }
-  for (const { address, status } of plan.checks)
+  for (const { address, status } of shownChecks(plan))
     lines.push(
       styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${checks[status]}`),
     );

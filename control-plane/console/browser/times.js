@@ -4,6 +4,8 @@
  * in the tooltip. Without a script the page shows what the server wrote, mostly UTC.
  */
 
+import { age } from "./age.js";
+
 const key = "windlass.times";
 const kinds = /** @type {const} */ (["ago", "utc", "local"]);
 /** @typedef {typeof kinds[number]} Kind */
@@ -28,22 +30,6 @@ export function showTimes(root) {
     // Some times are shown as a duration, which stays one.
     if (!time.hasAttribute("data-duration") && time.textContent !== text) time.textContent = text;
   }
-}
-
-const units = /** @type {const} */ ([
-  [86_400, "d"],
-  [3600, "h"],
-  [60, "min"],
-  [1, "s"],
-]);
-
-/** Beyond a month a date says more. @param {number} milliseconds @param {string} utc */
-function age(milliseconds, utc) {
-  const seconds = Math.round(Math.abs(milliseconds) / 1000);
-  if (seconds >= 30 * 86_400) return utc.slice(0, 10);
-  const [size, unit] = units.find(([length]) => seconds >= length) ?? [1, "s"];
-  const length = `${Math.floor(seconds / size)}\u00a0${unit}`;
-  return milliseconds > 1000 ? `in\u00a0${length}` : `${length}\u00a0ago`;
 }
 
 const choice = document.querySelector("select[name=times]");

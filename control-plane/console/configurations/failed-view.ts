@@ -1,11 +1,11 @@
 /** A failure of a configuration that has not been made good. */
 import type { Configuration, FailedJob } from "../../../protocol/configurations.ts";
-import { statusWords } from "../../../protocol/words.ts";
+import { isChanging, statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";
 
-/** The status; an apply that failed since has the colour of a failure. */
-export function standingBadge(one: Pick<Configuration, "status" | "failed_job">): Html {
+/** The status; a failure that has not been made good gives it the colour of one. */
+export function standingBadge(one: Parameters<typeof statusWords>[0]): Html {
   const words = statusWords(one);
   return words === one.status ? badge(words) : html`<span class="badge FAILED">${words}</span>`;
 }
@@ -23,6 +23,4 @@ export const failedApply = ({
   status,
   failed_job,
 }: Pick<Configuration, "status" | "failed_job">): FailedJob | null =>
-  failed_job && failed_job.job_type !== "PLAN" && status !== "DEPLOYING" && status !== "DESTROYING"
-    ? failed_job
-    : null;
+  failed_job && failed_job.job_type !== "PLAN" && !isChanging(status) ? failed_job : null;

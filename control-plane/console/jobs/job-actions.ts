@@ -26,8 +26,7 @@ export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
     ${
       isDeployOfPlan
         ? html`<p>
-            Applies <a href="/jobs/${plan_job_id}">this plan</a>.
-            ${isOver ? "A plan is applied only once: to try again, make a new plan." : null}
+            Applies <a href="/jobs/${plan_job_id}">this plan</a>. ${isOver ? whatNext(job) : null}
           </p>`
         : null
     }
@@ -48,6 +47,13 @@ export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
     </div>`;
 };
 
+/** What can be done with the plan of a deployment that did not succeed. */
+const whatNext = ({ started_at, plan_job_id }: Job): Html | string =>
+  started_at === null
+    ? html`Nothing was applied. Unless something has changed since, the plan can be deployed again
+        on <a href="/jobs/${plan_job_id}">its page</a>.`
+    : "A plan is applied only once: to try again, make a new plan.";
+
 /** Why a plan is not offered to be deployed. */
 const notDeployable = (
   job: Job,
@@ -64,8 +70,8 @@ const notDeployable = (
 
 /** A job that may have changed something is not cancelled by one click. */
 const cancelOf = ({ id, status, job_type }: Job): Html => {
-  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet danger");
-  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet danger");
+  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet");
+  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet");
   if (job_type === "PLAN") return stop;
   return ask(
     "Cancel…",

@@ -59,9 +59,7 @@ export const jobPage = (story: JobStory): Html => {
       </details>
     </div>
     <div class="beside">
-      <div id="resources" data-live>
-        ${resourcesView(story.resources, { plan, isOver: job.ended_at !== null })}
-      </div>
+      <div id="resources" data-live>${resourcesView(story.resources, plan, job)}</div>
       <div>${logView(job, story.log)}</div>
     </div>
     <div id="plan" data-live>${isPlanFirst ? null : planOf(story)}</div>

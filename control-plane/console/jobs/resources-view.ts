@@ -1,9 +1,13 @@
 /** An apply as a picture: a bar for each resource, from its start to its end. */
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { Job, ResourceOutcome } from "../../../protocol/jobs.ts";
+import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { visible } from "../../../protocol/plan-text.ts";
-import { resourceProgressWords } from "../../../protocol/words.ts";
+import { outcomeWords, resourceProgressWords } from "../../../protocol/words.ts";
 import {
+  appliedActions,
   changedResources,
+  isHalfDone,
+  outcomesOf,
   progressOf,
   stateOf,
   type ChangedResource,
@@ -16,39 +20,50 @@ import { lengthOfTime } from "../page/words.ts";
 /** Resources with a bar; the log has all. */
 const barLimit = 300;
 
-/** Empty until terraform changes something. `isOver`: nothing of it will end any more. */
+/** Empty until terraform changes something. Of an apply that failed, also what it did not reach. */
 export function resourcesView(
   { list, until }: Changes,
-  { plan, isOver }: { readonly plan: PlanSummary | null; readonly isOver: boolean },
+  plan: PlanSummary | null,
+  job: Pick<Job, "status" | "ended_at" | "outcome_unknown">,
 ): Html | null {
   const [first] = list;
   if (first === undefined) return null;
+  const { changes = [], counts = null } = plan ?? {};
+  const isOver = job.ended_at !== null;
   const rows = changedResources(list);
   const from = first.started_at;
-  const scale = { from, length: Math.max(1, until - from), until, isOver };
-  const shown = mostInteresting(rows);
+  const planned = appliedActions(changes);
+  const scale = { from, length: Math.max(1, until - from), until, isOver, planned };
+  const shown = mostInteresting(rows, scale);
+  const resources = isHalfDone(job) ? outcomesOf(list, changes, job.outcome_unknown) : [];
+  const reached = new Set(rows.map(({ address }) => address));
+  const missed = resources.filter(({ address }) => !reached.has(address));
+  const shownMissed = missed.slice(0, barLimit - shown.length);
+  const left = rows.length - shown.length + missed.length - shownMissed.length;
+  const progress = { ...progressOf(list, counts, changes), resources };
   return html`<section class="resources" aria-labelledby="resources-title">
     <h2 id="resources-title">Resources</h2>
-    <p class="soft">${resourceProgressWords(progressOf(list, plan?.counts ?? null), isOver)}</p>
+    <p class="soft">${resourceProgressWords(progress, isOver)}</p>
     <ol class="bars" tabindex="0" aria-labelledby="resources-title">
-      ${shown.map((row) => rowView(row, scale))}
+      ${shown.map((row) => rowView(row, scale))} ${shownMissed.map(missedView)}
     </ol>
     ${
-      shown.length === rows.length
+      left === 0
         ? null
         : html`<p class="soft">
-            … and ${(rows.length - shown.length).toLocaleString("en")} more. The log has all of
-            them.
+            … and ${left.toLocaleString("en")} more. The log has all that terraform reached.
           </p>`
     }
   </section>`;
 }
 
-const isDone = (row: ChangedResource): boolean => stateOf(row) === "done";
-
 /** All that fail or are under way come first; the order stays that of their starts. */
-function mostInteresting(rows: readonly ChangedResource[]): readonly ChangedResource[] {
+function mostInteresting(
+  rows: readonly ChangedResource[],
+  { planned }: Pick<Scale, "planned">,
+): readonly ChangedResource[] {
   if (rows.length <= barLimit) return rows;
+  const isDone = (row: ChangedResource) => stateOf(row, planned.get(row.address)) === "done";
   const wanted = [...rows.filter((row) => !isDone(row)), ...rows.filter(isDone)];
   const kept = new Set(wanted.slice(0, barLimit));
   return rows.filter((row) => kept.has(row));
@@ -58,7 +73,10 @@ interface Scale {
   readonly from: number;
   readonly length: number;
   readonly until: number;
+  /** Nothing will end any more. */
   readonly isOver: boolean;
+  /** What the plan does to each resource. */
+  readonly planned: ReadonlyMap<string, PlannedChange["action"]>;
 }
 
 const words: Readonly<Record<ResourceChange["action"], readonly [sign: string, word: string]>> = {
@@ -78,7 +96,7 @@ function rowView(row: ChangedResource, scale: Scale): Html {
   const { address, changes } = row;
   const last = changes.at(-1) as ResourceChange;
   const failed = changes.find(({ isFailed }) => isFailed) ?? last;
-  const state = stateOf(row);
+  const state = stateOf(row, scale.planned.get(address));
   const [sign, word] = words[last.action];
   const isReplaced = changes.length > 1 && changes.some(({ action }) => action === "delete");
   return html`<li class="${state}">
@@ -95,6 +113,24 @@ function rowView(row: ChangedResource, scale: Scale): Html {
     <span class="took">${took(row, state, scale)}</span>
   </li>`;
 }
+
+/** A resource of the plan of which the runner reported nothing. */
+function missedView({ address, action, outcome }: ResourceOutcome): Html {
+  const [sign, word] = missedSigns[action] ?? ["", action];
+  return html`<li class="missed">
+    <span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>
+    <a title="${visible(address)}"><bdi>${visible(address)}</bdi></a>
+    <span></span>
+    <span class="took">${outcomeWords[outcome]}</span>
+  </li>`;
+}
+
+const missedSigns: Partial<Record<ResourceOutcome["action"], readonly [string, string]>> = {
+  create: words.create,
+  update: words.update,
+  delete: words.delete,
+  replace: ["±", "replace"],
+};
 
 function bar(change: ResourceChange, { from, length, until, isOver }: Scale): Html {
   const place = (time: number): number => Math.round(((time - from) / length) * width);

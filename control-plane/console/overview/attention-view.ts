@@ -1,4 +1,5 @@
 /** What needs a person, first on the overview. */
+import { isChanging } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type {
   FailedConfiguration,
@@ -35,7 +36,7 @@ export const attentionView = (
 ): Html | null => {
   const items = [
     ...failed
-      .filter(({ status }) => status !== "DEPLOYING" && status !== "DESTROYING")
+      .filter(({ status }) => !isChanging(status))
       .map(
         ({ id, name, error_message, failed_job, deployed }) =>
           html`<a href="/configurations/${id}">${name}</a>: ${lastFailed(failed_job, now)}<span

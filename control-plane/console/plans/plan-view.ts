@@ -3,7 +3,7 @@
  * then the rest.
  */
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
-import { planMarkdown } from "../../../protocol/plan-text.ts";
+import { planMarkdown, shownChecks } from "../../../protocol/plan-text.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { attributesView, outputView } from "./attributes-view.ts";
@@ -32,7 +32,8 @@ const titles = {
 
 /** The whole summary. */
 export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
-  const { counts, changes, outputs, drift, checks } = plan;
+  const { counts, changes, outputs, drift } = plan;
+  const checks = shownChecks(plan);
   const changed = outputs.filter(({ action }) => action !== "none");
   const isShort = changes.length <= openUpTo;
   const tile = (number: number, action: Action, sign: string, planned: string, done: string) =>

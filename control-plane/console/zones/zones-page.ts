@@ -1,5 +1,5 @@
 /** Zones: the list, and one with its configurations. */
-import { isCalm } from "../../../protocol/words.ts";
+import { isChanging } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
@@ -54,17 +54,23 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
 
 /**
- * How many have each status: `2 DEPLOYED`, `1 FAILED`. Those whose status is calm again, by a PLAN,
- * although their last apply failed, have a badge of their own: `1 DEPLOYED, last apply failed`.
+ * How many have each status: `2 DEPLOYED`. Those with a failure that has not been made good are
+ * counted together, whether or not a PLAN has ended their status FAILED.
  */
-const badges = (statuses: ZoneSummary["statuses"]): Html =>
-  html`<span class="badges">
-    ${statuses.map(({ status, count: all, failed }) => {
-      const bad = isCalm(status) ? failed : 0;
-      return html`${all > bad ? html`<span class="badge ${status}">${all - bad} ${status}</span>` : null}
-      ${bad > 0 ? html`<span class="badge FAILED">${bad} ${status}, last apply failed</span>` : null}`;
-    })}
+function badges(statuses: ZoneSummary["statuses"]): Html {
+  const counts = statuses.map(({ status, count: all, failed }) => {
+    return { status, all, bad: status === "FAILED" ? all : isChanging(status) ? 0 : failed };
+  });
+  const bad = counts.reduce((sum, one) => sum + one.bad, 0);
+  return html`<span class="badges">
+    ${counts.map((one) =>
+      one.all > one.bad
+        ? html`<span class="badge ${one.status}">${one.all - one.bad} ${one.status}</span>`
+        : null,
+    )}
+    ${bad > 0 ? html`<span class="badge FAILED">${bad} failed</span>` : null}
   </span>`;
+}
 
 /** A zone and a page of its configurations; `next` continues it. */
 export interface ZoneStory {

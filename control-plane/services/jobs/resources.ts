@@ -1,10 +1,16 @@
 /** The resources that a job changes, as its runner reads them from terraform's progress. */
-import type { Job, LogResource, ResourceProgress } from "../../../protocol/jobs.ts";
+import type {
+  Job,
+  LogResource,
+  ResourceOutcome,
+  ResourceProgress,
+} from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
+import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
 import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
@@ -44,17 +50,39 @@ export const changedResources = (list: readonly ResourceChange[]): ChangedResour
     changes,
   }));
 
-export function stateOf({ changes }: ChangedResource): "done" | "failed" | "open" {
+/** Returns what became of a resource. `planned`: a replacement is done with its second change. */
+export function stateOf(
+  { changes }: ChangedResource,
+  planned?: PlannedChange["action"],
+): "done" | "failed" | "open" {
   if (changes.some(({ isFailed }) => isFailed)) return "failed";
+  if (planned === "replace" && changes.length < 2) return "open";
   return changes.some(({ ended_at }) => ended_at === null) ? "open" : "done";
 }
+
+/** Returns the actions that an apply reports, by the addresses of the plan. */
+export const appliedActions = (
+  changes: readonly PlannedChange[],
+): ReadonlyMap<string, PlannedChange["action"]> =>
+  new Map(
+    changes.flatMap(({ address, action }) => (applied.has(action) ? [[address, action]] : [])),
+  );
+
+const applied: ReadonlySet<PlannedChange["action"]> = new Set([
+  "create",
+  "update",
+  "replace",
+  "delete",
+]);
 
 /** Counts the resources of an apply by what became of them. */
 export function progressOf(
   list: readonly ResourceChange[],
   counts: PlanCounts | null,
+  changes: readonly PlannedChange[] = [],
 ): ResourceProgress {
-  const states = changedResources(list).map(stateOf);
+  const planned = appliedActions(changes);
+  const states = changedResources(list).map((row) => stateOf(row, planned.get(row.address)));
   const count = (state: ReturnType<typeof stateOf>) => states.filter((one) => one === state).length;
   const { create = 0, update = 0, replace = 0, delete: deleted = 0 } = counts ?? {};
   const total = create + update + replace + deleted;
@@ -66,11 +94,58 @@ export function progressOf(
   };
 }
 
+/**
+ * Returns what became of each resource of an apply that did not succeed: those of the plan in its
+ * order, then those that only the runner named. `isUnknown`: the runner was lost, so what it did
+ * after its last report is not known.
+ */
+export function outcomesOf(
+  list: readonly ResourceChange[],
+  changes: readonly PlannedChange[],
+  isUnknown: boolean,
+): ResourceOutcome[] {
+  const planned = appliedActions(changes);
+  const reached = new Map(changedResources(list).map((row) => [row.address, row]));
+  const outcomeOf = (
+    row: ChangedResource | undefined,
+    action: PlannedChange["action"] | undefined,
+  ): ResourceOutcome["outcome"] => {
+    const state = row && stateOf(row, action);
+    if (state === "done" || state === "failed") return state;
+    return isUnknown ? "unknown" : state ? "not_finished" : "not_reached";
+  };
+  const rest = [...reached.values()].filter(({ address }) => !planned.has(address));
+  return [
+    ...Array.from(planned, ([address, action]) => {
+      return { address, action, outcome: outcomeOf(reached.get(address), action) };
+    }),
+    ...rest.map((row) => {
+      return { address: row.address, action: actionOf(row), outcome: outcomeOf(row, undefined) };
+    }),
+  ];
+}
+
+/** An import changes only the state. */
+function actionOf({ changes }: ChangedResource): ResourceOutcome["action"] {
+  if (changes.length > 1 && changes.some(({ action }) => action === "delete")) return "replace";
+  const action = changes.at(-1)?.action ?? "read";
+  return action === "import" ? "none" : action;
+}
+
+/** Whether an apply ended without success, so that people ask what became of each resource. */
+export const isHalfDone = ({ status, ended_at }: Pick<Job, "status" | "ended_at">): boolean =>
+  ended_at !== null && (status === "FAILED" || status === "CANCELLED");
+
 /** Adds to a job how far its apply has come; a PLAN changes nothing. */
 export async function withProgress(context: Context, job: Job): Promise<Job> {
   if (job.job_type === "PLAN" || job.started_at === null) return job;
   const { list } = await findResources(context, job);
-  return { ...job, resource_progress: list.length === 0 ? null : progressOf(list, job.changes) };
+  if (list.length === 0) return { ...job, resource_progress: null };
+  if (!isHalfDone(job)) return { ...job, resource_progress: progressOf(list, job.changes) };
+  const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
+  const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
+  const resources = outcomesOf(list, changes, job.outcome_unknown);
+  return { ...job, resource_progress: { ...progressOf(list, job.changes, changes), resources } };
 }
 
 /** Returns how many resources a job that is not over has changed to the end so far. */

@@ -20,21 +20,28 @@ test("where the state is follows what the server says, else the choice", () => {
   expect(stateOf({})).toMatch(/^decided/);
 });
 
-test("the status of a configuration is not calm after an apply that failed", () => {
+test("the status of a configuration says what is deployed and what failed, before and after a PLAN", () => {
   const job = { id: "1", status: "FAILED", error_message: null, ended_at: "" } as const;
+  const deployed = { serial: 1, resources: 1, at: "", job_id: null, by: null };
   const apply = { ...job, job_type: "DEPLOY" } as const;
-  expect(statusWords({ status: "DEPLOYED", failed_job: apply })).toBe(
-    "DEPLOYED, last apply failed",
-  );
+  for (const status of ["FAILED", "DEPLOYED"] as const)
+    expect(statusWords({ status, deployed, failed_job: apply })).toBe(
+      "DEPLOYED, last apply failed",
+    );
+  for (const status of ["FAILED", "NEW", "DESTROYED"] as const)
+    expect(statusWords({ status, deployed: null, failed_job: apply })).toBe(
+      "NOT DEPLOYED, last apply failed",
+    );
   const destroy = { ...job, job_type: "DESTROY", status: "CANCELLED" } as const;
-  expect(statusWords({ status: "DEPLOYED", failed_job: destroy })).toBe(
+  expect(statusWords({ status: "FAILED", deployed, failed_job: destroy })).toBe(
     "DEPLOYED, last destroy cancelled",
   );
-  expect(statusWords({ status: "FAILED", failed_job: apply })).toBe("FAILED");
-  expect(statusWords({ status: "DEPLOYED", failed_job: null })).toBe("DEPLOYED");
-  expect(statusWords({ status: "FAILED", failed_job: { ...job, job_type: "PLAN" } })).toBe(
-    "FAILED",
+  const plan = { ...job, job_type: "PLAN" } as const;
+  expect(statusWords({ status: "FAILED", deployed, failed_job: plan })).toBe(
+    "DEPLOYED, last plan failed",
   );
+  expect(statusWords({ status: "DEPLOYING", deployed, failed_job: apply })).toBe("DEPLOYING");
+  expect(statusWords({ status: "DEPLOYED", deployed, failed_job: null })).toBe("DEPLOYED");
   expect(failedText({ ...apply, ended_at: new Date().toISOString() })).toMatch(
     /^last DEPLOY FAILED .+, job 1$/,
   );

@@ -96,6 +96,17 @@ describe("a plan", () => {
     ]);
   });
 
+  test("that only destroys says nothing of checks that are known only after the apply", () => {
+    const checks = [
+      { address: "var.x", status: "unknown" as const },
+      { address: "check.y", status: "fail" as const },
+    ];
+    const counts = { ...nothing.counts, delete: 1 };
+    expect(planView({ ...nothing, counts, checks }).join("\n")).not.toContain("var.x");
+    expect(planView({ ...nothing, counts, checks }).join("\n")).toContain("check.y");
+    expect(planView({ ...nothing, checks }).join("\n")).toContain("var.x");
+  });
+
   test("without changes is shown as no changes, and control sequences in names are removed", () => {
     expect(planView(nothing)).toEqual(["Plan: no changes"]);
     const [refreshed] = planView({ ...nothing, applyable: true });

@@ -98,6 +98,8 @@ describe("the page of a deployment that waits for approvals", () => {
     await grace.post(`/jobs/${job.id}/approvals`, { decision: "reject", comment: "not on Friday" });
     const page = words(await admin.page(`/jobs/${job.id}`));
     expect(page).toMatch(/CANCELLED .*Rejected .*not on Friday .*Plan again/);
+    expect(page).toContain("Nothing was applied. Unless something has changed since, the plan can");
+    expect(page).not.toContain("applied only once");
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
     for (const list of ["/", "/jobs"]) {

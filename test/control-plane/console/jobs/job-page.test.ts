@@ -65,6 +65,59 @@ test("the resources of an apply are bars, with their outcome and a link to the l
   expect(barsIn(over)[1]).toContain("not finished");
 });
 
+test("an apply that failed lists the resources of its plan that it did not reach", async () => {
+  const configuration_id = await fixture.configure("half done");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const plan_job_id = await fixture.start();
+  const changes = [
+    { address: "a.gone", action: "delete" },
+    { address: "a.swapped", action: "replace" },
+    { address: "a.made", action: "create" },
+    { address: "a.broken", action: "update" },
+    { address: 'a.late["<b>"]', action: "create" },
+    { address: "data.a.b", action: "read" },
+  ];
+  const counts = { ...emptySummary.counts, create: 2, update: 1, replace: 1, delete: 1 };
+  await fixture.end(plan_job_id, "SUCCESS", {
+    plan_summary: { ...emptySummary, counts, changes },
+  });
+  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+  const job = await fixture.start();
+  for (const [address, action, event] of [
+    ["a.swapped", "delete", "started"],
+    ["a.swapped", "delete", "ended"],
+    ["a.made", "create", "started"],
+    ["a.made", "create", "ended"],
+    ["a.broken", "update", "started"],
+    ["a.broken", "update", "failed"],
+  ] as const)
+    await fixture.resource(job, { address, action, event });
+  expect(await page(job)).not.toContain("not reached");
+  await fixture.end(job, "FAILED");
+  const over = await page(job);
+  expect(over).toContain("1 of 5 done, 1 not finished, 1 failed, 2 not reached");
+  expect(barsIn(over)).toEqual([
+    "open a.swapped not finished",
+    "done a.made 0 s",
+    "failed a.broken failed after 0 s",
+    "missed a.gone not reached",
+    "missed a.late[&quot;&lt;b&gt;&quot;] not reached",
+  ]);
+  expect((await fixture.read(job)).resource_progress).toEqual({
+    done: 1,
+    open: 1,
+    failed: 1,
+    total: 5,
+    resources: [
+      { address: "a.gone", action: "delete", outcome: "not_reached" },
+      { address: "a.swapped", action: "replace", outcome: "not_finished" },
+      { address: "a.made", action: "create", outcome: "done" },
+      { address: "a.broken", action: "update", outcome: "failed" },
+      { address: 'a.late["<b>"]', action: "create", outcome: "not_reached" },
+    ],
+  });
+});
+
 test("a line that goes on behind another stream is whole in the raw log and without a script", async () => {
   const job = await begin("PLAN");
   await fixture.log(job, "a.b: Still cre");
