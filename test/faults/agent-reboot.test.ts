@@ -66,7 +66,7 @@ function simulateReboot(directory: string): void {
       const file = join(directory, "runs", run, name);
       writeFileSync(file, readFileSync(file, "utf8").replace(boot, earlier));
     }
-    rmSync(join(directory, "runs", run, "exit"), { force: true });
+    rmSync(join(directory, "runs", run, "code"), { force: true });
   }
 }
 

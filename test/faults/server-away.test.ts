@@ -98,7 +98,7 @@ test("terraform takes the same time when the server is slow or away, and its log
           existsSync(join(owner.work, "jobs", job.id)) && one.journal(job).includes('"at":"ended"'),
       );
       times[each].push(
-        statSync(join(run, "exit")).mtimeMs - statSync(join(run, "started")).mtimeMs,
+        statSync(join(run, "code")).mtimeMs - statSync(join(run, "started")).mtimeMs,
       );
       const kept = one.keep(job);
       mode = "there";

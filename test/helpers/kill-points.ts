@@ -7,6 +7,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stepsOf } from "../../agent/job/steps.ts";
+import { hasExited } from "../../agent/job/terraform/process.ts";
 import { until, type AgentProcess } from "./agent-process.ts";
 import type { HeldTerraform } from "./held-terraform.ts";
 import type { FaultProxy, ProxiedCall } from "./fault-proxy.ts";
@@ -113,7 +114,7 @@ const unread =
       stand.agent.kill("SIGSTOP");
       place.letGo();
       const names = ["05", "06", "07", "08", "09"].map((at) => `${at}-${command}`);
-      await until(() => names.some((name) => existsSync(join(runs, name, "exit"))));
+      await until(() => names.some((name) => hasExited(join(runs, name))));
     };
     return { reached: reached(), letGo: () => undefined };
   };

@@ -1,11 +1,12 @@
 /**
  * Runs terraform independently of the agent: in its own session, with output to files, below a
- * fixed wrapper that renames the exit code into place. The agent only watches; an agent that was
+ * fixed wrapper that writes the exit code to a file. The agent only watches; an agent that was
  * killed and started again continues to watch. Starting and adopting are the same call.
  *
  * A run directory contains `stdout`, `stderr` and, in this order: `started` (the wrapper's
  * identity, created with O_EXCL, so that a run happens at most once), `child` (the command's
- * identity, for signals), `told` (which process runs in the sandbox), `exit` (the exit code).
+ * identity, for signals), `told` (which process runs in the sandbox), `code` (`---`, then the exit
+ * code in its place). The wrapper of an older agent writes `exit` instead.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,6 +74,9 @@ export function isRunning(directory: string): boolean {
   const started = readStarted(directory);
   return (typeof started === "object" && isAlive(started)) || isChildAlive(directory);
 }
+
+/** Whether the command of this directory has left an exit code. */
+export const hasExited = (directory: string): boolean => readExit(directory) !== undefined;
 
 /**
  * How often a run is checked if no event reports its end: adopted runs, and in case an event is
@@ -184,11 +188,13 @@ function isChildAlive(directory: string): boolean {
   return child !== undefined && isAlive(child);
 }
 
+/** Returns undefined before the end, and also if a power failure has left the file empty. */
 function readExit(directory: string): RunEnd | undefined {
-  const text = readIfExists(join(directory, "exit"));
-  if (text === undefined) return undefined;
-  // Empty after a power failure: the rename was durable, the content was not.
-  return /^\d+\n$/.test(text) ? { kind: "exited", code: Number(text) } : { kind: "unknown" };
+  for (const name of ["code", "exit"]) {
+    const text = readIfExists(join(directory, name)) ?? "";
+    if (/^\d+\n$/.test(text)) return { kind: "exited", code: Number(text) };
+  }
+  return undefined;
 }
 
 function signalChild(directory: string, signal: NodeJS.Signals): void {

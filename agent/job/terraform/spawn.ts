@@ -20,7 +20,7 @@ import { join } from "node:path";
  * the subshell and what it executes get the default back). The wrapper stays outside of the job's
  * control group, so that it survives when the kernel ends the job because of its memory. The exit
  * code overwrites bytes that are on the disk since before the command, so that a disk that the
- * command has filled does not lose it.
+ * command has filled does not lose it. No program renames it into place: starting one takes 3 ms.
  */
 const wrapper = `
 dir=$1; told=$2; group=$3; shift 3
@@ -33,7 +33,7 @@ exec 3<&-
 set -C
 { printf '%s\\n%s\\n' "$me" "$boot" > "$dir/started"; } 2>/dev/null || exit 0
 set +C
-echo 000 > "$dir/exit.tmp" || exit 0
+echo --- > "$dir/code" || exit 0
 (
   whoami
   printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"
@@ -41,7 +41,7 @@ echo 000 > "$dir/exit.tmp" || exit 0
   [ -z "$group" ] || echo 0 > "$group/cgroup.procs" || exit 126
   exec "$@"
 )
-printf '%03d\\n' $? 1<> "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
+printf '%03d\\n' $? 1<> "$dir/code"
 `;
 
 export interface RunCommand {

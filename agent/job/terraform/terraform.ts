@@ -2,7 +2,6 @@
  * Runs one terraform command of a job: starts or adopts it, ships its output, and stops it when the
  * job is stopped.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../../machine/process-identity.ts";
@@ -11,7 +10,7 @@ import { cloudEnvironment } from "../credentials/credentials.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
 import { JournalFailed, type StopReason } from "../journal.ts";
-import { openRun, type Run, type StopPatience } from "./process.ts";
+import { hasExited, openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -60,7 +59,7 @@ export async function runTerraform(
   const command = commandOf(context, run, args, options.environment);
   const { directory } = command;
   const before = journal.find("run", (entry) => entry.run === run);
-  if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
+  if (before && before.boot !== bootId() && !hasExited(directory)) {
     throw gone(name, "the machine was restarted", options);
   }
   if (!before) {

@@ -192,14 +192,22 @@ describe("the outcome", () => {
   test("is unknown when the exit file is empty after a power failure", async () => {
     const command = shell("true");
     await openRun(command).ended;
-    writeFileSync(join(command.directory, "exit"), "");
+    writeFileSync(join(command.directory, "code"), "");
     expect(await openRun(command).ended).toEqual({ kind: "unknown" });
+  });
+
+  test("is known from the file that the wrapper of an older agent has left", async () => {
+    const command = shell("exit 3");
+    await openRun(command).ended;
+    rmSync(join(command.directory, "code"));
+    writeFileSync(join(command.directory, "exit"), "3\n");
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 3 });
   });
 
   test("is unknown after a reboot, even if the pid is in use again", async () => {
     const command = shell("true");
     await openRun(command).ended;
-    rmSync(join(command.directory, "exit"));
+    rmSync(join(command.directory, "code"));
     const self = readFileSync("/proc/self/stat", "utf8");
     for (const name of ["started", "child"]) {
       writeFileSync(join(command.directory, name), `${self}another-boot\n`);
