@@ -1,4 +1,5 @@
 /** Plans as text, shared by the command line and the console. */
+import type { Job } from "./jobs.ts";
 import type {
   OutputChange,
   PlanAction,
@@ -6,25 +7,57 @@ import type {
   PlannedChange,
   PlanSummary,
 } from "./plan-summary.ts";
-import { planReason } from "./words.ts";
+import { planReason, resourceProgressWords } from "./words.ts";
 
 /** Returns a headline such as `Plan: 2 to add, 1 to replace`. */
-export function planHeadline({ counts, applyable, outputs }: PlanSummary): string {
-  const parts = [
-    [counts.create, "to add"],
-    [counts.update, "to change"],
-    [counts.replace, "to replace"],
-    [counts.delete, "to destroy"],
-    [counts.forget, "to forget"],
-    [counts.move, "to move"],
-    [counts.import, "to import"],
-  ] as const;
-  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  if (said.length > 0) return `Plan: ${said.join(", ")}`;
-  if (!applyable) return "Plan: no changes";
-  const changesOutputs = outputs.some(({ action }) => action !== "none");
-  return changesOutputs ? "Plan: only outputs change" : "Plan: only the state changes";
+export const planHeadline = (plan: PlanSummary): string => {
+  const said = countWords(plan, "planned");
+  return `Plan: ${said ?? (plan.applyable ? onlyWords(plan, "change", "changes") : "no changes")}`;
+};
+
+/** The job that applied a plan, after its end. */
+export type AppliedJob = Pick<Job, "status" | "started_at" | "resource_progress">;
+
+/**
+ * Returns a headline such as `Applied: 2 added, 1 replaced` or `Apply failed: 2 of 5 done, 1 failed`.
+ */
+export function appliedHeadline(
+  plan: PlanSummary,
+  { status, started_at, resource_progress: progress }: AppliedJob,
+): string {
+  if (status === "SUCCESS")
+    return `Applied: ${countWords(plan, "done") ?? onlyWords(plan, "changed", "changed")}`;
+  if (started_at === null) return `Not applied. ${planHeadline(plan)}`;
+  if (!progress) return `${unapplied(status)}. ${planHeadline(plan)}`;
+  return `${unapplied(status)}: ${resourceProgressWords(progress, true)}`;
 }
+
+/** How an apply ended that did not succeed. */
+export const unapplied = (status: Job["status"]): string =>
+  status === "CANCELLED" ? "Apply cancelled" : "Apply failed";
+
+const countTexts = [
+  ["create", "to add", "added"],
+  ["update", "to change", "changed"],
+  ["replace", "to replace", "replaced"],
+  ["delete", "to destroy", "destroyed"],
+  ["forget", "to forget", "forgotten"],
+  ["move", "to move", "moved"],
+  ["import", "to import", "imported"],
+] as const;
+
+/** Returns undefined if no resource changes. */
+function countWords({ counts }: PlanSummary, tense: "planned" | "done"): string | undefined {
+  const said = countTexts.flatMap(([action, planned, done]) =>
+    counts[action] > 0 ? [`${counts[action]} ${tense === "planned" ? planned : done}`] : [],
+  );
+  return said.length > 0 ? said.join(", ") : undefined;
+}
+
+const onlyWords = ({ outputs }: PlanSummary, plural: string, singular: string): string =>
+  outputs.some(({ action }) => action !== "none")
+    ? `only outputs ${plural}`
+    : `only the state ${singular}`;
 
 /**
  * Returns the checks to show. Of those that are known only after the apply, a plan that only destroys

@@ -107,9 +107,24 @@ export const destroysAll = (options: DestroyOptions | null | undefined): boolean
 export const jobTypeWords = (type: JobType, options: DestroyOptions | null | undefined): string =>
   destroysAll(options) && type !== "DESTROY" ? `${type} to destroy` : type;
 
-/** Returns the name of a required variable without a value, if that made terraform fail. */
-export const missingVariable = (message: string | null): string | undefined =>
-  /No value for required variable.*input variable "([\w-]+)" is not set/s.exec(message ?? "")?.[1];
+/** Returns the names of the required variables without a value that made terraform fail. */
+export const missingVariables = (message: string | null): string[] => [
+  ...new Set(
+    Array.from(
+      (message ?? "").matchAll(
+        /No value for required variable[^"]{1,100}input variable "([\w-]+)" is not set/g,
+      ),
+      ([, name = ""]) => name,
+    ),
+  ),
+];
+
+/** Returns which command of terraform failed, of a message that goes on with its errors. */
+export const failedCommand = (message: string | null): string | undefined =>
+  /^[^:]* failed \(exit code \d+\)/
+    .exec(message ?? "")?.[0]
+    // What agents of earlier versions call the parts of `terraform init`.
+    .replace(/\b(?:providers|modules) failed/, "init failed");
 
 /**
  * Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended; then

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/transport.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "../config.ts";
-import { toCliError, withRemedy } from "./failures.ts";
+import { isCut, toCliError, withRemedy } from "./failures.ts";
 import { chooseTeam, listTeamsRemedy } from "./team.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
@@ -62,10 +62,12 @@ export function openApi(given: ApiOptions): Api {
       ? signedIn(name, once)
       : repeated(() => signedIn(name, once), {
           signal,
-          isRead: endpointPaths[name].method === "GET",
+          isRead: isRead(name),
           onWait: (error) => {
-            const { message } = failure(error) as Error;
-            say(`${message.replace(/\.$/, "")}. Trying again for up to 30 seconds…`);
+            const message = isCut(error)
+              ? `The connection to ${credential.server} was interrupted`
+              : (failure(error, name) as Error).message.replace(/\.$/, "");
+            say(`${message}. Trying again for up to 30 seconds…`);
           },
         });
   const signedIn = async <T>(
@@ -88,10 +90,18 @@ export function openApi(given: ApiOptions): Api {
       );
     }
   };
-  const failure = (error: unknown): unknown =>
-    withRemedy(toCliError(error, credential.server), {
+  const failure = (error: unknown, name: keyof Endpoints): unknown => {
+    const known = withRemedy(toCliError(error, credential.server), {
       team_not_found: team?.remedy ?? listTeamsRemedy,
     });
+    if (!isCut(error) || isRead(name)) return known;
+    const { message } = known as Error;
+    return new CliError(
+      `${message}\nThe request may have been carried out. Check before you repeat it.`,
+      1,
+      error,
+    );
+  };
   return {
     server: credential.server,
     email: credential.email,
@@ -108,7 +118,7 @@ export function openApi(given: ApiOptions): Api {
         );
         return response as never;
       } catch (error) {
-        throw failure(error);
+        throw failure(error, name);
       }
     },
     send: async (name, input = {}, more = {}) => {
@@ -122,11 +132,13 @@ export function openApi(given: ApiOptions): Api {
           }),
         );
       } catch (error) {
-        throw failure(error);
+        throw failure(error, name);
       }
     },
   };
 }
+
+const isRead = (name: keyof Endpoints): boolean => endpointPaths[name].method === "GET";
 
 /**
  * Whether an endpoint is about the user and not about what is in a space. It is called without a

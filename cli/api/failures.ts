@@ -11,6 +11,12 @@ export function toCliError(error: unknown, server: string): unknown {
     return error;
   if (error instanceof SyntaxError)
     return new CliError(`${server} is not a Windlass server. Check the address.`, 1, error);
+  if (error.name === "HTTPParserError")
+    return new CliError(
+      `The response of ${server} broke off, or it is not a Windlass server. If it is not being restarted, check the address.`,
+      1,
+      error,
+    );
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
   const why = advice[code] ?? error.message ?? code;
@@ -37,13 +43,15 @@ export const isCut = (error: unknown): boolean =>
 const unknownAuthority =
   "its certificate is from an unknown authority. Set NODE_EXTRA_CA_CERTS to the authority's file.";
 
+const closed =
+  "the connection was closed. If the server is not being restarted, check whether the address needs https instead of http.";
+
 const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused. Check the address and that windlass server is running.",
   ENOTFOUND: "the host name is unknown. Check the address.",
   EAI_AGAIN: "the host name could not be resolved. Check your network connection.",
-  ECONNRESET: "the connection was closed. Check whether the address needs https instead of http.",
-  UND_ERR_SOCKET:
-    "the connection was closed. Check whether the address needs https instead of http.",
+  ECONNRESET: closed,
+  UND_ERR_SOCKET: closed,
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out. Check for a proxy or a firewall in between.",
   UND_ERR_HEADERS_TIMEOUT: "the response took too long",
   SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,

@@ -36,3 +36,7 @@ export function chooseTeam(
     };
   return { slug, remedy: listTeamsRemedy };
 }
+
+/** Returns the option that a command needs to act in the same team, with a space before it. */
+export const teamWords = (team: string | undefined): string =>
+  team === undefined ? "" : ` --team ${team}`;

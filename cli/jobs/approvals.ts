@@ -3,9 +3,12 @@ import type { ApprovalDecision } from "../../protocol/approvals.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { approvalsText, approversText } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
+import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { jobIdOf } from "./find.ts";
+import { actingTeam } from "../teams/acting.ts";
 import { consoleAddress, showJob } from "./read.ts";
+import { followCommand } from "./words.ts";
 
 export interface DecideOptions {
   readonly comment?: string | undefined;
@@ -20,7 +23,7 @@ export async function approve(run: Run, named: string, options: DecideOptions): 
   run.done(
     missing > 0
       ? `Approved.${again} It still needs ${approvalsText(missing)}.`
-      : `Approved.${again} A runner may run it now. To follow it: windlass jobs logs ${job.id} --follow`,
+      : `Approved.${again} A runner may run it now. To follow it: ${followCommand(run.api, job)}`,
   );
 }
 
@@ -47,16 +50,21 @@ async function decide(
     return { job: await run.api.call("decideJob", { params: { id }, body }), before };
   } catch (error) {
     throw withRemedy(error, {
-      approver_is_author: `To see who can decide: windlass jobs show ${id}`,
+      approver_is_author: `To see who can decide: windlass jobs show ${id}${teamWords(run.api.team)}`,
     });
   }
 }
 
-/** Says who can approve a deployment that waits for approvals, and how. */
-export function approvalNote(run: Run, job: Job): string | undefined {
+/**
+ * Says who can approve a deployment that waits for approvals, and how: with the team, since these
+ * people type the commands, not the user.
+ */
+export async function approvalNote(run: Run, job: Job): Promise<string | undefined> {
   const need = job.approval_need;
   if (!need || need.missing === 0) return undefined;
+  const team = teamWords((await actingTeam(run))?.slug);
   return `It ${job.waiting_reason}. ${approversText(need)}
   in the console: ${consoleAddress(run, job)}
-  in the client:  windlass jobs approve ${job.id}`;
+  in the client:  windlass jobs approve ${job.id}${team}
+  or reject it:   windlass jobs reject ${job.id}${team}`;
 }

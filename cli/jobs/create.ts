@@ -5,6 +5,7 @@ import { configurationOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { confirmPlan } from "../plans/confirm.ts";
@@ -18,8 +19,9 @@ import { approvalNote } from "./approvals.ts";
 import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
-import { adviseWorker } from "../workers/none.ts";
-import { deployCommand, endWords, nameOf } from "./words.ts";
+import { refuseSecondRetry } from "./second-retry.ts";
+import { retryOf } from "./what-is-left.ts";
+import { deployCommand, endWords, followCommand, nameOf } from "./words.ts";
 
 export interface CreateOptions {
   readonly wait?: true | undefined;
@@ -62,7 +64,7 @@ export async function deploy(
       throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
     const body = { job_type: "DEPLOY", configuration_id: configuration.id } as const;
     await queue(run, body, options).catch((error: unknown) => {
-      throw withRemedy(error, { plan_required: planFirst(configuration.name) });
+      throw withRemedy(error, { plan_required: planFirst(run, configuration.name) });
     });
     return;
   }
@@ -77,15 +79,17 @@ export async function deploy(
   // Who asks for the latest plan means changes; a previewed destruction is deployed by its id only.
   if (options.plan.endsWith("-") && planned.plan_options?.destroy)
     throw new CliError(
-      `The latest plan would destroy everything that ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(planned)}`,
+      `The latest plan would destroy everything that ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(run.api, planned)}`,
       2,
     );
   await deployPlan(run, planned, options);
 }
 
 /** What to do where a configuration requires approvals. */
-const planFirst = (name: string): string =>
-  `Run: windlass jobs plan ${shellWord(name)} --wait, then: windlass jobs deploy ${shellWord(name)} --plan - --wait`;
+function planFirst({ api }: Run, name: string): string {
+  const team = teamWords(api.team);
+  return `Run: windlass jobs plan ${shellWord(name)} --wait${team}, then: windlass jobs deploy ${shellWord(name)} --plan - --wait${team}`;
+}
 
 /** Queues the deployment of a plan. A refused plan is named with the command that plans again. */
 async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promise<void> {
@@ -96,7 +100,7 @@ async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promi
     await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id }, options);
   } catch (error) {
     const name = config_snapshot?.name ?? configuration_id;
-    throw withPlanAgain(error, planAgainCommand(planned, name));
+    throw withPlanAgain(error, `${planAgainCommand(planned, name)}${teamWords(run.api.team)}`);
   }
 }
 
@@ -119,19 +123,20 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
   const question = `Destroy everything that "${found}" has deployed?`;
   if (!yes && !canAsk())
     throw new CliError(
-      `${question} ${notATerminal} Or plan it first: windlass jobs plan ${shellWord(found)} --destroy`,
+      `${question} ${notATerminal} Or plan it first: windlass jobs plan ${shellWord(found)} --destroy${teamWords(run.api.team)}`,
       2,
     );
   const preview = { job_type: "PLAN" as const, configuration_id, ...planFields({ destroy: true }) };
   const planned = await watchJob(run, await create(run, preview, how));
-  reportOutcome(run, planned);
+  const again = `run: windlass jobs destroy ${shellWord(found)}${teamWords(run.api.team)}`;
+  await reportOutcome(run, planned, { ...retryOf(run, planned), again });
   const { id } = planned;
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
   const out = run.json ? say : print;
   if (plan_summary) for (const line of planView(plan_summary)) out(line);
   if (plan_summary?.applyable === false) return run.done(`"${found}" has deployed nothing.`);
   if (approval) out(approvalRuleText(approval));
-  await confirmPlan(question, planned, { yes });
+  await confirmPlan(run, question, planned, { yes });
   await deployPlan(run, planned, how);
 }
 
@@ -170,7 +175,7 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
   }
 }
 
-/** `jobs retry`. */
+/** `jobs retry`. Queues nothing if a job of the same request is open, or its plan still to deploy. */
 export async function retry(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
   const id = await jobIdOf(run, named);
   const before = await run.api.call("getJob", { params: { id } });
@@ -183,14 +188,19 @@ export async function retry(run: Run, named: string, { wait }: CreateOptions): P
           : ""
       }`,
     );
+  await refuseSecondRetry(run, before);
   const job = await run.api.call("retryJob", { params: { id } });
   run.done(`Retrying the ${nameOf(before)} (job ${id}), which ${endWords[status]}.`);
   if (job_type === "DEPLOY" && plan_job_id !== null)
-    run.done("A plan is applied only once, so this is a new plan. Nothing is applied yet.");
+    run.done(
+      before.started_at === null
+        ? `This is a new plan. Nothing is applied yet. The earlier plan was not applied either. To see whether it can still be: windlass jobs show ${plan_job_id} --plan${teamWords(run.api.team)}`
+        : "A plan is applied only once, so this is a new plan. Nothing is applied yet.",
+    );
   await queued(run, job, wait);
   // With --wait, this is printed with the plan.
   if (job_type === "DEPLOY" && job.job_type === "PLAN" && !wait)
-    run.done(`To deploy it then: ${deployCommand(job)}`);
+    run.done(`To deploy it then: ${deployCommand(run.api, job)}`);
 }
 
 /** Creates a job and shows it, or follows it to its end. Returns it. */
@@ -219,24 +229,21 @@ async function create(
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
     await showJob(run, job);
-    run.done(
-      `Queued.${nothingYet(job)} To follow it to its end: windlass jobs logs ${job.id} --follow`,
-    );
+    run.done(`Queued.${nothingYet(job)} To follow it to its end: ${followCommand(run.api, job)}`);
     return noteApproval(run, job);
   }
   run.done(`Queued as job ${job.id}. In the console: ${consoleAddress(run, job)}`);
-  noteApproval(run, job);
-  await adviseWorker(run, job);
+  await noteApproval(run, job);
   const ended = await watchJob(run, job);
   if (run.json) await showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
     await showPlan(run, ended, { attributes: false });
-  reportOutcome(run, ended);
+  await reportOutcome(run, ended);
 }
 
 /** Says who can approve a deployment that waits for approvals. */
-function noteApproval(run: Run, job: Job): void {
-  const note = approvalNote(run, job);
+async function noteApproval(run: Run, job: Job): Promise<void> {
+  const note = await approvalNote(run, job);
   if (note !== undefined) run.done(note);
 }
 

@@ -3,13 +3,14 @@ import type { Answer, Query } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
-import { planView } from "../plans/plan-view.ts";
+import { outcomesView, planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
 import {
   approvalWords,
@@ -112,7 +113,8 @@ export async function show(
   if (plan || (!run.json && hasPlan(job))) {
     if (!run.json && !plan) print();
     await showPlan(run, job);
-  }
+  } else if (!run.json && job.resource_progress?.resources)
+    for (const line of ["", ...outcomesView(job, job.resource_progress)]) print(line);
   const outputs = plan || run.json ? [] : outputLines(job);
   if (outputs.length > 0) for (const line of ["", "Outputs:", ...outputs]) print(line);
 }
@@ -126,25 +128,28 @@ const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
  * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
  * values that change, which terraform's own plan in the log has too.
  */
-export async function showPlan(
-  run: Run,
-  { id, job_type, plan_options }: Job,
-  { attributes = true } = {},
-): Promise<void> {
+export async function showPlan(run: Run, job: Job, { attributes = true } = {}): Promise<void> {
+  const { id, job_type, plan_options, ended_at } = job;
   const response = await run.api.call("getPlanSummary", { params: { id } });
   if (run.json) return run.show(response, {});
   if (plan_options) for (const line of planOptionsWords(plan_options)) print(clean(line));
   if (response.plan_summary === null) say("This job has no plan summary.");
-  else for (const line of planView(response.plan_summary, { attributes })) print(line);
-  if (job_type === "PLAN") run.done(`\n${planUse(response)}`);
+  else {
+    const applied = job_type !== "PLAN" && ended_at !== null ? job : undefined;
+    for (const line of planView(response.plan_summary, { attributes, applied })) print(line);
+  }
+  if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
 }
 
 /** What became of a plan, or how to deploy it. */
-function planUse({ job_id, plan_summary, deploy_job_id, not_deployable }: PlanResponse): string {
+function planUse(
+  { api }: Run,
+  { job_id, plan_summary, deploy_job_id, not_deployable }: PlanResponse,
+): string {
   if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
   if (plan_summary?.applyable === false) return "There is nothing to deploy.";
   if (not_deployable) return `This plan cannot be deployed: ${not_deployable.detail}.`;
-  return `To deploy exactly this plan: ${deployCommand({ id: job_id })}`;
+  return `To deploy exactly this plan: ${deployCommand(api, { id: job_id })}`;
 }
 
 /** Prints the job's plan for a pull request. */
@@ -190,14 +195,18 @@ export async function showJob(run: Run, job: Job): Promise<void> {
           ? "incomplete: the runner did not send all of it"
           : null
         : `removed by retention at ${time(job.log_pruned_at)}`,
-    "debug log": debugLogOf(job),
+    "debug log": debugLogOf(run, job),
     console: consoleAddress(run, job),
   });
 }
 
 /** What there is of its debug log. A server that knows of none says neither. */
-function debugLogOf({ id, debug, debug_log_bytes: bytes, ended_at }: Job): string | null {
-  if (typeof bytes === "number") return `${bytes} bytes, packed: windlass jobs debug-log ${id}`;
+function debugLogOf(
+  { api }: Run,
+  { id, debug, debug_log_bytes: bytes, ended_at }: Job,
+): string | null {
+  if (typeof bytes === "number")
+    return `${bytes} bytes, packed: windlass jobs debug-log ${id}${teamWords(api.team)}`;
   if (!debug) return null;
   return ended_at === null ? "comes with the end of the job" : "there is none";
 }

@@ -7,8 +7,10 @@ import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
-import { missingVariable, waitingText } from "../../protocol/words.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { waitingText } from "../../protocol/words.ts";
+import { teamWords } from "../api/team.ts";
+import { adviseWorker } from "../workers/none.ts";
+import { whatIsLeft, type NextStep } from "./what-is-left.ts";
 import { outcomeText, nameOf } from "./words.ts";
 
 /**
@@ -38,12 +40,17 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
     if (word !== undefined && word !== progressText(before, isHeld))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
+  const isQueued = (): boolean => (progress ?? job).status === "QUEUED";
+  using _ = run.onInterrupt(interruptHandler(run, job, live, { detached, isQueued }));
+  // The advice has the reason, so it is not printed again until it changes.
+  if (await adviseWorker(run, job)) progress = job;
   live.set(() => {
     const state = progressText(progress, isHeld) ?? "queued";
-    const what = trouble ?? (state === running ? (step ?? note ?? running) : state);
+    const now = state === running ? (step ?? note ?? running) : state;
+    // The reason stands above; it is printed again when it changes.
+    const what = trouble ?? (progress?.waiting_reason ? "waiting" : now);
     return `${nameOf(job)} · ${duration(Date.now() - start)} · ${what}`;
   });
-  using _ = run.onInterrupt(interruptHandler(run, job, live, detached));
   try {
     const end = await followJob(run.api, job.id, {
       signal: detached.signal,
@@ -70,23 +77,21 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
       say("The log is incomplete: the runner did not send all of it.");
     return await run.api.call("getJob", { params: { id: job.id } });
   } catch (error) {
-    if (detached.signal.aborted) throw new CliError(`Detached. ${detachedHint(job)}`, 130);
+    if (detached.signal.aborted)
+      throw new CliError(`Detached. ${detachedHint(run, job, isQueued())}`, 130);
     if (error instanceof CliError && error.exitCode === 1)
-      throw new CliError(`${error.message}\n${detachedHint(job)}`, 1, error);
+      throw new CliError(`${error.message}\n${detachedHint(run, job, isQueued())}`, 1, error);
     throw error;
   }
 }
 
-/** Prints how the job ended, and throws `CliError` with exit code 1 unless it succeeded. */
-export function reportOutcome(run: Run, job: Job): void {
+/**
+ * Prints how the job ended. Unless it succeeded, throws `CliError` with exit code 1, what exists now
+ * and what to do next.
+ */
+export async function reportOutcome(run: Run, job: Job, next?: NextStep): Promise<void> {
   if (job.status === "SUCCESS") return run.done(styledNote(`${outcomeText(job)}.`));
-  const variable = missingVariable(job.error_message);
-  const name = job.config_snapshot?.name;
-  const remedy =
-    variable === undefined || name === undefined
-      ? ""
-      : `.\nTo set the variable: windlass configurations update ${shellWord(name)} --var ${shellWord(`${variable}=VALUE`)}`;
-  throw new CliError(`${outcomeText(job)}${remedy}`, 1);
+  throw new CliError(`${outcomeText(job)}.\n${await whatIsLeft(run, job, next)}`);
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -101,8 +106,12 @@ function progressText(progress: JobProgress | undefined, isHeld: boolean): strin
   return isHeld ? "cancelled; the runner stops terraform" : "cancelled";
 }
 
-const detachedHint = ({ id }: Job): string =>
-  `The job continues. To follow or cancel it:\n  windlass jobs logs ${id} --follow\n  windlass jobs cancel ${id}`;
+function detachedHint({ api }: Run, { id }: Job, isQueued: boolean): string {
+  const team = teamWords(api.team);
+  return `The job ${isQueued ? "stays in the queue" : "continues"}. To follow or cancel it:
+  windlass jobs logs ${id} --follow${team}
+  windlass jobs cancel ${id}${team}`;
+}
 
 /**
  * Handles Ctrl-C: asks on a terminal whether to detach from the job or cancel it, else detaches.
@@ -111,22 +120,28 @@ function interruptHandler(
   run: Run,
   job: Job,
   live: LiveLine,
-  detached: AbortController,
+  { detached, isQueued }: { detached: AbortController; isQueued: () => boolean },
 ): () => void {
   let asking = false;
   const question = async (): Promise<void> => {
     const answer = await live.paused(() => {
       say("");
       return askLine(
-        "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
+        isQueued()
+          ? "The job has not started. Leave it in the queue (d), cancel it (c), or keep waiting (Enter)? "
+          : "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
         detached.signal,
       );
     });
     if (detached.signal.aborted) return;
     if (answer === undefined || /^d/i.test(answer)) return detached.abort();
     if (!/^c/i.test(answer)) return;
-    await run.api.call("cancelJob", { params: { id: job.id } });
-    live.say("Cancelled. Waiting for the runner to stop terraform.");
+    const { released_at } = await run.api.call("cancelJob", { params: { id: job.id } });
+    live.say(
+      released_at === null
+        ? "Cancelled. Waiting for the runner to stop terraform."
+        : "Cancelled before it started.",
+    );
   };
   return () => {
     if (!canAsk()) return detached.abort();

@@ -1,7 +1,14 @@
 /** Describes jobs: type, status, run time and outcome. */
 import type { Approval } from "../../protocol/approvals.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
-import { decisionWords, destroysAll, waitingForApproval } from "../../protocol/words.ts";
+import {
+  decisionWords,
+  destroysAll,
+  failedCommand,
+  waitingForApproval,
+} from "../../protocol/words.ts";
+import type { Api } from "../api/api.ts";
+import { teamWords } from "../api/team.ts";
 import { styled } from "../terminal/output.ts";
 import { ago, duration } from "../terminal/times.ts";
 
@@ -47,8 +54,12 @@ export function nameOf(job: Job): string {
 }
 
 /** The command that deploys exactly this plan. */
-export const deployCommand = ({ id }: Pick<Job, "id">): string =>
-  `windlass jobs deploy --plan ${id} --wait`;
+export const deployCommand = ({ team }: Pick<Api, "team">, { id }: Pick<Job, "id">): string =>
+  `windlass jobs deploy --plan ${id} --wait${teamWords(team)}`;
+
+/** The command that follows a job. */
+export const followCommand = ({ team }: Pick<Api, "team">, { id }: Pick<Job, "id">): string =>
+  `windlass jobs logs ${id} --follow${teamWords(team)}`;
 
 export const endWords = {
   SUCCESS: "succeeded",
@@ -63,7 +74,7 @@ export const endWords = {
 export function outcomeText(job: Job): string {
   const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
-  const [command] = /^[^:]* failed \(exit code \d+\)/.exec(job.error_message ?? "") ?? [];
+  const command = failedCommand(job.error_message);
   const reason = job.log_complete === false ? job.error_message : (command ?? job.error_message);
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";

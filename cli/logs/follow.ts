@@ -6,7 +6,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { JobProgress, LogChunk } from "../../protocol/jobs.ts";
 import type { Api } from "../api/api.ts";
 import { backoff } from "../../common/backoff.ts";
-import { isTransient } from "../api/failures.ts";
+import { isTransient, toCliError } from "../api/failures.ts";
 import { CliError } from "../terminal/output.ts";
 import { minute } from "../../common/units.ts";
 
@@ -30,7 +30,7 @@ const reconnectTimeout = 15 * minute;
  * or cannot be reached for `reconnectTimeout`.
  */
 export async function followJob(
-  { send }: Pick<Api, "send">,
+  { send, server }: Pick<Api, "send" | "server">,
   id: string,
   follower: Follower,
 ): Promise<JobProgress> {
@@ -68,14 +68,15 @@ export async function followJob(
       // The server is draining. The next connection continues where this one stopped.
     } catch (error) {
       signal.throwIfAborted();
+      const { message } = toCliError(error, server) as Error;
       if (!isTransient(error)) throw error;
       if (Date.now() - lastContact > reconnectTimeout)
         throw new CliError(
-          `The server has been unreachable for ${reconnectTimeout / minute} minutes (${(error as Error).message})`,
+          `The server has been unreachable for ${reconnectTimeout / minute} minutes (${message})`,
           1,
           error,
         );
-      follower.onTrouble((error as Error).message);
+      follower.onTrouble(message);
     }
     await sleep(backoff(failures + 1, Math.random(), 0, pauses), null, { signal });
   }

@@ -1,5 +1,6 @@
 /** Asks whether a plan that was made is to be deployed. */
 import { deployCommand } from "../jobs/words.ts";
+import type { Run } from "../run.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 
@@ -8,11 +9,12 @@ const notConfirmed = 3;
 
 /** Returns if the user confirms. Throws `CliError` with exit code 3 otherwise. */
 export async function confirmPlan(
+  { api }: Pick<Run, "api">,
   question: string,
   plan: { readonly id: string },
   { yes }: { yes?: boolean | undefined },
 ): Promise<void> {
-  const later = `To apply exactly this plan later: ${deployCommand(plan)}`;
+  const later = `To apply exactly this plan later: ${deployCommand(api, plan)}`;
   if (!yes && !canAsk())
     throw new CliError(
       `${question} Not a terminal, so the question cannot be asked and nothing was changed. Pass --yes to confirm. ${later}`,

@@ -8,14 +8,19 @@ import type {
   PlannedChange,
   PlanSummary,
 } from "../../protocol/plan-summary.ts";
+import type { Job, ResourceOutcome, ResourceProgress } from "../../protocol/jobs.ts";
 import {
+  appliedHeadline,
   attributeLine,
   attributesOf,
   changeNotes,
   outputLines,
   planHeadline,
   shownChecks,
+  unapplied,
+  type AppliedJob,
 } from "../../protocol/plan-text.ts";
+import { outcomeWords, resourceProgressWords } from "../../protocol/words.ts";
 import { clean, styled } from "../terminal/output.ts";
 
 const signs: Readonly<
@@ -30,11 +35,21 @@ const signs: Readonly<
   none: ["", "dim"],
 };
 
-/** Returns the plan as lines. `attributes`: with what changes in each resource, value by value. */
-export function planView(plan: PlanSummary, { attributes = true } = {}): string[] {
-  const lines = [styled("bold", planHeadline(plan))];
+interface Shown {
+  /** With what changes in each resource, value by value. */
+  readonly attributes?: boolean;
+  /** The job that applied the plan and has ended: each resource has what became of it. */
+  readonly applied?: AppliedJob | undefined;
+}
+
+/** Returns the plan as lines. */
+export function planView(plan: PlanSummary, { attributes = true, applied }: Shown = {}): string[] {
+  const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
+  const resources = applied?.resource_progress?.resources ?? [];
+  const outcomes = new Map(resources.map(({ address, outcome }) => [address, outcome]));
   for (const change of plan.changes) {
-    lines.push(changeLine(change, attributes ? [] : pathsOf(change)));
+    const paths = attributes ? [] : pathsOf(change);
+    lines.push(changeLine(change, paths, outcomes.get(change.address)));
     if (attributes) lines.push(...attributeLines(change));
   }
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
@@ -58,15 +73,26 @@ export function planView(plan: PlanSummary, { attributes = true } = {}): string[
   return lines;
 }
 
+/** Returns what became of each resource of an apply whose plan is not known, as lines. */
+export const outcomesView = (
+  { status }: Pick<Job, "status">,
+  progress: ResourceProgress,
+): string[] => [
+  styled("bold", `${unapplied(status)}: ${resourceProgressWords(progress, true)}`),
+  ...(progress.resources ?? []).map(({ action, address, outcome }) =>
+    signed(action, address, "", outcome),
+  ),
+];
+
 const checks = {
   fail: "check failed",
   error: "check could not be evaluated",
   unknown: "check is evaluated after the apply",
 };
 
-function changeLine(change: PlannedChange, paths: readonly string[]): string {
+function changeLine(change: PlannedChange, paths: readonly string[], outcome?: Outcome): string {
   const notes = [...changeNotes(change), paths.join(", ")];
-  return signed(change.action, change.address, notes.filter(Boolean).join("; "));
+  return signed(change.action, change.address, notes.filter(Boolean).join("; "), outcome);
 }
 
 /** Attributes that are named where their values are not shown. */
@@ -98,8 +124,19 @@ function attributeLines(change: PlannedChange): string[] {
 const short = (line: string): string =>
   line.length > lineLimit ? `${line.slice(0, lineLimit - 1).toWellFormed()}…` : line;
 
-function signed(action: PlanAction, name: string, note = ""): string {
+type Outcome = ResourceOutcome["outcome"];
+
+const outcomeStyles: Readonly<Record<Outcome, Parameters<typeof styled>[0]>> = {
+  done: "green",
+  failed: "red",
+  not_finished: "yellow",
+  not_reached: "yellow",
+  unknown: "yellow",
+};
+
+function signed(action: PlanAction, name: string, note = "", outcome?: Outcome): string {
   const [sign, style] = signs[action];
   const said = note === "" ? "" : styled("dim", `  (${clean(note)})`);
-  return `${styled(style, `${sign.padStart(5)} ${clean(name)}`)}${said}`;
+  const end = outcome ? `: ${styled(outcomeStyles[outcome], outcomeWords[outcome])}` : "";
+  return `${styled(style, `${sign.padStart(5)} ${clean(name)}`)}${end}${said}`;
 }

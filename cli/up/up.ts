@@ -20,9 +20,7 @@ import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { actingTeam } from "../teams/acting.ts";
-import { adviseWorker } from "../workers/none.ts";
-import { outcomeText } from "../jobs/words.ts";
-import { whatIsLeft } from "./what-is-left.ts";
+import { followCommand } from "../jobs/words.ts";
 import { originText, readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
@@ -169,20 +167,16 @@ async function createZone(run: Run, name: string | undefined): Promise<Zone> {
 /** Runs a job to its end, unless `wait` is false. Throws `CliError` unless it succeeds. */
 async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<Job> {
   const queued = await run.api.call("createJob", { body });
-  const note = approvalNote(run, queued);
+  const note = await approvalNote(run, queued);
   if (!wait) {
     await showJob(run, queued);
-    run.done(
-      `Queued. Nothing is deployed yet. To follow it: windlass jobs logs ${queued.id} --follow`,
-    );
+    run.done(`Queued. Nothing is deployed yet. To follow it: ${followCommand(run.api, queued)}`);
   } else if (note === undefined) run.done(`In the console: ${consoleAddress(run, queued)}`);
   if (note !== undefined) run.done(note);
   if (!wait) return queued;
-  await adviseWorker(run, queued);
   const job = await watchJob(run, queued);
   if (run.json && job.status !== "SUCCESS") await showJob(run, job);
-  if (job.status === "SUCCESS") reportOutcome(run, job);
-  else throw new CliError(`${outcomeText(job)}.\n${await whatIsLeft(run, job)}`);
+  await reportOutcome(run, job, { again: "run windlass up again.", set: "add to the command:" });
   return job;
 }
 
@@ -207,7 +201,7 @@ async function showAndConfirm(
   }
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);
   if (configuration.approval) out(approvalRuleText(configuration.approval));
-  await confirmPlan("Deploy this plan?", planned, options);
+  await confirmPlan(run, "Deploy this plan?", planned, options);
   return true;
 }
 

@@ -1,22 +1,26 @@
 /** What to do when a job waits because there is no worker at all. */
 import type { Job } from "../../protocol/jobs.ts";
+import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 
-/** Says at once that there is no worker, how to add one, and that the command keeps waiting. */
-export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<void> {
-  if (waiting_reason !== "no_matching_worker" || run.json) return;
+/**
+ * Says at once that there is no worker, how to add one, and that the command keeps waiting. Returns
+ * whether it did.
+ */
+export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<boolean> {
+  if (waiting_reason !== "no_matching_worker" || run.json) return false;
   const { workers } = await run.api.call("listWorkers");
-  if (workers.length > 0) return;
+  if (workers.length > 0) return false;
   const { team, server } = run.api;
   const where = team === undefined ? "" : ` in the team "${team}"`;
-  const scope = team === undefined ? "" : ` --team ${team}`;
   run.done(
     [
       `There is no worker${where} yet, and jobs wait for one. To add one, create a token:`,
-      `  windlass${scope} tokens create`,
+      `  windlass tokens create${teamWords(team)}`,
       "and start a runner with it, on a machine where terraform may run:",
       `  WINDLASS_URL=${server} WINDLASS_REGISTRATION_TOKEN=… windlass agent`,
       "This command keeps waiting. Ctrl-C is safe: the job stays queued.",
     ].join("\n"),
   );
+  return true;
 }

@@ -69,7 +69,7 @@ describe.concurrent("a deployment that people must approve", () => {
     const direct = await dan.run(["jobs", "deploy", "network"]);
     expect(direct).toMatchObject({ exitCode: 1, stdout: "" });
     expect(direct.stderr).toContain(
-      "Run: windlass jobs plan network --wait, then: windlass jobs deploy network --plan - --wait",
+      "Run: windlass jobs plan network --wait --team platform, then: windlass jobs deploy network --plan - --wait --team platform",
     );
 
     const planned = await pat.run(["jobs", "plan", "network", "--wait"]);
@@ -83,7 +83,8 @@ describe.concurrent("a deployment that people must approve", () => {
     const id = /Queued as job (\S+)\./.exec(told)?.[1] ?? "";
     expect(told).toContain(`It ${reason}. ${ada.email} can approve it.`);
     expect(told).toContain(`in the console: ${plane.url}/jobs/${id}\n`);
-    expect(told).toContain(`windlass jobs approve ${id}\n`);
+    expect(told).toContain(`windlass jobs approve ${id} --team platform\n`);
+    expect(told).toContain(`windlass jobs reject ${id} --team platform\n`);
 
     const shown = (await eve.run(["jobs", "show", "network/-"])).stdout;
     expect(shown).toMatch(new RegExp(`^waiting +${reason}$`, "m"));

@@ -103,7 +103,7 @@ test("a configuration outside the token's path is fetched without it, and so are
   const job = await run({ job_type: "PLAN", config_snapshot: { source } });
   expect(job.reports.at(-1)).toMatchObject({
     status: "FAILED",
-    error_message: expect.stringContaining("modules failed"),
+    error_message: expect.stringContaining("init failed"),
   });
   const asked = host.requests.slice(before);
   expect(asked.some(({ path }) => path.startsWith("/team/module"))).toBe(true);

@@ -114,7 +114,7 @@ describe.concurrent("windlass jobs", () => {
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^type +PLAN$/m);
     expect(again.stderr).toMatch(
-      /^Retrying the deployment of "small" \(job \S+\), which was cancelled\.\nA plan is applied only once, so this is a new plan\./,
+      /^Retrying the deployment of "small" \(job \S+\), which was cancelled\.\nThis is a new plan\. Nothing is applied yet\. The earlier plan was not applied either\./,
     );
     const twice = await ada.run("jobs", "retry", "small/-");
     expect(twice).toMatchObject({ exitCode: 1, stdout: "" });
@@ -123,6 +123,9 @@ describe.concurrent("windlass jobs", () => {
     );
     const made = /^id +(\S+)$/m.exec(String(again.stdout))?.[1] ?? "";
     expect(again.stderr).toContain(`To deploy it then: windlass jobs deploy --plan ${made} --wait`);
+    const second = await ada.run("jobs", "retry", deploy.id);
+    expect(second).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(second.stderr).toContain(`queued again already, as job ${made}`);
   });
 
   test("destroy --yes says what it destroys, and that nothing is destroyed yet", async () => {
@@ -146,7 +149,7 @@ describe.concurrent("windlass jobs", () => {
     run.stderr?.on("data", (text: Buffer) => {
       output += text.toString();
     });
-    await until(() => output.includes("there is no worker for this job"));
+    await until(() => output.includes("There is no worker yet"));
     run.kill("SIGINT");
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
@@ -203,18 +206,21 @@ describe.concurrent("windlass jobs", () => {
     const { id } = await ada.json<Job>("jobs", "plan", "later");
     await setRows(plane, "jobs", { created_at: Date.now() - hour }, { id });
     await using terminal = openTerminal(["jobs", "logs", id, "--follow"], ada.environment);
-    await terminal.shows("there is no worker for this job");
+    await terminal.shows("There is no worker yet");
     // The time is that of the job, not of this client.
     await until(() => /plan of "later" · 1h/.test(terminal.screen()));
     terminal.type("\u0003");
-    await terminal.shows("continue watching (Enter)?");
+    await terminal.shows("or keep waiting (Enter)?");
     terminal.type("\r");
-    await until(() => terminal.screen().split("watching (Enter)?")[1]?.includes('plan of "later"'));
+    await until(() => terminal.screen().split("waiting (Enter)?")[1]?.includes('plan of "later"'));
+    // Why it waits is printed once, and not again in the progress line.
+    expect(terminal.screen()).not.toContain("there is no worker for this job");
+    expect(terminal.screen()).toMatch(/plan of "later" · 1h.* · waiting/);
     terminal.type("\u0003");
-    await until(() => terminal.screen().split("leave the job running (d)").length > 2);
+    await until(() => terminal.screen().split("Leave it in the queue (d)").length > 2);
     terminal.type("d\r");
     expect(await terminal.exited).toBe(130);
-    expect(terminal.screen()).toContain("windlass: Detached. The job continues.");
+    expect(terminal.screen()).toContain("windlass: Detached. The job stays in the queue.");
     expect(await ada.json("jobs", "list")).toMatchObject([{ status: "QUEUED" }]);
   });
 

@@ -69,7 +69,7 @@ test("following continues after many cut connections and delivers each chunk onc
   });
   const seen: LogChunk[] = [];
   let troubles = 0;
-  const followed = followJob({ send }, job.id, {
+  const followed = followJob({ send, server: plane.url }, job.id, {
     signal: new AbortController().signal,
     onChunk: (chunk) => seen.push(chunk),
     onProgress: () => undefined,

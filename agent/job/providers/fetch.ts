@@ -64,7 +64,7 @@ export async function fetchModules(context: JobContext): Promise<void> {
         signal,
       }),
   );
-  if (end.code !== 0) throw new StepFailed(await failureOf("modules", end));
+  if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
 }
 
 /**
@@ -98,7 +98,7 @@ export async function fetchProviders(context: JobContext): Promise<void> {
     patience: settings.patience.init,
     environment: fetchEnvironment(context, /^TF_VAR_/),
   });
-  if (end.code !== 0) throw new StepFailed(await failureOf("providers", end));
+  if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
   const written = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
   const { packages, lock } = await keepProviders(context, installed, { source, written });
   useOffered(context, installed, packages);

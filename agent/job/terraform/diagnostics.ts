@@ -2,6 +2,7 @@
 import { open } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { kibibyte } from "../../../common/units.ts";
+import { missingVariables } from "../../../protocol/words.ts";
 import { variablesFile } from "../workspace.ts";
 
 /** Errors are on stderr, which is short; the output of a provider that floods it is cut here. */
@@ -17,10 +18,21 @@ export async function failureOf(
   const errors = errorsIn(await readStart(end.stderr));
   const [first] = errors;
   if (first === undefined) return what;
-  const more = errors.length - 1;
+  const named = namedErrors(errors);
+  const more = errors.length - named.length;
   const rest =
     more === 0 ? "" : ` (and ${more} more ${more === 1 ? "error" : "errors"}, see the log)`;
-  return `${what}: ${first}${rest}`;
+  return `${what}: ${named.join(" ")}${rest}`;
+}
+
+/** Returns the first error; if it is a missing variable, all of these, as far as there is room. */
+function namedErrors(errors: readonly string[]): string[] {
+  const [first = ""] = errors;
+  if (missingVariables(first).length === 0) return [first];
+  let room = messageLimit;
+  return errors
+    .filter((error) => missingVariables(error).length > 0)
+    .filter((error, index) => (room -= error.length + 1) >= 0 || index === 0);
 }
 
 /** Returns the part of a message that is not in the log already: of terraform's errors, the command. */

@@ -2,7 +2,7 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import { visible } from "../../../protocol/plan-text.ts";
 import type { TerraformError } from "../../domain/terraform-errors.ts";
-import { missingVariable } from "../../../protocol/words.ts";
+import { failedCommand, missingVariables } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
 
@@ -13,9 +13,9 @@ export const jobErrors = (
 ): Html | null => {
   if (error_message === null) return null;
   if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
-  const variable = missingVariable(error_message);
-  // Which command failed; what follows it is the first error.
-  const [lead] = /^[^:]* failed \(exit code \d+\)/.exec(error_message) ?? [];
+  const said = errors.map(({ summary, detail }) => `${summary}: ${detail}`).join("\n");
+  const variables = missingVariables(said);
+  const lead = failedCommand(error_message);
   return html`<section class="error flow" role="alert" aria-label="Errors">
     <p>${lead ?? count(errors.length, "error")}</p>
     <ul class="errors">
@@ -31,10 +31,10 @@ export const jobErrors = (
       )}
     </ul>
     ${
-      variable === undefined || configuration_id === null
+      variables.length === 0 || configuration_id === null
         ? null
         : html`<p>
-            Set <code>${variable}</code> in
+            Set ${variables.map((name) => html`<code>${name}</code> `)}in
             <a href="/configurations/${configuration_id}#variables">the variables</a> of the
             configuration.
           </p>`

@@ -51,6 +51,17 @@ test("a read whose connection is cut again and again fails in the end", async ()
   expect(requests).toBe(4);
 });
 
+test("a response that breaks off is said in the words of the client", async () => {
+  const noise: Reply = (response) => void response.socket?.end("no HTTP\r\n\r\n");
+  const [outcome, requests] = await called([noise], "listZones");
+  expect(outcome).toMatch(/^The response of http:\S+ broke off, or it is not a Windlass server\./);
+  expect(requests).toBe(4);
+  const [changed] = await called([noise], "createZone");
+  expect(changed).toMatch(
+    /\nThe request may have been carried out\. Check before you repeat it\.$/,
+  );
+});
+
 test("a change is repeated only after a refusal that has changed nothing", async () => {
   expect(await called([away, zone], "createZone")).toEqual(["done", 2]);
   expect(await called([uncertain, zone], "createZone")).toEqual(["the database broke", 1]);

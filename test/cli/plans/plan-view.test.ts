@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { planMarkdown } from "../../../protocol/plan-text.ts";
-import { planView } from "../../../cli/plans/plan-view.ts";
+import { outcomesView, planView } from "../../../cli/plans/plan-view.ts";
 import { emptySummary } from "../../helpers/plan-summaries.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
@@ -114,6 +114,47 @@ describe("a plan", () => {
     const address = 'a["\u001b[2J\u001b]0;title\u0007\r\nx"]';
     const [, line] = planView({ ...nothing, changes: [{ address, action: "create" }] });
     expect(line).toBe('    + a[" x"]');
+  });
+
+  test("that was applied has a headline in the past tense, and each resource its outcome", () => {
+    const plan: PlanSummary = {
+      ...nothing,
+      applyable: true,
+      counts: { ...nothing.counts, create: 2, delete: 1 },
+      changes: [
+        { address: "a.gone", action: "delete" },
+        { address: "a.made", action: "create" },
+        { address: "a.late", action: "create" },
+      ],
+    };
+    const resources = [
+      { address: "a.gone", action: "delete", outcome: "failed" },
+      { address: "a.made", action: "create", outcome: "done" },
+      { address: "a.late", action: "create", outcome: "not_reached" },
+    ] as const;
+    const resource_progress = { done: 1, open: 0, failed: 1, total: 3, resources: [...resources] };
+    const job = { status: "FAILED", started_at: "", resource_progress } as const;
+    expect(planView(plan, { applied: job })).toEqual([
+      "Apply failed: 1 of 3 done, 1 failed, 1 not reached",
+      "    - a.gone: failed",
+      "    + a.made: done",
+      "    + a.late: not reached",
+    ]);
+    const head = (more: object) => planView(plan, { applied: { ...job, ...more } })[0];
+    expect(head({ status: "SUCCESS", resource_progress: null })).toBe(
+      "Applied: 2 added, 1 destroyed",
+    );
+    expect(head({ status: "CANCELLED", started_at: null, resource_progress: null })).toBe(
+      "Not applied. Plan: 2 to add, 1 to destroy",
+    );
+    expect(head({ resource_progress: null })).toBe("Apply failed. Plan: 2 to add, 1 to destroy");
+    // Of a DEPLOY that planned by itself, no plan is known.
+    expect(outcomesView({ status: "CANCELLED" }, { ...resource_progress, total: null })).toEqual([
+      "Apply cancelled: 1 done, 1 failed",
+      "    - a.gone: failed",
+      "    + a.made: done",
+      "    + a.late: not reached",
+    ]);
   });
 
   test("without attributes names a few that change", () => {

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorsIn, failureOf, inLog } from "../../../../agent/job/terraform/diagnostics.ts";
+import { missingVariables } from "../../../../protocol/words.ts";
 import { variablesFile } from "../../../../agent/job/workspace.ts";
 import { fixtureFiles } from "../../../helpers/fixtures.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
@@ -90,6 +91,24 @@ test("failureOf names the step, the exit code, the first error and the number of
   );
   writeFileSync(stderr, "");
   expect(await failureOf("init", { code: 137, stderr })).toBe("init failed (exit code 137)");
+});
+
+test("failureOf names all variables that have no value", async () => {
+  const stderr = join(folder, "stderr");
+  const names = ["a", "b-c"];
+  const main = names.map((name) => `variable "${name}" {}\n`).join("");
+  writeFileSync(stderr, stderrOf(main, "plan", "-input=false"));
+  const message = await failureOf("plan", { code: 1, stderr });
+  expect(missingVariables(message)).toEqual(names);
+  expect(message).not.toContain("more error");
+  const missing = (name: string) =>
+    `Error: No value for required variable\n\nThe root module input variable "${name}" is not set.\n`;
+  const many = Array.from({ length: 100 }, (_, at) => missing(`v${at}`));
+  writeFileSync(stderr, [...many, "Error: other\n"].join("\n"));
+  const cut = await failureOf("plan", { code: 1, stderr });
+  expect(missingVariables(cut).length).toBeGreaterThan(10);
+  expect(cut.length).toBeLessThan(2200);
+  expect(cut).toMatch(/\(and \d+ more errors, see the log\)$/);
 });
 
 test.each([

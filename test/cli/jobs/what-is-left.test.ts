@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
 import type { Run } from "../../../cli/run.ts";
-import { whatIsLeft } from "../../../cli/up/what-is-left.ts";
+import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { clientHeaders } from "../../helpers/plane.ts";
@@ -19,6 +19,8 @@ async function runOf(owner: { id: string; zone: string }) {
   return { run: { api, done: (text: string) => void said.push(text) } as unknown as Run, said };
 }
 
+const up = { again: "run windlass up again.", set: "add to the command:" };
+
 test("a job that ended without success says what exists and what to do", async () => {
   const user = await openSampleUser(plane);
   const { run } = await runOf(user.owner);
@@ -27,7 +29,8 @@ test("a job that ended without success says what exists and what to do", async (
     await user.queue({ job_type, configuration_id });
     const id = await user.start();
     await user.end(id, status, more);
-    return whatIsLeft(run, await user.read(id));
+    const job = await user.read(id);
+    return whatIsLeft(run, job, up);
   };
   expect(await end("PLAN", "FAILED")).toBe(
     "Nothing was changed. Once the cause is removed, run windlass up again.",
@@ -37,8 +40,12 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await end("PLAN", "FAILED", { error_message })).toBe(
     "Nothing was changed. To set the variable, add to the command: --var 'region=VALUE'",
   );
+  const two = `${error_message} ${error_message.replace("region", "size")}`;
+  expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
+    "Nothing was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'",
+  );
   expect(await end("DEPLOY", "FAILED")).toMatch(
-    /^Nothing is deployed\. Once [^]*\nIts errors and its plan: windlass jobs show [\w-]+$/,
+    /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
   );
   await end("DEPLOY", "SUCCESS");
   expect(await end("DEPLOY", "FAILED")).toMatch(
@@ -46,8 +53,15 @@ test("a job that ended without success says what exists and what to do", async (
   );
   const { id } = await user.queue({ job_type: "DEPLOY", configuration_id });
   const cancelled = await user.person.get(endpoints.cancelJob, { params: { id } });
-  expect(await whatIsLeft(run, cancelled)).toBe(
+  expect(await whatIsLeft(run, cancelled, up)).toBe(
     "Nothing was changed. To go on, run windlass up again.",
+  );
+  // Of `jobs deploy --wait` and all others.
+  expect(await whatIsLeft(run, cancelled)).toBe(
+    `Nothing was changed. To go on, run: windlass jobs retry ${id} --wait`,
+  );
+  expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
+    "Nothing was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'",
   );
 });
 

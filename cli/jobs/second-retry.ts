@@ -1,0 +1,58 @@
+/** Finds what an earlier retry of a job has queued, so that a second one does not do it twice. */
+import type { Job } from "../../protocol/jobs.ts";
+import { teamWords } from "../api/team.ts";
+import { planAgainCommand } from "../plans/plan-again.ts";
+import type { Run } from "../run.ts";
+import { CliError } from "../terminal/output.ts";
+import { deployCommand, followCommand, nameOf } from "./words.ts";
+
+/** How many of the newest jobs are looked at. */
+const looked = 20;
+
+/**
+ * Throws `CliError` if, since the job ended, a job with the same request was queued that is open, or
+ * whose plan can still be deployed.
+ */
+export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
+  const { api } = run;
+  const { configuration_id: configuration, ended_at } = before;
+  if (configuration === null || ended_at === null) return;
+  const query = { configuration, job_type: retriedAs(before), limit: looked };
+  const { jobs } = await api.call("listJobs", { query });
+  const name = before.config_snapshot?.name ?? configuration;
+  const since = jobs.filter((job) => job.created_at > ended_at && isSame(job, before));
+  for (const job of since) {
+    const first = `The ${nameOf(job)} was queued again already, as job ${job.id}`;
+    if (job.status === "QUEUED" || job.status === "PROCESSING")
+      throw new CliError(
+        `${first}, which is ${job.status}. Nothing was queued. To follow it: ${followCommand(api, job)}`,
+      );
+    if (await isDeployable(run, job))
+      throw new CliError(
+        `${first}, and that plan is not deployed yet. Nothing was queued. To deploy it: ${deployCommand(api, job)}\nFor another plan: ${planAgainCommand(job, name)}${teamWords(api.team)}`,
+      );
+  }
+}
+
+/** A DEPLOY of a plan is planned again. */
+const retriedAs = ({ job_type, plan_job_id }: Job): Job["job_type"] =>
+  job_type === "DEPLOY" && plan_job_id !== null ? "PLAN" : job_type;
+
+/** Whether both have the same options and source. */
+const isSame = (job: Job, before: Job): boolean =>
+  JSON.stringify(requestOf(job)) === JSON.stringify(requestOf(before));
+
+const requestOf = ({ plan_options, config_snapshot, assigned_worker_id, labels }: Job) => [
+  plan_options,
+  config_snapshot?.source,
+  assigned_worker_id,
+  labels,
+];
+
+async function isDeployable({ api }: Run, { id, job_type, status }: Job): Promise<boolean> {
+  if (job_type !== "PLAN" || status !== "SUCCESS") return false;
+  const { plan_summary, deploy_job_id, not_deployable } = await api.call("getPlanSummary", {
+    params: { id },
+  });
+  return deploy_job_id === null && not_deployable === null && plan_summary?.applyable !== false;
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { openApi } from "../../../cli/api/api.ts";
+import { refuseSecondRetry } from "../../../cli/jobs/second-retry.ts";
+import type { Run } from "../../../cli/run.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { emptySummary } from "../../helpers/plan-summaries.ts";
+import { clientHeaders } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/sample-data.ts";
+
+const { plane } = planeForFile();
+
+test("a second retry is refused while the first is open, or its plan can be deployed", async () => {
+  const user = await openSampleUser(plane);
+  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
+  const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
+  const configuration_id = await user.configure("network");
+  const end = async (plan_job_id?: string) => {
+    const made = plan_job_id === undefined ? {} : { plan_job_id };
+    const job_type = plan_job_id === undefined ? "PLAN" : "DEPLOY";
+    await user.queue({ job_type, configuration_id, ...made });
+    const id = await user.start();
+    const plan_summary = { ...emptySummary, counts: { ...emptySummary.counts, create: 1 } };
+    if (job_type === "PLAN") await user.end(id, "SUCCESS", { plan_summary });
+    else await user.end(id, "FAILED");
+    return id;
+  };
+  const failed = await user.read(await end(await end()));
+  const refused = () =>
+    refuseSecondRetry(run, failed).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  expect(await refused()).toBe("");
+  // Another request.
+  const { id: other } = await user.queue({ job_type: "PLAN", configuration_id, targets: ["a.b"] });
+  expect(await refused()).toBe("");
+  await user.person.get(endpoints.cancelJob, { params: { id: other } });
+
+  const { id } = await user.person.get(endpoints.retryJob, { params: { id: failed.id } });
+  expect(await refused()).toBe(
+    `The plan of "network" was queued again already, as job ${id}, which is QUEUED. Nothing was queued. To follow it: windlass jobs logs ${id} --follow`,
+  );
+  await user.start();
+  await user.end(id, "SUCCESS", { plan_summary: emptySummary });
+  expect(await refused()).toBe(
+    `The plan of "network" was queued again already, as job ${id}, and that plan is not deployed yet. Nothing was queued. To deploy it: windlass jobs deploy --plan ${id} --wait\nFor another plan: windlass jobs plan network`,
+  );
+  // What is deployed changes with it, so that the plan is used and all earlier ones are stale.
+  await end(id);
+  expect(await refused()).toBe("");
+});
