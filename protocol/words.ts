@@ -119,7 +119,7 @@ export const missingVariables = (message: string | null): string[] => [
   ),
 ];
 
-/** Returns which command of terraform failed, of a message that goes on with its errors. */
+/** Returns which command of terraform failed, of a message that continues with its errors. */
 export const failedCommand = (message: string | null): string | undefined =>
   /^[^:]* failed \(exit code \d+\)/
     .exec(message ?? "")?.[0]

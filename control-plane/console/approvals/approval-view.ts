@@ -35,7 +35,7 @@ export interface ApprovalStory {
 export const waitsForApproval = ({ approval_need: need, plan_job_id }: Job): boolean =>
   need ? need.missing > 0 || plan_job_id === null : false;
 
-/** Whether somebody has rejected a job. */
+/** Whether a person has rejected a job. */
 export const isRejected = ({ approvals = [] }: Job): boolean =>
   approvals.some(({ decision }) => decision === "reject");
 
