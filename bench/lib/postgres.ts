@@ -9,7 +9,7 @@ import { startPostgres } from "../../test/helpers/postgres.ts";
 import { token } from "./fill.ts";
 import { cpuMicroseconds } from "./processes.ts";
 
-interface Filled {
+export interface Filled {
   readonly owner: string;
   readonly zone: string;
   /** Workers of the owner, which may take every queued job. */

@@ -35,6 +35,7 @@ import * as quickClaims from "./migrations/0032-quick-claims.ts";
 import * as approvals from "./migrations/0033-approvals.ts";
 import * as rowSecurity from "./migrations/0034-row-security.ts";
 import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
+import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -82,6 +83,7 @@ export const migrations: readonly Migration[] = [
   approvals,
   rowSecurity,
   claimIndexes,
+  quickTriggers,
 ];
 
 export interface SchemaTransaction {

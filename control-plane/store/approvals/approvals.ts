@@ -41,10 +41,13 @@ const isUnapproved = (job: string): RawBuilder<unknown> => sql`(
   ${isCovered(job)} and (
     ${sql.ref(`${job}.plan_job_id`)} is null or specs.approval_count > ${countApprovals(job)}))`;
 
-/** Whether the approvals of the job of a queue head (`h`), counted now, permit it to run. */
-export const mayRun = sql`not exists (
+/**
+ * Whether the approvals of the job of a queue head (`h`), counted now, permit it to run. A value,
+ * not `exists`, which PostgreSQL turns into a join, for which it then reads all jobs ever.
+ */
+export const mayRun = sql`(
   select 1 from specs cross join jobs as gated where specs.id = h.spec_id and specs.approval_when is not null
-    and gated.id = h.job_id and ${isUnapproved("gated")})`;
+    and gated.id = h.job_id and ${isUnapproved("gated")} limit 1) is null`;
 
 const isWaiting = sql<0 | 1>`(case when exists (
   select 1 from specs where specs.id = jobs.spec_id and specs.approval_when is not null

@@ -61,8 +61,9 @@ function claimTogether(
               and workers.owner_id ${owner === undefined ? sql`is null` : sql`= ${owner}`}
               and workers.labels = ${labels} and workers.features = ${features})
             and (select min(h.first_wanted) from ${free} = given.worker) is null
-            and not exists (select 1 from jobs where jobs.worker_id = given.worker and jobs.released_at is null
-              and jobs.claim_key = given.key and jobs.started_at is null and jobs.claimed_at > ${after})),
+            and (given.key is null or not exists (
+              select 1 from jobs where jobs.worker_id = given.worker and jobs.released_at is null
+                and jobs.claim_key = given.key and jobs.started_at is null and jobs.claimed_at > ${after}))),
       has(value) as (
         select value from json_each(${labels}) union all select '+' || value from json_each(${features})),
       kinds(first_wanted, wanted) as (
@@ -83,7 +84,8 @@ function claimTogether(
         select head.job_id from queue_heads as head
           where head.is_free > 0 and head.job_id = any (array(
             select min(found.job_id) from found
-              where not exists (select 1 from claims where claims.worker = found.target_worker)
+              where found.target_worker = '' or not exists (
+                select 1 from claims where claims.worker = found.target_worker)
               group by coalesce(nullif(found.spec_id, ''), found.job_id) order by 1 limit ${heads}))
           order by head.job_id limit (select count(*) from claims) for update of head skip locked),
       taken as materialized (
@@ -91,9 +93,8 @@ function claimTogether(
           from (select locked.job_id, row_number() over (order by locked.job_id) as n from locked) as numbered
             join claims on claims.n = numbered.n)
     update jobs set status = 'PROCESSING', claimed_at = ${now}, attempt = attempt + 1,
-        worker_id = (select taken.worker from taken where taken.job_id = jobs.id),
-        claim_key = (select taken.key from taken where taken.job_id = jobs.id)
-      where status = 'QUEUED' and id = any (array(select taken.job_id from taken))
+        worker_id = taken.worker, claim_key = taken.key
+      from taken where jobs.status = 'QUEUED' and jobs.id = taken.job_id
       returning ${claimedColumns}, worker_id, claim_key`;
   return { compile: () => query.compile(db) };
 }

@@ -32,7 +32,7 @@ export async function upPostgres(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-const queuedRule: QueuedRule = {
+export const queuedRule: QueuedRule = {
   isQueued: (row) => `${row}status = 'QUEUED' and ${row}unapproved = 0`,
   decidedBy: "status, unapproved",
 };

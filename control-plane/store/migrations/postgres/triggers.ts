@@ -37,7 +37,8 @@ const addHead = `insert into queue_heads (${columns}) values (${valuesOf("new.",
   on conflict (spec_id, target_worker, only_worker, wanted)
     do update set job_id = excluded.job_id where excluded.job_id < queue_heads.job_id;`;
 const isHead = (row: string) => `(spec_id, target_worker, only_worker, wanted) = (${headOf(row)})`;
-const isKind = kindOfJob("jobs.")
+/** Whether a row of `jobs` is of the same kind as `old`. */
+export const isKind = kindOfJob("jobs.")
   .map((part, index) => `${part} = ${kindOfJob("old.")[index]}`)
   .join(" and ");
 
