@@ -3,10 +3,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { sql } from "kysely";
+import pg from "pg";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../control-plane/context.ts";
 import { workerWatch } from "../../control-plane/services/workers/watch.ts";
-import { findWorker } from "../../control-plane/store/workers/workers.ts";
+import { changesLock } from "../../control-plane/store/engines/postgres-locks.ts";
+import { findWorker, recordHeartbeat } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
 import {
   asServer,
@@ -30,11 +32,12 @@ skipAt(lack);
 /** Opens control planes on one new database, which do not listen, and closes them after `use`. */
 async function withControlPlanes(
   count: number,
-  use: (contexts: readonly OpenContext[]) => Promise<void>,
+  use: (contexts: readonly OpenContext[], url: string) => Promise<void>,
 ): Promise<void> {
   using place = scratch();
+  const url = await database.create();
   const settings = {
-    WINDLASS_DATABASE_URL: await database.create(),
+    WINDLASS_DATABASE_URL: url,
     WINDLASS_DATABASE_CONNECTIONS: "4",
     WINDLASS_ARTIFACTS_URL: `file:${join(place.path, "blobs")}`,
     CLI_JWT_SECRET: "j".repeat(40),
@@ -48,7 +51,7 @@ async function withControlPlanes(
           readConfig({ ...settings, WINDLASS_DATA_DIR: join(place.path, `data-${n}`) }),
         ),
       );
-    await use(contexts);
+    await use(contexts, url);
   } finally {
     for (const context of contexts) await context.close();
   }
@@ -84,6 +87,56 @@ it("no worker is offline because the server was stopped, or the database was awa
     expect(await isOffline()).toBe(true);
   });
 });
+
+it("no worker is offline because the server was stopped in the middle of a round", async () => {
+  await withControlPlanes(1, async ([context], url) => {
+    let now = 1_000_000_000;
+    const { store, periods, clock } = context!;
+    const round = workerWatch({ ...context!, now: () => now }, clock, () => undefined);
+    const { id } = await addWorker(store, await addOwner(store));
+    const hearFromWorker = () =>
+      store.write((tx) => tx.run(recordHeartbeat, { ...heartbeat, id, now }));
+    const other = new pg.Client({ connectionString: url });
+    other.on("error", () => undefined);
+    await other.connect();
+    // What a round waits for: before the server has been ready for a period, and afterwards.
+    for (const held of [
+      "lock table facts in access exclusive mode",
+      `select pg_advisory_xact_lock(${changesLock})`,
+    ]) {
+      await hearFromWorker();
+      await other.query(`begin; ${held}`);
+      const stopped = round();
+      await expect.poll(async () => (await other.query(waiting)).rows[0].count).toBeGreaterThan(0);
+      now += 100 * periods.offline;
+      await other.query("commit");
+      await stopped;
+      await round();
+      expect((await store.read.first(findWorker, { id }))?.offline_at).toBeNull();
+      for (let n = 0; n < 5; n += 1) {
+        now += periods.offline / 5;
+        await hearFromWorker();
+        await round();
+      }
+    }
+    await other.end();
+  });
+});
+
+const heartbeat = {
+  version: "1.0.0",
+  instance_id: null,
+  hostname: null,
+  os: null,
+  arch: null,
+  capacity: null,
+  isolation: null,
+  labels: null,
+  features: "[]",
+  active_job_ids: null,
+};
+/** Counts who waits for a lock. */
+const waiting = "select count(*)::int as count from pg_locks where not granted";
 
 it("wakeups arrive again after the database was restarted, and waiters are told to look", async () => {
   await withControlPlanes(2, async ([first, second]) => {

@@ -18,8 +18,8 @@ const shortestGap = 5 * second;
 
 /**
  * Returns the round of the watch. Nothing is decided before the server has been ready for a period:
- * while it, or its database, was away, no runner could report. It was away, too, if its rounds have
- * a long gap: the process was stopped, or its machine suspended.
+ * while it, or its database, was away, no runner could report. It was away, too, if it has not
+ * looked at the clock for long: the process was stopped, or its machine suspended.
  */
 export function workerWatch(
   context: Context,
@@ -27,24 +27,29 @@ export function workerWatch(
   onClockSet: (seconds: number) => void,
 ): () => Promise<void> {
   let readyAt = context.now();
-  let lastRound = readyAt;
+  let lastLook = readyAt;
+  /** A process may be stopped between any two looks, so also in the middle of a round. */
+  const look = () => {
+    const now = context.now();
+    if (now - lastLook > Math.max(shortestGap, context.periods.offline / 4)) readyAt = now;
+    lastLook = now;
+  };
   return async () => {
     const step = await followClock(context, clock);
     readyAt += step;
-    lastRound += step;
+    lastLook += step;
     if (step !== 0) onClockSet(step / 1000);
-    if (context.now() - lastRound > Math.max(shortestGap, context.periods.offline / 4))
-      readyAt = context.now();
+    look();
     try {
       // Until then a round asks nothing of the database, which may be away.
-      if (context.now() - readyAt < context.periods.offline)
+      if (context.now() - readyAt < context.periods.offline) {
         await findFact(context.store.read, restoredAt);
+        look();
+      }
       await watchOnce(context, readyAt);
     } catch (error) {
       readyAt = context.now();
       throw error;
-    } finally {
-      lastRound = context.now();
     }
   };
 }

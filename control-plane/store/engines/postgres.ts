@@ -37,8 +37,9 @@ export interface PostgresOptions {
  */
 const limits = {
   statement_timeout: 30 * second,
-  lock_timeout: 10 * second,
   idle_in_transaction_session_timeout: 10 * second,
+  // Longer than the pause, so that who waits for a server that is stopped gets the lock.
+  lock_timeout: 15 * second,
   // After a failover, the host of a connection may be gone without a word.
   query_timeout: 35 * second,
 } as const;
