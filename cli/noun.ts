@@ -69,4 +69,18 @@ export const counted = <const F extends string>(flags: F, description: string, v
 export const limit = (description: string) => counted("--limit <count>", description, "20");
 
 /** Creates `--yes`, for every verb that asks for confirmation. */
-export const yes = () => new Option("-y, --yes", "do not ask for confirmation");
+export const yes = () =>
+  new Option(
+    "-y, --yes",
+    "do not ask for confirmation; without it and without a terminal, exit with 2",
+  );
+
+/** Names the exit codes of a command in its help, besides 78 for a wrong setting. */
+export function exitCodes<C extends CommandUnknownOpts>(
+  command: C,
+  codes: Readonly<Record<number, string>>,
+): C {
+  const lines = Object.entries(codes).map(([code, meaning]) => `  ${code.padEnd(3)}  ${meaning}`);
+  command.addHelpText("after", `\nExit codes:\n${lines.join("\n")}`);
+  return command;
+}

@@ -1,6 +1,6 @@
 /** `windlass jobs`: plans, deployments and destructions. */
 import { Option } from "@commander-js/extra-typings";
-import { examples, limit, noun, oneOf, repeated, yes } from "../noun.ts";
+import { examples, exitCodes, limit, noun, oneOf, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { debugOption } from "./value-options.ts";
 import type {
@@ -90,28 +90,34 @@ export function jobsCommand() {
       ["windlass jobs deploy network --wait", "plan and apply in one job"],
     ],
   );
-  examples(
-    jobs
-      .command("destroy")
-      .description(
-        "plan to destroy everything that a configuration has deployed, ask, then destroy it",
-      )
-      .argument("<configuration>", "name or id of the configuration")
-      .option(
-        "-y, --yes",
-        "do not ask; destroy in one job, or deploy the plan if the configuration requires approvals",
-      )
-      .addOption(wait())
-      .addOption(worker())
-      .addOption(label())
-      .addOption(debugOption())
-      .action(
-        action(async (run: Run, name: string, options: AskingOptions) =>
-          (await create()).destroy(run, name, options),
-        ),
+  const destroy = jobs
+    .command("destroy")
+    .description(
+      "plan to destroy everything that a configuration has deployed, ask, then destroy it",
+    )
+    .argument("<configuration>", "name or id of the configuration")
+    .option(
+      "-y, --yes",
+      "do not ask; destroy in one job, or deploy the plan if the configuration requires approvals; needed without a terminal",
+    )
+    .addOption(wait())
+    .addOption(worker())
+    .addOption(label())
+    .addOption(debugOption())
+    .action(
+      action(async (run: Run, name: string, options: AskingOptions) =>
+        (await create()).destroy(run, name, options),
       ),
-    [["windlass jobs destroy preview-42 --yes --wait", "in a pipeline"]],
-  );
+    );
+  exitCodes(destroy, {
+    0: "queued; with --wait: destroyed, or nothing is deployed",
+    1: "a job failed or was cancelled, or the server refused a request",
+    2: "wrong usage, or neither a terminal nor --yes: nothing was planned",
+    3: "the plan was made, but not confirmed: nothing is destroyed",
+    130: "interrupted; a job that was queued continues",
+  });
+  examples(destroy, [["windlass jobs destroy preview-42 --yes --wait", "in a pipeline"]]);
+
   examples(
     jobs
       .command("destroy-worker")

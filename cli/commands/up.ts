@@ -1,6 +1,6 @@
 /** `windlass up`: deploys a directory of Terraform files with one command. */
-import { Command } from "@commander-js/extra-typings";
-import { examples, yes } from "../noun.ts";
+import { Command, Option } from "@commander-js/extra-typings";
+import { examples, exitCodes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { UpOptions } from "../up/up.ts";
 import { debugOption, fieldOptions } from "./value-options.ts";
@@ -14,7 +14,7 @@ export function upCommand() {
     .option("--zone <name>", "zone of a new configuration; created if it does not exist");
   for (const option of fieldOptions()) up.addOption(option);
   up.addOption(debugOption())
-    .addOption(yes())
+    .addOption(new Option("-y, --yes", "deploy the plan without asking; needed without a terminal"))
     .option("--no-wait", "return when the deployment is queued, such as one that needs approval")
     .option(
       "--adopt",
@@ -25,6 +25,13 @@ export function upCommand() {
         await (await import("../up/up.ts")).up(run, directory, options);
       }),
     );
+  exitCodes(up, {
+    0: "deployed, or nothing to change; with --no-wait: queued",
+    1: "a job failed or was cancelled, or the server refused a request",
+    2: "wrong usage, or a question about the directory could not be asked",
+    3: "the plan was made, but not confirmed: nothing is deployed",
+    130: "interrupted; a job that was queued continues",
+  });
   return examples(up, [
     ["windlass up", "deploy the current directory"],
     ["windlass up infra/network --zone production --var size=3", "deploy another directory"],

@@ -1,5 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { expect, test } from "vitest";
+import { jobsCommand } from "../../cli/commands/jobs.ts";
+import { upCommand } from "../../cli/commands/up.ts";
 import { oneOf } from "../../cli/noun.ts";
 
 const parse = (text: string) =>
@@ -19,4 +21,13 @@ test("any other word is refused with the list", () => {
   expect(() => parse("plans")).toThrow(
     "option '--type <type>' argument 'plans' is invalid. Allowed choices are plan, destroy-worker.",
   );
+});
+
+test("commands that end with several exit codes name them in their help", () => {
+  const destroy = jobsCommand().commands.find((one) => one.name() === "destroy");
+  for (const command of [upCommand(), destroy]) {
+    let help = "";
+    command?.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
+    for (const code of [0, 1, 2, 3, 130]) expect(help).toMatch(new RegExp(`^  ${code} +\\w`, "m"));
+  }
 });
