@@ -195,7 +195,7 @@ async function work(
     await heartbeats;
     await leave(api, body(), log);
     throw new IsolationMissing(
-      "a cloud-hosted worker runs jobs of all users and refuses the isolation level process: docs/isolation.md says what a stronger level needs",
+      "the runner of a cloud-hosted worker runs jobs of all users and refuses the isolation level process: docs/isolation.md says what a stronger level needs",
     );
   }
   const adopted = alive + (isAccepted || revoked.aborted ? jobs.adopt("all") : 0);

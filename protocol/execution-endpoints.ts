@@ -23,7 +23,7 @@ export const executionEndpoints = {
   claimJob: endpoint({
     method: "POST",
     path: "/api/jobs/claim",
-    summary: "Claim the oldest job that this worker may run; 204 if there is none",
+    summary: "Claim the oldest job that this runner may run; 204 if there is none",
     description:
       "With `wait` the request stays open until there is a job. A repeated `Idempotency-Key` within 10 minutes returns the same job, in case the first response was lost. The runner reports PROCESSING before it starts terraform.",
     caller: "worker",

@@ -116,7 +116,7 @@ export const Job = Type.Object({
   cloud_identity_id: Nullable(Uuid),
   assigned_worker_id: about(
     Nullable(Uuid),
-    "The only worker that may run the job; DESTROY_WORKER: the worker to tear down.",
+    "The worker whose runner alone may run the job; DESTROY_WORKER: the worker to tear down.",
   ),
   worker_id: about(Nullable(Uuid), "The worker that holds the job, or was the last to hold it."),
   plan_job_id: about(Nullable(Uuid), "DEPLOY: the PLAN job whose artifact is applied."),
@@ -192,7 +192,7 @@ export const Job = Type.Object({
     "The size of that file, compressed with gzip; null if there is none.",
   ),
   created_at: Timestamp,
-  claimed_at: about(Nullable(Timestamp), "When a worker claimed it."),
+  claimed_at: about(Nullable(Timestamp), "When a runner claimed it."),
   started_at: about(
     Nullable(Timestamp),
     "When it began to run. A started job is never claimed again.",
@@ -214,7 +214,7 @@ export const CreateJob = Type.Object(
     assigned_worker_id: Type.Optional(
       about(
         Nullable(Uuid),
-        "The only worker that may run the job; DESTROY_WORKER: the worker to tear down.",
+        "The worker whose runner alone may run the job; DESTROY_WORKER: the worker to tear down.",
       ),
     ),
     plan_job_id: Type.Optional(

@@ -7,18 +7,17 @@ import type { PlanOptions } from "./plan-options.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
-  waiting_for_worker: "waiting for a worker with a free slot",
+  waiting_for_worker: "waiting for a runner with a free slot",
   no_matching_worker:
     "there is no worker for this job: register one, with the labels of the job if it has any",
-  needs_backend_config: "waiting for a worker that supports backend_config: upgrade the agent",
-  needs_debug: "waiting for a worker that supports debug: upgrade the agent",
-  needs_plan_options: "waiting for a worker that supports plan_options: upgrade the agent",
-  needs_submodules: "waiting for a worker that supports submodules: upgrade the agent",
-  needs_var_files: "waiting for a worker that supports var_files: upgrade the agent",
-  no_worker_online: "no worker that may run this job is online: start one",
-  workers_draining:
-    "the worker that may run this job is draining: end the drain, or start another worker",
-  assigned_worker_offline: "the assigned worker is offline: start it",
+  needs_backend_config: "waiting for a runner that supports backend_config: upgrade the agent",
+  needs_debug: "waiting for a runner that supports debug: upgrade the agent",
+  needs_plan_options: "waiting for a runner that supports plan_options: upgrade the agent",
+  needs_submodules: "waiting for a runner that supports submodules: upgrade the agent",
+  needs_var_files: "waiting for a runner that supports var_files: upgrade the agent",
+  no_worker_online: "no worker for this job is online: start the runner of one",
+  workers_draining: "the worker for this job is draining: end the drain, or start another runner",
+  assigned_worker_offline: "the assigned worker is offline: start its runner",
   assigned_worker_draining: "the assigned worker is draining: end the drain",
   configuration_busy: "another job of this configuration has not ended yet",
   state_locked:

@@ -20,7 +20,8 @@ const approvals = () => import("../jobs/approvals.ts");
 const comment = () => new Option("--comment <text>", "why, in up to 1,000 characters");
 const wait = () =>
   new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
-const worker = () => new Option("--worker <name>", "name or id of the only worker that may run it");
+const worker = () =>
+  new Option("--worker <name>", "name or id of a worker: only its runner may run the job");
 const label = () =>
   repeated(
     "--label <label>",
@@ -122,7 +123,10 @@ export function jobsCommand() {
     jobs
       .command("destroy-worker")
       .description("destroy what a worker was deployed with, then remove the worker")
-      .argument("<worker>", "name or id of the worker to tear down; another worker runs the job")
+      .argument(
+        "<worker>",
+        "name or id of the worker to tear down; the runner of another worker does it",
+      )
       .addOption(yes())
       .addOption(wait())
       .addOption(debugOption())

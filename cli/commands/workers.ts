@@ -16,7 +16,7 @@ export function workersCommand() {
     workers.command(name).description(description).argument("<name>", "name or id of the worker");
   workers
     .command("list")
-    .description("list the workers that can run your jobs")
+    .description("list the workers whose runners can run your jobs")
     .action(
       action(async ({ api, list }) => {
         const response = await api.call("listWorkers");

@@ -181,7 +181,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     error: job.error_message,
     lost:
       job.presumed_lost_at &&
-      `its worker was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,
+      `its runner was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,
     plan: job.plan_job_id,
     worker: worker && !run.json ? await workerName(run, worker) : null,
     labels: job.labels.join(", "),

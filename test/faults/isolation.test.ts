@@ -242,7 +242,9 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
       WINDLASS_WORKER_TOKEN: worker_token,
     });
     expect(await agent.exited).toBe(78);
-    expect(agent.log()).toContain("a cloud-hosted worker runs jobs of all users and refuses");
+    expect(agent.log()).toContain(
+      "the runner of a cloud-hosted worker runs jobs of all users and refuses",
+    );
   } finally {
     await plane.close();
   }

@@ -75,7 +75,7 @@ export const configurationForm = (
           name: "labels",
           label: "Labels",
           placeholder: "eu prod",
-          hint: "Only workers with all of these labels run its jobs. Separate labels with spaces.",
+          hint: "Only runners of workers with all of these labels run its jobs. Separate labels with spaces.",
         })}
         ${choice(
           form,

@@ -35,7 +35,7 @@ export const sourceFields = (form: Form): Html =>
         path: "source.url",
         label: "Repository",
         placeholder: "https://git.example.com/team/infrastructure.git",
-        hint: "An address that the worker can read.",
+        hint: "An address that the runner can read.",
       })}
       ${columns(
         line(form, {

@@ -95,7 +95,7 @@ const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">
-    The worker was lost at ${clock(at)}, so it is not known what the job did. If the worker comes
+    The runner was lost at ${clock(at)}, so it is not known what the job did. If the runner comes
     back, its report replaces this outcome.
   </p>`;
 
@@ -129,7 +129,7 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
     ${
       ended_at !== null && claimed_at !== null && released_at === null
         ? html`<li class="now">
-            <strong>Its worker has not released it yet</strong>
+            <strong>Its runner has not released it yet</strong>
             <span>No other job of the configuration can start until then.</span>
           </li>`
         : null

@@ -29,7 +29,7 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
       ${
         job.log_complete === false
           ? html`<p class="error">
-              The end of this log is missing: the worker has sent more than the server has stored.
+              The end of this log is missing: the runner has sent more than the server has stored.
             </p>`
           : null
       }

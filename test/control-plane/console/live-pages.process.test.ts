@@ -129,7 +129,7 @@ describe("the page of a running job", () => {
     };
     expect(await page()).toContain('data-refresh="2"');
     await setJob(plane, { id } as never, { status: "CANCELLED", ended_at: Date.now() });
-    expect(await page()).toContain("Its worker has not released it yet");
+    expect(await page()).toContain("Its runner has not released it yet");
     expect(await page()).toContain('data-refresh="2"');
     await setJob(plane, { id } as never, { released_at: Date.now() });
     expect(await page()).not.toContain("data-refresh");
