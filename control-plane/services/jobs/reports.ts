@@ -14,7 +14,7 @@ import { changeJob, writeJobs } from "./changes.ts";
 import { summaryOfApplied } from "./resources.ts";
 import { findFenced } from "./holder.ts";
 import { recordOutcome } from "./outcomes.ts";
-import { readJobView } from "./views.ts";
+import { viewReadJob } from "./views.ts";
 
 /** PUT /api/jobs/{id}/status. */
 export async function reportStatus(
@@ -24,7 +24,7 @@ export async function reportStatus(
   attempt: number | undefined,
   report: ReportStatus,
 ): Promise<Job> {
-  await writeJobs(context, async (tx, rings) => {
+  const saved = await writeJobs(context, async (tx, rings) => {
     const now = context.now();
     const job = await findFenced(tx, worker, id, attempt);
     if (report.status === "PROCESSING")
@@ -57,7 +57,7 @@ export async function reportStatus(
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);
     return ended;
   });
-  return readJobView(context, id);
+  return viewReadJob(context, saved);
 }
 
 /** The backend of the applied state stays recorded, even if the files no longer declare it. */

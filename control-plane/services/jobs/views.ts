@@ -27,7 +27,12 @@ import type { Context } from "../context.ts";
 export async function readJobView({ store }: Pick<Context, "store">, id: string): Promise<Job> {
   const job = await store.read.first(findJob, { id });
   if (!job) throw notFound("job");
-  const snapshot = await store.read.first(findSnapshot, { id });
+  return viewReadJob({ store }, job);
+}
+
+/** The same of a job that was just read or saved. */
+export async function viewReadJob({ store }: Pick<Context, "store">, job: JobRow): Promise<Job> {
+  const snapshot = await store.read.first(findSnapshot, { id: job.id });
   return viewJob(store.read, { ...job, config_snapshot: snapshot?.config_snapshot ?? null });
 }
 

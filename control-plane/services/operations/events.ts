@@ -1,7 +1,7 @@
 /** Logs what happens to jobs and workers: one line for each event. */
-import { findJobFacts } from "../../store/operations/events.ts";
 import type { JobEvent, WorkerEvent } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
+import { readJobFacts } from "./job-facts.ts";
 
 /** As much of a logger as this needs. */
 export interface EventLog {
@@ -31,7 +31,7 @@ export function logEvents({ store, wakeups }: Pick<Context, "store" | "wakeups">
   });
 
   async function jobLine(event: JobEvent): Promise<object> {
-    const facts = await store.read.first(findJobFacts, { id: event.id });
+    const facts = await readJobFacts(store, event);
     if (!facts) return knownOf(event);
     const { configuration, worker, created_by, created_at, claimed_at, started_at, ended_at } =
       facts;

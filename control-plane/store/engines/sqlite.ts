@@ -75,6 +75,9 @@ async function open(
     // From here on waiting for a lock is not SQLite's business: it would stop every other request
     // too.
     writer.database.pragma("busy_timeout = 0");
+    // A statement that triggers follow keeps the old pages until its end. More than 16 of them, as
+    // a claim has, go to a temporary file by default: a claim then takes 77 µs instead of 26.
+    writer.database.pragma("temp_store = MEMORY");
     return new SqliteStore(file, writer, new TurnReader(file));
   } catch (error) {
     writer?.database.close();
