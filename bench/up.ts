@@ -1,20 +1,21 @@
 /**
  * `windlass up` of a directory in which nothing has changed since the last deployment, with a
  * waiting runner: the time until the command has ended, as a ratio to `terraform init` and
- * `terraform plan` in the same directory, which a user would run without Windlass.
+ * `terraform plan` in the same directory, which a user would run without Windlass. Client and
+ * runner are those of a build.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
+import { buildWindlass } from "./lib/build.ts";
 import { fill, type Filled } from "./lib/fill.ts";
-import { startAgent, startWindlass, stop } from "./lib/processes.ts";
+import { compileCache, startAgent, startWindlass, stop } from "./lib/processes.ts";
 import { signIn } from "./lib/sign-in.ts";
 import { median, printTable } from "./lib/table.ts";
 
 const rounds = 7;
 const files = { "main.tf": 'output "cluster_name" {\n  value = "bench"\n}\n' };
-const root = join(import.meta.dirname, "..");
 
 const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-"));
 const [own, shell] = ["own", "shell"].map((name) => join(scratch, name)) as [string, string];
@@ -22,23 +23,25 @@ for (const folder of [own, shell]) {
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 }
+const windlass = await buildWindlass(scratch);
 let filled!: Filled;
 let token = "";
 const server = await startWindlass(async (directory) => {
   filled = await fill(directory, 0);
   token = (await signIn(directory, filled.busyOwner))["authorization"]!.replace("Bearer ", "");
 });
-const agent = startAgent(server.url, filled.busyWorker, join(scratch, "agent"));
+const agent = startAgent(server.url, filled.busyWorker, join(scratch, "agent"), {}, windlass);
 
 async function up(): Promise<number> {
   const begun = performance.now();
-  await execa(join(root, "bin/windlass"), ["up", own, "--yes"], {
+  await execa(windlass, ["up", own, "--yes"], {
     env: {
       PATH: process.env["PATH"],
       HOME: scratch,
       WINDLASS_CONFIG_DIR: join(scratch, "client"),
       WINDLASS_URL: server.url,
       WINDLASS_TOKEN: token,
+      ...compileCache(),
     },
     extendEnv: false,
     stdin: "ignore",

@@ -2,7 +2,7 @@
  * The typed client side of the wire, for the agent, the CLI, the demo and the tests. The control
  * plane does not import it.
  */
-import { request, type Dispatcher } from "undici";
+import { request, type Dispatcher } from "../common/http-client.ts";
 import {
   fillPath,
   type Answer,

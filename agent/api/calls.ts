@@ -3,7 +3,7 @@
  * shape.
  */
 import type { Logger } from "pino";
-import type { Dispatcher } from "undici";
+import type { Dispatcher } from "../../common/http-client.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { retry } from "../../common/retry.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { request, type Dispatcher } from "undici";
+import { request, type Dispatcher } from "../../common/http-client.ts";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";

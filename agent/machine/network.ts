@@ -4,7 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
+import {
+  Agent,
+  EnvHttpProxyAgent,
+  setGlobalDispatcher,
+  type Dispatcher,
+} from "../../common/http-client.ts";
 import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 

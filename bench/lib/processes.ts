@@ -57,16 +57,24 @@ async function startServer(
   return { server: serverOf(child, url, clean), debuggerUrl };
 }
 
+/** The compile cache that a bench has set, for the programs that it starts. */
+export const compileCache = (): Record<string, string> => {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+};
+
 /** Starts `windlass agent` as a worker of the filled store. */
 export function startAgent(
   url: string,
   worker: string,
   workDirectory: string,
   settings: Readonly<Record<string, string>> = {},
+  program = join(root, "bin/windlass"),
 ): ChildProcess {
-  return spawn(join(root, "bin/windlass"), ["agent"], {
+  return spawn(program, ["agent"], {
     env: {
       PATH: process.env["PATH"],
+      ...compileCache(),
       WINDLASS_URL: url,
       WINDLASS_WORKER_ID: worker,
       WINDLASS_WORKER_TOKEN: token,

@@ -1,5 +1,5 @@
 /** Sends requests through HTTP proxies. */
-import { EnvHttpProxyAgent, setGlobalDispatcher } from "undici";
+import { EnvHttpProxyAgent, setGlobalDispatcher } from "../../common/http-client.ts";
 import type { ProxySettings } from "../config.ts";
 
 /** Sends all later requests through the proxies, except to the hosts in `noProxy`. */

@@ -1,6 +1,6 @@
 /** Signs in as a user does: one-time link, device code, verification code. */
 import { randomUUID } from "node:crypto";
-import { request } from "undici";
+import { request } from "../../common/http-client.ts";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { call } from "../../protocol/transport.ts";
 import { CliError } from "../terminal/output.ts";

@@ -1,7 +1,7 @@
 /** The steps of the demo. They use only the public API and the command line. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { request } from "undici";
+import { request } from "../../common/http-client.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job, JobType } from "../../protocol/jobs.ts";
 import { openApi, type Api } from "../api/api.ts";

@@ -13,4 +13,5 @@ test("an idle agent has loaded neither schemas nor modules that only some jobs n
   const found = (name: string): string | undefined =>
     loaded.find((path) => path.includes(`node_modules/${name}/`));
   expect(later.map(found)).toEqual(later.map(() => undefined));
+  expect(loaded).not.toContain("node_modules/undici/index.js");
 });

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
-import { interceptors, request, type Dispatcher } from "undici";
+import { redirect, request, type Dispatcher } from "../../../common/http-client.ts";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { dispatcherOf, type Network } from "../../machine/network.ts";
@@ -99,7 +99,7 @@ const mostTries = 20;
 async function fetchInto(address: string, options: FetchOptions, target: Target): Promise<void> {
   const agent = dispatcherOf(options.network);
   // A mirror may keep the files elsewhere. What comes from there is verified too.
-  const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }));
+  const dispatcher = agent.compose(redirect({ maxRedirections: 3 }));
   const progress: Progress = { bytes: 0, validator: undefined };
   let [best, vain] = [0, 0];
   try {

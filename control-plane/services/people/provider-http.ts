@@ -2,7 +2,7 @@
  * HTTP requests to the providers, with limits of time and size, so that a host that hangs or never
  * stops sending delays no other request.
  */
-import { request } from "undici";
+import { request } from "../../../common/http-client.ts";
 import type { ProviderSettings } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { mebibyte } from "../../../common/units.ts";

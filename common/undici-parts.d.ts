@@ -1,0 +1,31 @@
+/** The types of the parts of undici that http-client.ts imports by their paths. */
+declare module "undici/lib/api/api-request.js" {
+  import type { Dispatcher } from "undici";
+  export default function request(
+    this: Dispatcher,
+    options: Dispatcher.RequestOptions<unknown>,
+  ): Promise<Dispatcher.ResponseData>;
+}
+
+declare module "undici/lib/dispatcher/agent.js" {
+  export { Agent as default } from "undici";
+}
+
+declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
+  export { EnvHttpProxyAgent as default } from "undici";
+}
+
+declare module "undici/lib/global.js" {
+  import type { getGlobalDispatcher, setGlobalDispatcher } from "undici";
+  const globals: {
+    getGlobalDispatcher: typeof getGlobalDispatcher;
+    setGlobalDispatcher: typeof setGlobalDispatcher;
+  };
+  export default globals;
+}
+
+declare module "undici/lib/interceptor/redirect.js" {
+  import type { interceptors } from "undici";
+  const redirect: typeof interceptors.redirect;
+  export default redirect;
+}
