@@ -6,7 +6,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
 import { clean, CliError, print, say } from "./terminal/output.ts";
-import { fitToTerminal, shortenIds, table } from "./terminal/table.ts";
+import { fitToTerminal, shortenIds, table, type Fitting } from "./terminal/table.ts";
 
 export interface GlobalOptions {
   readonly server?: string;
@@ -26,7 +26,12 @@ export interface Run extends GlobalOptions {
   /** Prints one object: as JSON, or as lines of names and values. */
   show(value: object, fields: Fields): void;
   /** Prints a list as one JSON array or a table. If it is empty, `none` goes to stderr. */
-  list<T extends object>(items: readonly T[], columns: Columns<T>, none: string): void;
+  list<T extends object>(
+    items: readonly T[],
+    columns: Columns<T>,
+    none: string,
+    fitting?: Fitting,
+  ): void;
   /** Prints what was done to stderr; nothing with `--json`. */
   done(text: string): void;
 }
@@ -100,13 +105,13 @@ async function runOf(
       if (options.json) return print(JSON.stringify(value, null, 2));
       for (const line of table(Object.entries(fields).flatMap(rowsOf))) print(line.trimEnd());
     },
-    list(items, columns, none) {
+    list(items, columns, none, fitting) {
       if (options.json) return print(JSON.stringify(items, null, 2));
       if (items.length === 0) return say(none);
       const rows = items.map((item) =>
         Object.values(columns).map((of) => clean(String(of(item) ?? "-"))),
       );
-      const shown = fitToTerminal([Object.keys(columns), ...shortenIds(rows)]);
+      const shown = fitToTerminal([Object.keys(columns), ...shortenIds(rows)], undefined, fitting);
       for (const line of table(shown)) print(line.trimEnd());
     },
     done(text) {

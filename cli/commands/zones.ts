@@ -41,7 +41,7 @@ export function zonesCommand() {
     .argument("<name>", "1 to 100 characters")
     .action(
       action(async (run: Run, name: string) => {
-        show(run, await run.api.call("createZone", { body: { name } }));
+        await show(run, await run.api.call("createZone", { body: { name } }));
       }),
     );
   zones
@@ -52,7 +52,10 @@ export function zonesCommand() {
     .action(
       action(async (run: Run, name: string, newName: string) => {
         const { id } = await zoneOf(run, name);
-        show(run, await run.api.call("updateZone", { params: { id }, body: { name: newName } }));
+        await show(
+          run,
+          await run.api.call("updateZone", { params: { id }, body: { name: newName } }),
+        );
       }),
     );
   examples(

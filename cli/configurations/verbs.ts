@@ -32,6 +32,7 @@ export async function list(run: Run): Promise<void> {
       ID: ({ id }) => id,
     },
     "There are no configurations yet. To create one: windlass configurations create --help",
+    { whole: ["STATUS"], spare: ["SOURCE", "CHANGED"] },
   );
 }
 

@@ -45,26 +45,50 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** What becomes of columns, by their titles, if a table is wider than the terminal. */
+export interface Fitting {
+  /** Left out, the first one first, as far as needed. */
+  readonly spare?: readonly string[];
+  /** Shortened only after all others. */
+  readonly whole?: readonly string[];
+}
+
 /**
- * Shortens the widest columns until the rows fit into the terminal, but never the last column,
- * which is the id. Returns the rows unchanged in a pipe.
+ * Leaves out and shortens columns until the rows fit into the terminal, but never the last column,
+ * which is the id. The first row has the titles. Returns the rows unchanged in a pipe.
  */
 export function fitToTerminal(
   rows: readonly (readonly string[])[],
   columns = (process.stdout.isTTY && process.stdout.columns) || Infinity,
+  { spare = [], whole = [] }: Fitting = {},
 ): readonly (readonly string[])[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => width(row[at] ?? ""))),
+  const titles = rows[0] ?? [];
+  const widths = titles.map((_, at) => Math.max(...rows.map((row) => width(row[at] ?? ""))));
+  const isWhole = (at: number): boolean => whole.includes(titles[at] ?? "");
+  const least = widths.map((one, at) =>
+    at === titles.length - 1 || isWhole(at) ? one : Math.min(one, minimumWidth),
   );
-  let excess = widths.reduce((sum, one) => sum + one + 2, -2) - columns;
-  while (excess > 0) {
-    const widest = Math.max(...widths.slice(0, -1));
-    if (!(widest > minimumWidth)) break;
-    widths[widths.indexOf(widest)] = widest - 1;
-    excess--;
+  const left = spare.find((title) => titles.includes(title));
+  if (left !== undefined && sumOf(least) > columns) {
+    const without = titles.indexOf(left);
+    const others = rows.map((row) => row.filter((_, at) => at !== without));
+    return fitToTerminal(others, columns, { spare, whole });
+  }
+  let excess = sumOf(widths) - columns;
+  for (const isLast of [false, true]) {
+    while (excess > 0) {
+      const cuttable = widths.slice(0, -1).map((one, at) => (isWhole(at) && !isLast ? 0 : one));
+      const widest = Math.max(...cuttable);
+      if (!(widest > minimumWidth)) break;
+      widths[cuttable.indexOf(widest)] = widest - 1;
+      excess--;
+    }
   }
   return rows.map((row) => row.map((cell, at) => cut(cell, widths[at] ?? 0)));
 }
+
+/** The columns of a line, with two between each two cells. */
+const sumOf = (widths: readonly number[]): number => widths.reduce((sum, one) => sum + one + 2, -2);
 
 /** Columns are not shortened below this width. */
 const minimumWidth = 12;

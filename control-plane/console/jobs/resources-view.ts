@@ -120,7 +120,7 @@ function missedView({ address, action, outcome }: ResourceOutcome): Html {
   return html`<li class="missed">
     <span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>
     <a title="${visible(address)}"><bdi>${visible(address)}</bdi></a>
-    <span></span>
+    <svg aria-hidden="true"></svg>
     <span class="took">${outcomeWords[outcome]}</span>
   </li>`;
 }

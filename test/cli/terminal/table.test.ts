@@ -43,6 +43,30 @@ describe("a table", () => {
     expect(fitToTerminal(rows, 5)[1]?.[2]).toBe("0123456789");
   });
 
+  it("leaves out the columns that matter least before it cuts one that matters most", () => {
+    const rows = [
+      ["NAME", "STATUS", "SOURCE", "ID"],
+      ["a name that is long", "DEPLOYED, last apply failed", "archive 0123456789ab", "01234"],
+    ];
+    const fitting = { whole: ["STATUS"], spare: ["SOURCE"] };
+    expect(fitToTerminal(rows, 70, fitting)[1]).toEqual([
+      "a name that is …",
+      "DEPLOYED, last apply failed",
+      "archive 0123456…",
+      "01234",
+    ]);
+    expect(fitToTerminal(rows, 50, fitting)[1]).toEqual([
+      "a name that i…",
+      "DEPLOYED, last apply failed",
+      "01234",
+    ]);
+    expect(fitToTerminal(rows, 40, fitting)[1]).toEqual([
+      "a name that…",
+      "DEPLOYED, last app…",
+      "01234",
+    ]);
+  });
+
   it("has ids shortened to their millisecond in a terminal, except those that share it", () => {
     const id = "01890a5d-ac96-7000-8000-00000000000a";
     const twins = ["01890a5d-ac97-7000-8000-00000000000b", "01890a5d-ac97-7fff-8000-00000000000c"];
