@@ -17,7 +17,8 @@ export interface Recorded<T> {
 
 /**
  * Writes `content` to a blob, then calls `record` to write the row in a transaction. After the
- * commit, deletes the blob that the row does not name.
+ * commit, deletes the blob that the row does not name. If it is uncertain whether the row was
+ * written, the blob stays: it is the row's, or an orphaned one.
  */
 export async function storeContent<T>(
   context: Pick<Context, "store" | "blobs" | "now">,
@@ -27,14 +28,16 @@ export async function storeContent<T>(
 ): Promise<Recorded<T>> {
   const { blobs } = context;
   const written = await blobs.write(content, limit);
+  // Retention deletes what stays here.
+  const deleteOrphaned = () => blobs.delete(written.blob).catch(() => undefined);
   let recorded: Recorded<T>;
   try {
     recorded = await record(written);
   } catch (error) {
-    await blobs.delete(written.blob);
+    if (!(error as { isUncertain?: boolean }).isUncertain) await deleteOrphaned();
     throw error;
   }
-  if (!recorded.stored) await blobs.delete(written.blob);
+  if (!recorded.stored) await deleteOrphaned();
   else if (recorded.replaced !== undefined) await forget(context, [recorded.replaced]);
   return recorded;
 }
