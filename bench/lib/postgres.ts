@@ -118,6 +118,21 @@ export async function fillPostgres(url: string, size: QueueSize): Promise<Filled
   return { owner, zone, workers };
 }
 
+/** Adds workers of another owner, who has no jobs. Returns their ids. */
+export async function addIdleWorkers(url: string, count: number): Promise<string[]> {
+  const owner = uuid();
+  const ids = Array.from({ length: count }, () => uuid());
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`insert into users (id, email, created_at) values ('${owner}', 'idle@example.com', 1);
+    insert into workers (id, owner_id, name, mode, token_hash, labels, metadata, created_at, last_heartbeat_at)
+      select id, '${owner}', 'idle', 'self-hosted', '${hashToken(token)}', '[]', '{}', 1, ${Date.now()}
+      from unnest('{${ids.join()}}'::text[]) as id;
+    analyze workers`);
+  await client.end();
+  return ids;
+}
+
 const definition = `{"source":{"type":"inline","files":{"main.tf":"${"output x { } ".repeat(20)}"}},"backend":"managed"}`;
 
 /** SQL of the id of a numbered configuration. */

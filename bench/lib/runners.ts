@@ -18,6 +18,8 @@ export class Runners {
   readonly times = new Map<Call, number[]>();
   /** How many requests were sent again because their connection was reset. */
   resets = 0;
+  /** How many calls of runners without a job have ended. */
+  idleCalls = 0;
   readonly #url: string;
   readonly #dispatcher = new Agent({
     connections: null,
@@ -32,6 +34,7 @@ export class Runners {
   forget(): void {
     this.times.clear();
     this.resets = 0;
+    this.idleCalls = 0;
   }
 
   /** Ends all connections, and with them what the runners wait for. */
@@ -75,12 +78,15 @@ export class Runners {
       await pause(firstWait * 1000);
       for (;;) {
         await this.#heartbeat(worker, []);
+        this.idleCalls += 1;
         await pause(waitSeconds * 1000);
       }
     };
     const claim = async () => {
-      for (let wait = firstWait; ; wait = waitSeconds)
+      for (let wait = firstWait; ; wait = waitSeconds) {
         await this.#send("claim", worker, `/api/jobs/claim?wait=${wait}`, { waitSeconds: wait });
+        this.idleCalls += 1;
+      }
     };
     await Promise.all([beat(), claim()]);
   }

@@ -1,13 +1,11 @@
 /** The plot of docs/scaling.md: cores against runners, both on logarithmic axes. */
 
-export interface Measured {
-  readonly runners: number;
-  readonly cores: number;
-}
-
+/** What one kind of store costs the control plane. */
 export interface ScalingCosts {
+  readonly name: string;
+  readonly color: string;
   /** With a tenth of the runners running jobs. */
-  readonly measured: readonly Measured[];
+  readonly measured: readonly { readonly runners: number; readonly cores: number }[];
   /** Cores for each idle runner. */
   readonly idleCores: number;
   /** Cores for the jobs of each runner. */
@@ -33,12 +31,12 @@ const x = (runners: number) =>
 const y = (cores: number) =>
   scale(cores, coresRange, size.height - size.bottom, size.top).toFixed(1);
 
-const line = (perRunner: number, color: string) =>
-  `<line x1="${x(10)}" y1="${y(perRunner * 10)}" x2="${x(100_000)}" y2="${y(perRunner * 100_000)}" stroke="${color}" stroke-width="2"/>`;
+const line = (perRunner: number, color: string, dashes = "none") =>
+  `<line x1="${x(10)}" y1="${y(perRunner * 10)}" x2="${x(100_000)}" y2="${y(perRunner * 100_000)}" stroke="${color}" stroke-width="2" stroke-dasharray="${dashes}"/>`;
 const tick = (text: string, at: string) => `<text ${at} font-size="12" fill="#555">${text}</text>`;
 
 /** Returns the SVG. */
-export function drawScaling({ measured, idleCores, jobCores }: ScalingCosts): string {
+export function drawScaling(series: readonly ScalingCosts[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" role="img">
 <title>Processor cores that control planes need, by the number of runners</title>
 <rect width="100%" height="100%" fill="#fff"/>
@@ -47,12 +45,21 @@ ${[0.0001, 0.001, 0.01, 0.1, 1, 10].map((cores) => `<line x1="${size.left}" y1="
 ${tick("runners", `x="${size.width / 2}" y="${size.height - 10}" text-anchor="middle"`)}
 ${tick("cores", `x="16" y="16"`)}
 ${[1, 2, 4].map((servers) => `<line x1="${size.left}" y1="${y(servers * usableShare)}" x2="${size.width - size.right}" y2="${y(servers * usableShare)}" stroke="#b36b00" stroke-dasharray="4 4"/>${tick(`${servers} server${servers > 1 ? "s" : ""} at 60 %`, `x="${size.left + 8}" y="${Number(y(servers * usableShare)) - 3}"`)}`).join("\n")}
-${line(idleCores, "#2a6fb0")}
-${line(idleCores + jobCores, "#a02c5a")}
-${measured.map(({ runners, cores }) => `<circle cx="${x(runners)}" cy="${y(cores)}" r="4" fill="#3a7d34"/>`).join("\n")}
-<text x="${size.width - 250}" y="${size.height - 116}" font-size="13" fill="#3a7d34">measured, a tenth run jobs at any time</text>
-<text x="${size.width - 250}" y="${size.height - 96}" font-size="13" fill="#2a6fb0">runners without jobs</text>
-<text x="${size.width - 250}" y="${size.height - 76}" font-size="13" fill="#a02c5a">and a job an hour on each of them</text>
+${series.map(drawSeries).join("\n")}
 </svg>
 `;
+}
+
+function drawSeries(
+  { name, color, measured, idleCores, jobCores }: ScalingCosts,
+  index: number,
+): string {
+  const label = (text: string, row: number) =>
+    `<text x="${size.width - 310}" y="${size.height - 160 + 54 * index + 16 * row}" font-size="13" fill="${color}">${name}${text}</text>`;
+  return `${line(idleCores, color)}
+${line(idleCores + jobCores, color, "8 4")}
+${measured.map(({ runners, cores }) => `<circle cx="${x(runners)}" cy="${y(cores)}" r="4" fill="${color}"/>`).join("\n")}
+${label(": measured, a tenth run jobs (points)", 0)}
+${label(": runners without jobs (line)", 1)}
+${label(": and a job an hour on each (dashes)", 2)}`;
 }
