@@ -1,7 +1,7 @@
 /** Logs what happens to jobs and workers: one line for each event. */
 import type { JobEvent, WorkerEvent } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
-import { readJobFacts } from "./job-facts.ts";
+import { jobFactsOf } from "./job-facts.ts";
 
 /** As much of a logger as this needs. */
 export interface EventLog {
@@ -15,6 +15,7 @@ const writing = new Set(["trace", "debug", "info"]);
 
 /** Logs until the server stops. */
 export function logEvents({ store, wakeups }: Pick<Context, "store" | "wakeups">, log: EventLog) {
+  const jobFacts = jobFactsOf(store);
   wakeups.listen("job_event", (event) => {
     // A line that is not written needs no names.
     if (!writing.has(log.level)) return;
@@ -31,7 +32,7 @@ export function logEvents({ store, wakeups }: Pick<Context, "store" | "wakeups">
   });
 
   async function jobLine(event: JobEvent): Promise<object> {
-    const facts = await readJobFacts(store, event);
+    const facts = await jobFacts(event.id);
     if (!facts) return knownOf(event);
     const { configuration, worker, created_by, created_at, claimed_at, started_at, ended_at } =
       facts;

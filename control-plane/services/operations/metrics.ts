@@ -12,10 +12,9 @@ import {
   databaseBytes,
 } from "../../store/operations/metrics.ts";
 import type { Claims } from "../claims/claims.ts";
-import type { JobEvent } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { findSteps } from "../jobs/progress.ts";
-import { readJobFacts } from "./job-facts.ts";
+import { jobFactsOf } from "./job-facts.ts";
 import { storageParts, type Readiness } from "./readiness.ts";
 
 /** The names that our agent gives to its runs of terraform; a runner may send any other. */
@@ -93,28 +92,25 @@ export function openMetrics(
     registers,
   });
   const { wait, time, phases } = jobHistograms(registers);
-  wakeups.listen("job_event", (event) => {
-    const { what, job_type, status } = event;
-    if (what === "claimed") void observeWait(event).catch(ignore);
+  const jobFacts = jobFactsOf(store);
+  wakeups.listen("job_event", ({ what, id, job_type, status }) => {
+    if (what === "claimed") void observeWait(id).catch(ignore);
     if (what !== "ended") return;
     const labels = { type: job_type.toLowerCase(), status: status.toLowerCase() };
     ended.inc(labels);
-    void observeTime(event, labels).catch(ignore);
+    void observeTime(id, labels).catch(ignore);
   });
 
-  async function observeWait(event: JobEvent): Promise<void> {
-    const job = await readJobFacts(store, event);
+  async function observeWait(id: string): Promise<void> {
+    const job = await jobFacts(id);
     if (job?.claimed_at) wait.observe(Math.max(0, job.claimed_at - job.created_at) / 1000);
   }
 
-  async function observeTime(
-    event: JobEvent,
-    labels: { type: string; status: string },
-  ): Promise<void> {
-    const job = await readJobFacts(store, event);
+  async function observeTime(id: string, labels: { type: string; status: string }): Promise<void> {
+    const job = await jobFacts(id);
     if (job?.started_at && job.ended_at)
       time.observe(labels, Math.max(0, job.ended_at - job.started_at) / 1000);
-    for (const { name, took_ms } of await findSteps(context, event.id))
+    for (const { name, took_ms } of await findSteps(context, id))
       if (took_ms !== null)
         phases.observe({ phase: phaseOf(name), status: labels.status }, took_ms / 1000);
   }

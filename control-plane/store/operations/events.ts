@@ -4,7 +4,7 @@ import type { JobRow } from "../../domain/job.ts";
 import { nameOfJob } from "../jobs/lists.ts";
 import { statement } from "../statement.ts";
 
-const columns = ["created_by", "created_at", "claimed_at", "started_at", "ended_at"] as const;
+const columns = ["id", "created_by", "created_at", "claimed_at", "started_at", "ended_at"] as const;
 
 export type JobFacts = Pick<JobRow, (typeof columns)[number]> & {
   /** The name of its configuration. */
@@ -13,8 +13,8 @@ export type JobFacts = Pick<JobRow, (typeof columns)[number]> & {
   readonly worker: string | null;
 };
 
-/** The times of a job, and what its configuration and its worker are called. */
-export const findJobFacts = statement<{ id: string }, JobFacts>((db, { id }) =>
+/** The times of jobs, and what their configurations and workers are called; `ids` is a JSON list. */
+export const findJobFacts = statement<{ ids: string }, JobFacts>((db, { ids }) =>
   db
     .selectFrom("jobs")
     .select(columns)
@@ -22,5 +22,5 @@ export const findJobFacts = statement<{ id: string }, JobFacts>((db, { id }) =>
       nameOfJob.as("configuration"),
       sql<string | null>`(select name from workers where workers.id = jobs.worker_id)`.as("worker"),
     ])
-    .where("id", "=", id),
+    .where("id", "in", sql<string>`(select value from json_each(${ids}))`),
 );
