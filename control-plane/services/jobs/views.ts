@@ -19,7 +19,10 @@ import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findHighestSeq } from "../../store/logs/archives.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
-import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
+import {
+  findCandidates as findCandidateRows,
+  findReadyWorker,
+} from "../../store/workers/workers.ts";
 import { findApprovalNeed, findApprovalReason, viewApprovals } from "../approvals/views.ts";
 import type { Context } from "../context.ts";
 
@@ -200,8 +203,16 @@ async function findWaitingReason(
     isBusy: found?.is_busy === 1,
     isLocked: found?.is_locked === 1,
     isTargetHeld: found?.is_target_held === 1,
-    workers: workers ?? (await findCandidates(queries, job.owner_id)),
+    workers: workers ?? (await findDeciding(queries, job)),
   });
+}
+
+/** The workers that decide why a job waits: one if it could take the job, or else all. */
+async function findDeciding(queries: Queries, job: WaitingJob): Promise<Candidate[]> {
+  const { owner_id: owner, labels, features, assigned_worker_id: target } = job;
+  const ready =
+    target === null ? await queries.first(findReadyWorker, { owner, labels, features }) : undefined;
+  return ready ? [withLists(ready)] : findCandidates(queries, owner);
 }
 
 /** The workers that might take an owner's jobs. */

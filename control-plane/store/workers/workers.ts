@@ -1,11 +1,11 @@
 /** SQL of workers and registration tokens. */
-import { sql, type RawBuilder } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../db.ts";
 import { forUpdate } from "../dialect.ts";
 import { heldByWorker, registrationTokensBy, workersBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
-import type { Row } from "../tables.ts";
+import type { Row, Tables } from "../tables.ts";
 
 /** What a worker's every call needs to know of it. */
 export type WorkerCallerRow = Pick<
@@ -314,16 +314,35 @@ export async function insertRegistrationToken(
   await tx.sql.insertInto("registration_tokens").values(token).execute();
 }
 
+type CandidateRow = Pick<
+  WorkerRow,
+  "id" | "owner_id" | "labels" | "features" | "offline_at" | "draining_at" | "last_heartbeat_at"
+>;
+
 /**
  * The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them.
  */
-export const findCandidates = statement<
-  { owner: string },
-  Pick<
-    WorkerRow,
-    "id" | "owner_id" | "labels" | "features" | "offline_at" | "draining_at" | "last_heartbeat_at"
-  >
->((db, { owner }) =>
+export const findCandidates = statement<{ owner: string }, CandidateRow>((db, { owner }) =>
+  candidates(db, owner),
+);
+
+/**
+ * One of them that could take a job without a worker of its own now: in the usual case, all others
+ * need not be read. The labels and the features of the job are JSON lists.
+ */
+export const findReadyWorker = statement<
+  { owner: string; labels: string; features: string },
+  CandidateRow
+>((db, { owner, labels, features }) =>
+  candidates(db, owner)
+    .where("offline_at", "is", null)
+    .where("draining_at", "is", null)
+    .where(hasAll(sql.ref("workers.labels"), labels))
+    .where(hasAll(sql.ref("workers.features"), features))
+    .limit(1),
+);
+
+const candidates = (db: Kysely<Tables>, owner: string) =>
   db
     .selectFrom("workers")
     .select([
@@ -335,5 +354,8 @@ export const findCandidates = statement<
       "draining_at",
       "last_heartbeat_at",
     ])
-    .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)])),
-);
+    .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)]));
+
+/** Whether one JSON list has every entry of another. */
+const hasAll = (list: RawBuilder<unknown>, entries: string) => sql<boolean>`not exists (
+  select 1 from json_each(${entries}) as wanted where wanted.value not in (select value from json_each(${list})))`;

@@ -45,11 +45,11 @@ describe("worker tokens", () => {
       return false;
     }
   };
-  const rotate = async (): Promise<string> =>
+  const rotate = async (overlap_seconds = 0): Promise<string> =>
     (
       await client.get(endpoints.rotateWorkerToken, {
         params: worker,
-        body: { overlap_seconds: 0 },
+        body: { overlap_seconds },
       })
     ).worker_token;
 
@@ -67,7 +67,8 @@ describe("worker tokens", () => {
     ["deleted with its worker", () => client.ask(endpoints.deleteWorker, { params: worker })],
   ])("are refused as soon as they are %s", async (_, revoke) => {
     const of = tokens();
-    expect(await check(of)).toBe(true);
+    // At the first check the row is read, at the second the token is remembered.
+    for (let time = 0; time < 3; time += 1) expect(await check(of)).toBe(true);
     await revoke();
     expect(await check(of)).toBe(false);
   });
@@ -80,6 +81,23 @@ describe("worker tokens", () => {
     expect(await check(of, second)).toBe(true);
     expect(await check(of)).toBe(false);
     expect(await check(of, "wlw_wrong")).toBe(false);
+  });
+
+  it("are refused when the overlap of a rotation ends, although the row is in memory", async () => {
+    let late = 0;
+    const of = tokens({ wakeups: memoryWakeups(), now: () => plane.context.now() + late });
+    await rotate(60);
+    for (let time = 0; time < 3; time += 1) expect(await check(of)).toBe(true);
+    late = 61_000;
+    expect(await check(of)).toBe(false);
+  });
+
+  it("that differ from the last right one are refused", async () => {
+    const of = tokens();
+    for (let time = 0; time < 2; time += 1) expect(await check(of)).toBe(true);
+    expect(await check(of, `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`)).toBe(false);
+    expect(await check(of, token.slice(0, -1))).toBe(false);
+    expect(await check(of)).toBe(true);
   });
 
   it("are refused after a while even if all wakeups are lost", async () => {
