@@ -33,7 +33,9 @@ describe("the rules find", () => {
 
   it.each([
     ["protocol/jobs.ts", "../agent/api/api.ts"],
-    ["protocol/jobs.ts", "undici"],
+    ["protocol/jobs.ts", "pino"],
+    ["protocol/jobs.ts", "../common/http-client.ts"],
+    ["agent/api/api.ts", "undici"],
     ["protocol/jobs.ts", "./transport.ts"],
     ["protocol/transport.ts", "got"],
     ["common/settings/read.ts", "../../agent/config.ts"],

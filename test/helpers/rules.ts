@@ -157,7 +157,7 @@ const importRules: readonly ImportRule[] = [
   {
     files: /^protocol\/(?!transport\.ts)/,
     only: /^typebox$/,
-    never: /^protocol\/transport\.ts$/,
+    never: /^(protocol\/transport|common\/http-client)\.ts$/,
     why: "protocol/ is the wire and nothing else: its schemas do not know how they are sent",
   },
   {
