@@ -26,6 +26,7 @@ import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockDirectory } from "./machine/lock.ts";
+import { freeWhenIdle } from "./machine/memory.ts";
 import { useNetwork } from "./machine/network.ts";
 import { openMonitoring } from "./monitoring/monitoring.ts";
 import { Slots } from "./slots.ts";
@@ -129,9 +130,11 @@ async function work(
       monitoring.ended(type, result);
       slots.give();
       housekeeping.trim();
+      freeWhenIdle(isIdle);
     },
   });
   const running = (): number => jobs.ids().length;
+  const isIdle = (): boolean => running() === 0;
   const floor = openFloor(config, log);
   const isDiskLow = (): boolean => floor.isLow;
   await using monitoring = await openMonitoring(config, log, {
@@ -208,6 +211,7 @@ async function work(
   }
   if (!(config.once && adopted > 0)) {
     if (!noMoreWork.aborted) log.info({ server: config.url }, "ready for jobs");
+    freeWhenIdle(isIdle);
     await claimLoop({
       api,
       slots,

@@ -54,6 +54,8 @@ describe("the rules find", () => {
     ["control-plane/blobs/disk.ts", "../store/db.ts"],
     ["agent/job/steps.ts", "../api/api.ts"],
     ["agent/heartbeat.ts", "./runner.ts"],
+    ["agent/heartbeat.ts", "undici"],
+    ["control-plane/domain/job.ts", "../../common/http-client.ts"],
     ["cli/main.ts", "better-sqlite3"],
     ["main.ts", "kysely"],
     ["agent/api/api.ts", "../../test/helpers/server.ts"],
