@@ -130,8 +130,8 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
     return { Key, UploadId: UploadId ?? "", parts: [], size: 0 };
   }
 
-  const complete = ({ Key, UploadId, parts: Parts, size }: Upload): Promise<void> =>
-    create(Key, size, () =>
+  async function complete({ Key, UploadId, parts: Parts, size }: Upload): Promise<void> {
+    await create(Key, size, () =>
       client.send(
         new CompleteMultipartUploadCommand({
           Bucket,
@@ -142,6 +142,9 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
         }),
       ),
     );
+    // Each part was compared when it was sent; the ETag of the whole says nothing if S3 encrypts.
+    if (!(await isStored(Key, size))) throw storedOtherBytes();
+  }
 
   /** Reads some bytes, and how many the object has. */
   async function readWindow(Key: string, start: number, end: number): Promise<Window> {
@@ -195,11 +198,11 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
         else await answered(putPart(upload, last).then(() => complete(upload as Upload)));
       } catch (error) {
         // What fails here too is left for `sweep`, or is an orphaned blob.
-        const left = upload
-          ? new AbortMultipartUploadCommand({ Bucket, Key, UploadId: upload.UploadId })
-          : new DeleteObjectCommand({ Bucket, Key });
+        const left = upload && { Bucket, Key, UploadId: upload.UploadId };
+        if (left) await client.send(new AbortMultipartUploadCommand(left)).catch(() => undefined);
+        // An upload may have been completed all the same.
         if (held !== undefined)
-          await client.send(left as DeleteObjectCommand).catch(() => undefined);
+          await client.send(new DeleteObjectCommand({ Bucket, Key })).catch(() => undefined);
         throw error;
       } finally {
         running.delete(upload?.UploadId ?? "");
@@ -288,9 +291,11 @@ function windowOf(bytes: Buffer, range: string | undefined, start: number): Wind
 
 /** Not every store says what it has stored; one that does must have stored what was sent. */
 function requireSame(sent: string, stored: string | undefined): void {
-  if (stored !== undefined && stored !== sent)
-    throw storageUnavailable("the server's object store has stored other bytes than it was sent");
+  if (stored !== undefined && stored !== sent) throw storedOtherBytes();
 }
+
+const storedOtherBytes = (): Error =>
+  storageUnavailable("the server's object store has stored other bytes than it was sent");
 
 const digestOf = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("base64");
 

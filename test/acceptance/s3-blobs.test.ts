@@ -234,6 +234,23 @@ describe("while the store fails", () => {
     expect((await readAll(blobs, blob)).equals(large)).toBe(true);
   });
 
+  test("an upload is refused, and nothing of it stays, if the store completes other bytes", async () => {
+    const blobs = sealedBlobs(await open(), secretBox(["k".repeat(40)], "blobs"));
+    const before = await left();
+    const completes = ({ method, url }: { method: string; url: string }) =>
+      method === "POST" && url.includes("uploadId");
+    proxy.fault = (call) => (completes(call) ? "drop" : undefined);
+    await expect(write(blobs)).rejects.toMatchObject({ code: "storage_unavailable" });
+    // A part under another ETag cannot be completed.
+    proxy.fault = ({ url }) => (url.includes("partNumber=2") ? "etag" : undefined);
+    await expect(write(blobs)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(await left()).toBe(before);
+    // What the store calls the whole makes no difference.
+    proxy.fault = (call) => (completes(call) ? "etag" : undefined);
+    const { blob } = await write(blobs);
+    expect((await readAll(blobs, blob)).equals(large)).toBe(true);
+  });
+
   test("a store that is not there at the start is no error, and is used when it is", async () => {
     proxy.fault = () => "error";
     const blobs = await open();
@@ -357,6 +374,17 @@ describe("a server whose files are in S3", () => {
     await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
     proxy.fault = () => undefined;
     expect((await ask(plane, "GET", logs, { headers })).text).toBe(before.text);
+    // The store has another byte than it was sent: no runner gets a whole plan that differs.
+    const other = await addHeldJob(plane, owner, worker);
+    const rotten = `/api/jobs/${other.id}/plan-artifact`;
+    const octets = { ...worker.headers, "content-type": "application/octet-stream" };
+    proxy.fault = ({ method }) => (method === "PUT" ? "rot" : undefined);
+    const stored = await ask(plane, "POST", rotten, { headers: octets, body: plan });
+    proxy.fault = () => undefined;
+    // AWS compares the checksum and refuses it; moto does not.
+    expect([201, 503]).toContain(stored.status);
+    const got = await ask(plane, "GET", rotten, { headers: worker.headers }).catch(() => undefined);
+    expect(got?.status).not.toBe(200);
     await server.close();
     await rm(directory, { recursive: true });
   });

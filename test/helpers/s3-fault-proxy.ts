@@ -3,6 +3,7 @@ import { once } from "node:events";
 import {
   createServer,
   request,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type ServerResponse,
@@ -14,10 +15,12 @@ import type { AddressInfo } from "node:net";
  * response. `lose`: the store carries out the request, and the response is lost. `hang`: never
  * responds. `slow`: responds after half a second. The others lie, with a status of success:
  * `garble`: one byte of the body is another. `short`, `empty`: a half or nothing of the body, as if
- * that were all. `checksum`: names another checksum than that of the content.
+ * that were all. `checksum`: names another checksum than that of the content. `etag`: names another
+ * ETag. `rot`: stores another byte than it was sent. `drop`: completes an upload without its
+ * last part.
  */
 export type S3Fault = "error" | "cut" | "lose" | "hang" | "slow" | S3Lie;
-export type S3Lie = "garble" | "short" | "empty" | "checksum";
+export type S3Lie = "garble" | "short" | "empty" | "checksum" | "etag" | "rot" | "drop";
 
 export interface S3FaultProxy extends AsyncDisposable {
   readonly url: string;
@@ -40,7 +43,7 @@ export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
       outgoing.writeHead(500, { "content-type": "application/xml" }).end(xml);
       return;
     }
-    const forwarded = request(target + url, { method, headers }, (answer: IncomingMessage) => {
+    const forward = (answer: IncomingMessage) => {
       if (fault === "lose") {
         answer.resume().once("end", () => incoming.socket.destroy());
         return;
@@ -54,10 +57,20 @@ export async function s3FaultProxy(target: string): Promise<S3FaultProxy> {
       answer.once("data", (bytes: Buffer) =>
         outgoing.write(bytes.subarray(0, bytes.length >> 1), () => incoming.socket.destroy()),
       );
-    });
-    forwarded.once("error", () => outgoing.destroy());
-    if (fault === "slow") setTimeout(() => incoming.pipe(forwarded), 500);
-    else incoming.pipe(forwarded);
+    };
+    const send = (sent: IncomingHttpHeaders) =>
+      request(target + url, { method, headers: sent }, forward).once("error", () =>
+        outgoing.destroy(),
+      );
+    if (fault === "rot" || fault === "drop") {
+      const change = fault === "rot" ? lies.garble : withoutLastPart;
+      const { expect: _, ...rest } = headers;
+      void incoming.toArray().then((parts) => {
+        const body = change(Buffer.concat(parts));
+        send({ ...rest, "content-length": String(body.length) }).end(body);
+      });
+    } else if (fault === "slow") setTimeout(() => incoming.pipe(send(headers)), 500);
+    else incoming.pipe(send(headers));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -83,7 +96,14 @@ const lies: Readonly<Record<S3Lie, (body: Buffer) => Buffer>> = {
   short: (body) => body.subarray(0, (body.length + 1) >> 1),
   empty: () => Buffer.alloc(0),
   checksum: (body) => body,
+  etag: (body) =>
+    Buffer.from(body.toString().replace(/(&quot;|")[0-9a-f]{32}/, `$1${"0".repeat(32)}`)),
+  rot: (body) => body,
+  drop: (body) => body,
 };
+
+const withoutLastPart = (body: Buffer): Buffer =>
+  Buffer.from(body.toString().replace(/<Part>(?!.*<Part>).*<\/Part>/s, ""));
 
 /** Passes a response on with a lie in it. */
 async function tell(lie: S3Lie, answer: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -91,5 +111,6 @@ async function tell(lie: S3Lie, answer: IncomingMessage, outgoing: ServerRespons
   const headers: OutgoingHttpHeaders = { ...answer.headers, "content-length": body.length };
   delete headers["transfer-encoding"];
   if (lie === "checksum") headers["x-amz-checksum-sha256"] = Buffer.alloc(32).toString("base64");
+  if (lie === "etag") headers.etag = `"${"0".repeat(32)}"`;
   outgoing.writeHead(answer.statusCode ?? 502, headers).end(body);
 }
