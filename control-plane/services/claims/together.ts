@@ -15,6 +15,12 @@ import { keyMilliseconds, openedOrNone, takeJob } from "./take.ts";
 
 /** So many at most share a transaction, which holds locks. */
 const claimsTogether = 64;
+/**
+ * So many that wait are worth a second transaction beside the one that runs: the database works
+ * while this process answers the claims of the other.
+ */
+const claimsBeside = 16;
+const transactionsTogether = 2;
 
 interface Claim {
   readonly worker: WorkerCaller;
@@ -26,7 +32,8 @@ interface Claim {
 export class ClaimsTogether {
   readonly #context: Context;
   #waiting: Claim[] = [];
-  #isRunning = false;
+  /** Transactions under way, or about to begin. */
+  #running = 0;
 
   constructor(context: Context) {
     this.#context = context;
@@ -36,15 +43,21 @@ export class ClaimsTogether {
   take(worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ worker, key, resolve, reject });
-      if (!this.#isRunning) void this.#run();
+      const isWorthMore = this.#running < transactionsTogether && this.#isBesideWorth();
+      if (this.#running === 0 || isWorthMore) void this.#run();
     });
   }
 
+  #isBesideWorth(): boolean {
+    return this.#waiting.length >= claimsBeside;
+  }
+
   async #run(): Promise<void> {
-    this.#isRunning = true;
+    this.#running += 1;
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#takeSome();
-    this.#isRunning = false;
+    while (this.#waiting.length > 0 && (this.#running === 1 || this.#isBesideWorth()))
+      await this.#takeSome();
+    this.#running -= 1;
   }
 
   async #takeSome(): Promise<void> {
