@@ -8,6 +8,7 @@ import { readConfig } from "../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../control-plane/context.ts";
 import { workerWatch } from "../../control-plane/services/workers/watch.ts";
 import { changesLock } from "../../control-plane/store/engines/postgres-locks.ts";
+import { findNow } from "../../control-plane/store/operations/now.ts";
 import { findWorker, recordHeartbeat } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
 import {
@@ -120,6 +121,28 @@ it("no worker is offline because the server was stopped in the middle of a round
       }
     }
     await other.end();
+  });
+});
+
+it("a server whose clock differs from that of the database follows it, and ends no job by it", async () => {
+  await withControlPlanes(1, async ([context]) => {
+    const { store, clock, periods } = context!;
+    const round = workerWatch(context!, clock, () => undefined);
+    const { id } = await addWorker(store, await addOwner(store), {
+      last_heartbeat_at: await findNow(store.read),
+    });
+    await round();
+    // Its machine was suspended, or that of the database has another time after a failover.
+    for (const by of [-100 * periods.offline, 100 * periods.offline]) {
+      clock.shift(by);
+      await expect
+        .poll(async () => {
+          await round();
+          return Math.abs(clock.now() - (await findNow(store.read)));
+        })
+        .toBeLessThan(2000);
+      expect((await store.read.first(findWorker, { id }))?.offline_at).toBeNull();
+    }
   });
 });
 

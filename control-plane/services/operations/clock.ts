@@ -3,6 +3,7 @@
  * store must not change with it.
  */
 import { clampFuture, isAnyInFuture, moveTimes } from "../../store/operations/clock-steps.ts";
+import { findNow } from "../../store/operations/now.ts";
 import type { Context } from "../context.ts";
 
 /**
@@ -32,16 +33,18 @@ export function steadyClock(start = Date.now()): Clock {
 const stepMilliseconds = 1000;
 
 /**
- * Follows the wall clock; not where other control planes write times too, which begin with the
- * database's time and run on without steps. At a step it moves the times in the store by as much, in one transaction,
- * so that a worker that was heard of five seconds ago still was. Returns the step; 0 when there was
- * none.
+ * Follows the wall clock; where other control planes write times too, that of the database. At a
+ * step of its own wall clock it moves the times in the store by as much, in one transaction, so that
+ * a worker that was heard of five seconds ago still was. Returns that step; 0 when there was none.
  */
 export async function followClock(
   { store }: Pick<Context, "store">,
   clock: Clock,
 ): Promise<number> {
-  if (store.isShared) return 0;
+  if (store.isShared) {
+    await followDatabase(store, clock);
+    return 0;
+  }
   const step = clock.ahead();
   if (Math.abs(step) < stepMilliseconds) {
     clock.shift(step);
@@ -65,6 +68,18 @@ export async function followClock(
     throw error;
   }
   return step;
+}
+
+/**
+ * A machine that was suspended has a clock that stood still, and what it writes would look old to
+ * other control planes. Nothing in the store is moved.
+ */
+async function followDatabase(store: Context["store"], clock: Clock): Promise<void> {
+  const before = clock.now();
+  const now = await findNow(store.read);
+  // A late response says nothing of the present, for example if the process was stopped.
+  if (clock.now() - before >= stepMilliseconds) return;
+  if (Math.abs(now - before) >= stepMilliseconds) clock.shift(now - before);
 }
 
 /**

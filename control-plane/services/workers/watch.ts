@@ -31,16 +31,17 @@ export function workerWatch(
   /** A process may be stopped between any two looks, so also in the middle of a round. */
   const look = () => {
     const now = context.now();
-    if (now - lastLook > Math.max(shortestGap, context.periods.offline / 4)) readyAt = now;
+    const gap = Math.abs(now - lastLook);
+    if (gap > Math.max(shortestGap, context.periods.offline / 4)) readyAt = now;
     lastLook = now;
   };
   return async () => {
-    const step = await followClock(context, clock);
-    readyAt += step;
-    lastLook += step;
-    if (step !== 0) onClockSet(step / 1000);
-    look();
     try {
+      const step = await followClock(context, clock);
+      readyAt += step;
+      lastLook += step;
+      if (step !== 0) onClockSet(step / 1000);
+      look();
       // Until then a round asks nothing of the database, which may be away.
       if (context.now() - readyAt < context.periods.offline) {
         await findFact(context.store.read, restoredAt);
