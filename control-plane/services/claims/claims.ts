@@ -89,7 +89,9 @@ export class Claims {
   /** The waiting claim that the request repeats. */
   #findSame({ worker, key }: ClaimRequest): WaitingClaim | undefined {
     if (key === undefined) return undefined;
-    return [...this.#waiting].find((claim) => claim.caller.id === worker.id && claim.key === key);
+    return this.#waiting
+      .values()
+      .find(({ caller, key: its }) => its === key && caller.id === worker.id);
   }
 
   async #wait(request: ClaimRequest): Promise<ClaimRow | null> {

@@ -1,9 +1,9 @@
 /** Worker tokens, and what a control plane shows an agent before it is sent one. */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { ProveWorker, WorkerProof } from "../../../protocol/workers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { hashToken } from "../../domain/tokens.ts";
-import { acceptsToken, tokenExpiry } from "../../domain/worker.ts";
+import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller, recordCall, type WorkerCallerRow } from "../../store/workers/workers.ts";
 import type { Origin, WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -28,13 +28,6 @@ interface Remembered {
   readonly worker: WorkerCallerRow;
   readonly version: number;
   readonly until: number;
-  /** The last token that was right, so that it is not hashed for each call. */
-  accepted?: Accepted;
-}
-
-interface Accepted {
-  readonly token: Buffer;
-  readonly hash: string;
 }
 
 /**
@@ -46,10 +39,11 @@ export function workerTokens(context: Context) {
   const remembered = new Map<string, Remembered>();
   const lifetime = Math.min(rowMilliseconds, periods.offline * rowFraction);
 
-  const recall = (id: string): Remembered | undefined => {
+  const recall = (id: string): WorkerCallerRow | undefined => {
     const row = remembered.get(id);
     // The version first: after a revocation no row from before is used.
-    if (row?.version === wakeups.version("worker") && performance.now() < row.until) return row;
+    if (row?.version === wakeups.version("worker") && performance.now() < row.until)
+      return row.worker;
     remembered.delete(id);
     return undefined;
   };
@@ -85,29 +79,15 @@ export function workerTokens(context: Context) {
   return {
     /** Returns the worker with this id and token; without a promise, if the worker's row is in memory. */
     check(id: string, token: string, origin: Origin): WorkerCaller | Promise<WorkerCaller> {
-      const row = recall(id);
-      if (
-        row?.accepted &&
-        isToken(row.accepted, token) &&
-        now() < expiryOf(row.worker, row.accepted)
-      )
-        return { ...row.worker, presented_hash: row.accepted.hash, origin };
-      const hash = hashToken(token);
+      const presented_hash = hashToken(token);
+      const worker = recall(id);
       // A token that is wrong for a row in memory may be newer, and takes as long as an unknown id.
-      if (!row || !acceptsToken(row.worker, hash, now())) return readAndCheck(id, hash, origin);
-      row.accepted = { token: Buffer.from(token), hash };
-      return { ...row.worker, presented_hash: hash, origin };
+      return worker && acceptsToken(worker, presented_hash, now())
+        ? { ...worker, presented_hash, origin }
+        : readAndCheck(id, presented_hash, origin);
     },
   };
 }
-
-function isToken({ token }: Accepted, presented: string): boolean {
-  const bytes = Buffer.from(presented);
-  return bytes.length === token.length && timingSafeEqual(bytes, token);
-}
-
-const expiryOf = (worker: WorkerCallerRow, { hash }: Accepted): number =>
-  tokenExpiry(worker, hash) ?? Infinity;
 
 /** Used for an unknown worker: its proof looks like any other and is wrong. */
 const unknown = randomBytes(32).toString("hex");

@@ -67,8 +67,7 @@ describe("worker tokens", () => {
     ["deleted with its worker", () => client.ask(endpoints.deleteWorker, { params: worker })],
   ])("are refused as soon as they are %s", async (_, revoke) => {
     const of = tokens();
-    // At the first check the row is read, at the second the token is remembered.
-    for (let time = 0; time < 3; time += 1) expect(await check(of)).toBe(true);
+    expect(await check(of)).toBe(true);
     await revoke();
     expect(await check(of)).toBe(false);
   });
@@ -87,14 +86,14 @@ describe("worker tokens", () => {
     let late = 0;
     const of = tokens({ wakeups: memoryWakeups(), now: () => plane.context.now() + late });
     await rotate(60);
-    for (let time = 0; time < 3; time += 1) expect(await check(of)).toBe(true);
+    expect(await check(of)).toBe(true);
     late = 61_000;
     expect(await check(of)).toBe(false);
   });
 
   it("that differ from the last right one are refused", async () => {
     const of = tokens();
-    for (let time = 0; time < 2; time += 1) expect(await check(of)).toBe(true);
+    expect(await check(of)).toBe(true);
     expect(await check(of, `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`)).toBe(false);
     expect(await check(of, token.slice(0, -1))).toBe(false);
     expect(await check(of)).toBe(true);
