@@ -9,6 +9,7 @@ import { mayTake, withLists, type WorkerRow } from "../../../../control-plane/do
 import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { ClaimsTogether } from "../../../../control-plane/services/claims/together.ts";
 import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
+import { lockWorker } from "../../../../control-plane/store/workers/workers.ts";
 import { readRows, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
@@ -85,6 +86,32 @@ describe("claims at the same moment", () => {
     );
     expect(rows).toHaveLength(1);
     expect((await jobsOf(owner)).filter(isHeld)).toHaveLength(16);
+  });
+
+  it("do not wait for a transaction of others", async () => {
+    const { context } = plane;
+    if (!context.store.isShared) return;
+    const owner = await addOwner(context.store);
+    const [slow, ...others] = (await addWorkers(owner, 18)) as [WorkerRow, ...WorkerRow[]];
+    await addJobs(owner, 18);
+    const together = new ClaimsTogether(context);
+    const take = (row: WorkerRow, key?: string) =>
+      together.take({ ...row, presented_hash: row.token_hash, origin }, key);
+    const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holder = context.store.share(async (tx) => {
+      await tx.first(lockWorker, { id: slow.id });
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const first = [take(slow, "key"), take(others[0]!, "key")];
+    // The transaction of these two is under way.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const later = await Promise.all(others.slice(1).map((worker) => take(worker)));
+    expect(later.map((job) => job !== null)).toEqual(later.map(() => true));
+    release.resolve();
+    await holder;
+    expect((await Promise.all(first)).map((job) => job !== null)).toEqual([true, true]);
   });
 
   it("by different workers take what each of them may take", async () => {
