@@ -37,7 +37,10 @@ function nextStep({ error_message, status }: Job, { again, set }: NextStep): str
   if (variables.length === 0)
     return `${status === "FAILED" ? "Once the cause is removed" : "To go on"}, ${again}`;
   const options = variables.map((name) => `--var ${shellWord(`${name}=VALUE`)}`).join(" ");
-  return `To set the ${variables.length === 1 ? "variable" : "variables"}, ${set} ${options}`;
+  const what = variables.length === 1 ? "variable" : "variables";
+  const [first = "NAME"] = variables;
+  const secret = `For a secret, pass --sensitive ${shellWord(first)} instead: it asks for the value.`;
+  return `To set the ${what}, ${set} ${options}\n${secret}`;
 }
 
 /** Queues the job again. */

@@ -11,6 +11,7 @@ import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { approvalNote } from "../jobs/approvals.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import { confirmPlan } from "../plans/confirm.ts";
@@ -18,6 +19,7 @@ import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { followCommand } from "../jobs/words.ts";
@@ -197,6 +199,11 @@ async function showAndConfirm(
     const execution_metadata = { outputs: outputsOf(configuration) };
     if (run.json) await showJob(run, { ...planned, execution_metadata });
     else showOutputs(outputLines({ execution_metadata }));
+    // A user has stored the state, and only a deployment reports outputs.
+    if (configuration.deployed?.job_id === null)
+      run.done(
+        `To record the outputs of this state, run: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
+      );
     return false;
   }
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);

@@ -13,7 +13,7 @@ import type { Context } from "../context.ts";
 import { countRefusal } from "../storage/quotas.ts";
 import { storeContent } from "../storage/stored-content.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
-import { addOwnVersion, inPieces, refuseLocked, view } from "./versions.ts";
+import { addOwnVersion, followState, inPieces, refuseLocked, view } from "./versions.ts";
 
 interface PushedState {
   readonly version: StateVersion;
@@ -58,6 +58,7 @@ export async function pushState(
       const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
       // From now on the control plane keeps the state of what is deployed.
       if (row.resources > 0) await tx.run(setDeployedBackend, { id: spec, backend: "managed" });
+      await followState(tx, spec);
       const target = { id: spec, name: named.name, details: { serial: row.serial } };
       await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
       return { answer: { version: view(row), isNew: true }, stored: true };

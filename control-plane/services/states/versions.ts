@@ -1,5 +1,6 @@
 /** Managed state for users: its versions, rollback, unlock. */
 import { buffer } from "node:stream/consumers";
+import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { UserCaller } from "../callers.ts";
@@ -7,6 +8,7 @@ import { isHeld } from "../../domain/job.ts";
 import { withSerial } from "../../domain/state-serial.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
+import { findSpecStatus, moveSpec } from "../../store/configurations/configurations.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import {
   addState,
@@ -18,6 +20,7 @@ import {
   listStateVersions as listRows,
 } from "../../store/states/states.ts";
 import { findNamed } from "../configurations/configurations.ts";
+import { deployedStatus } from "../configurations/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
@@ -105,6 +108,7 @@ export async function rollBackState(
       const details = { serial: next, from_serial: serial };
       const target = { id: spec, name: named.name, details };
       await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
+      await followState(tx, spec);
       return { answer: view(row), stored: true };
     }),
   );
@@ -151,6 +155,19 @@ export async function addOwnVersion(
   const row = { ...content, job_id: null, created_at: context.now() };
   await addState(tx, row);
   return row;
+}
+
+/** The statuses that only say what is deployed. */
+const settled: ReadonlySet<ConfigurationStatus> = new Set(["NEW", "DEPLOYED", "DESTROYED"]);
+
+/**
+ * Lets the status of a configuration follow a state that a user stored. One that shows a job that
+ * runs or failed stays.
+ */
+export async function followState(tx: Queries, id: string): Promise<void> {
+  const spec = await tx.first(findSpecStatus, { id });
+  if (!spec || !settled.has(spec.status)) return;
+  await tx.run(moveSpec, { id, status: await deployedStatus(tx, { id, ...spec }) });
 }
 
 type NewVersion = Omit<StateVersionRow, "id" | "job_id" | "created_at">;

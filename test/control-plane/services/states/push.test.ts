@@ -49,6 +49,7 @@ describe("a state that a user pushes", () => {
     expect(await serials()).toEqual([9, 7]);
     expect(await readRow(plane, "specs", { id: spec })).toMatchObject({
       deployed_backend: "managed",
+      status: "DEPLOYED",
     });
   });
 
