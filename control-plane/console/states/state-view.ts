@@ -65,7 +65,7 @@ const row = (
   return [
     String(serial),
     clock(created_at),
-    job_id === null ? "rollback" : html`<a href="/jobs/${job_id}">job</a>`,
+    job_id === null ? "a person" : html`<a href="/jobs/${job_id}">job</a>`,
     String(resources),
     size(size_bytes),
     html`<div class="actions">
