@@ -1,17 +1,21 @@
 /**
- * The parts of undici that Windlass uses. Its index loads 110 modules, of which these need 34: 10 MiB
+ * The parts of undici that Windlass uses. Its index loads 110 modules, of which these need 39: 10 MiB
  * of memory and a third of a start. Their paths are no public interface of undici, so package.json
  * names one exact version of it, and `test/common/http-client.test.ts` compares them with the index.
  */
 import type * as undici from "undici";
-import requestBy from "undici/lib/api/api-request.js";
+import api from "undici/lib/api/index.js";
 import Agent from "undici/lib/dispatcher/agent.js";
+import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
 import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import globals from "undici/lib/global.js";
 import redirect from "undici/lib/interceptor/redirect.js";
 
 export { Agent, EnvHttpProxyAgent, redirect };
 export type { Dispatcher } from "undici";
+
+// As undici's index does it: a proxy's dispatcher calls its own method `connect`.
+Object.assign(Dispatcher.prototype, api);
 
 export const { setGlobalDispatcher } = globals;
 
@@ -24,5 +28,5 @@ export async function request(
 ): Promise<undici.Dispatcher.ResponseData> {
   const { origin, pathname, search } = new URL(url);
   const method = options.method ?? "GET";
-  return requestBy.call(dispatcher, { ...options, origin, path: pathname + search, method });
+  return api.request.call(dispatcher, { ...options, origin, path: pathname + search, method });
 }

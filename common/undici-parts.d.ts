@@ -1,14 +1,21 @@
 /** The types of the parts of undici that http-client.ts imports by their paths. */
-declare module "undici/lib/api/api-request.js" {
+declare module "undici/lib/api/index.js" {
   import type { Dispatcher } from "undici";
-  export default function request(
-    this: Dispatcher,
-    options: Dispatcher.RequestOptions<unknown>,
-  ): Promise<Dispatcher.ResponseData>;
+  const api: {
+    request(
+      this: Dispatcher,
+      options: Dispatcher.RequestOptions<unknown>,
+    ): Promise<Dispatcher.ResponseData>;
+  };
+  export default api;
 }
 
 declare module "undici/lib/dispatcher/agent.js" {
   export { Agent as default } from "undici";
+}
+
+declare module "undici/lib/dispatcher/dispatcher.js" {
+  export { Dispatcher as default } from "undici";
 }
 
 declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
