@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
@@ -14,8 +15,15 @@ import { findJob } from "../../control-plane/store/jobs/jobs.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
 import { sharedSettings } from "../helpers/control-planes.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { ask } from "../helpers/plane.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
+import { postgresProxy } from "../helpers/postgres-proxy.ts";
+import {
+  command,
+  lackOfPostgres,
+  startPostgres,
+  type PostgresServer,
+} from "../helpers/postgres.ts";
 import { addJob, addOwner, addWorker, type Owner } from "../helpers/rows.ts";
 import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { skipAt } from "../helpers/tools.ts";
@@ -178,6 +186,36 @@ test.concurrent("a server that is stopped in the middle of a change blocks anoth
     expect(await ending.status()).toBe("SUCCESS");
     process.stderr.write(`the other server waited ${Math.round(waited)} ms\n`);
   });
+});
+
+test.concurrent("a server that is stopped while PostgreSQL sends it much does not keep the lock of changes", async () => {
+  const port = await freePort();
+  const onTcp = await startPostgres({ port });
+  const { pathname } = new URL(await onTcp.createMigrated());
+  const at = (toPort: number) => `postgres://windlass@127.0.0.1:${toPort}${pathname}`;
+  const proxy = await postgresProxy(port);
+  const stopped = await openPostgresBeside({ url: at(proxy.port), connections: 2 });
+  const other = await openPostgresBeside({ url: at(port), connections: 2 });
+  const running = Promise.withResolvers<number>();
+  try {
+    const change = stopped.write(async ({ sql: db }) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
+      running.resolve(rows[0]!.pid);
+      proxy.stop();
+      await sql`select repeat('x', 1000000) from generate_series(1, 100)`.execute(db);
+    });
+    const failure = change.catch((error: unknown) => error);
+    const backend = `select from pg_stat_activity where pid = ${await running.promise}`;
+    const left = async () => (await command(at(port), backend)).rowCount;
+    // Before the driver would give up by itself, which a stopped server does not.
+    await expect.poll(left, { timeout: 30_000 }).toBe(0);
+    await other.write(async ({ sql: db }) => void (await sql`select 1`.execute(db)));
+    await proxy[Symbol.asyncDispose]();
+    expect(await failure).toMatchObject({ code: "STORE_UNREACHABLE" });
+  } finally {
+    await Promise.all([stopped.close(), other.close()]);
+    await onTcp.close();
+  }
 });
 
 const windlass = "select pid from pg_stat_activity where application_name = 'windlass'";

@@ -1,4 +1,7 @@
-/** A TCP proxy in front of PostgreSQL that loses the response to a commit, as a network may. */
+/**
+ * A TCP proxy in front of PostgreSQL that loses the response to a commit, as a network may, or takes
+ * nothing more, as a stopped process.
+ */
 import { connect, createServer, type Socket } from "node:net";
 import { listen } from "./listen.ts";
 
@@ -8,6 +11,8 @@ export interface PostgresProxy extends AsyncDisposable {
   loseCommitOf(text: string): void;
   /** How many responses were lost. */
   readonly lost: number;
+  /** From now on takes nothing that PostgreSQL sends. */
+  stop(): void;
 }
 
 /** Starts a proxy in front of the PostgreSQL at a port of the loopback. */
@@ -15,6 +20,7 @@ export async function postgresProxy(target: number): Promise<PostgresProxy> {
   const open = new Set<Socket>();
   let wanted: string | undefined;
   let lost = 0;
+  let isStopped = false;
   const server = createServer((client) => {
     const backend = connect(target, "127.0.0.1");
     let hasText = false;
@@ -30,6 +36,7 @@ export async function postgresProxy(target: number): Promise<PostgresProxy> {
       backend.write(bytes);
     });
     backend.on("data", (bytes) => {
+      if (isStopped) return void backend.pause();
       if (!isLosing) return void client.write(bytes);
       lost += 1;
       client.destroy();
@@ -55,6 +62,9 @@ export async function postgresProxy(target: number): Promise<PostgresProxy> {
     },
     get lost() {
       return lost;
+    },
+    stop: () => {
+      isStopped = true;
     },
     [Symbol.asyncDispose]: async () => {
       for (const socket of open) socket.destroy();

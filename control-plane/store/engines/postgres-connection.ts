@@ -164,6 +164,12 @@ const connectMilliseconds = 10 * second;
 /** A host that is gone is noticed on an idle connection after this time and ten probes. */
 const keepAliveMilliseconds = 10 * second;
 
+/**
+ * So long PostgreSQL waits for a server that takes nothing of what it sends. Its own limits do not
+ * end that wait, in which it holds the locks of the transaction; on a Unix socket nothing does.
+ */
+const untakenMilliseconds = 10 * second;
+
 /** How a connection of any kind is made. */
 export const connectionOf = (url: string): pg.ClientConfig => ({
   connectionString: url,
@@ -172,7 +178,7 @@ export const connectionOf = (url: string): pg.ClientConfig => ({
   keepAlive: true,
   keepAliveInitialDelayMillis: keepAliveMilliseconds,
   // Compiling a claim to machine code takes a hundred times as long as running it.
-  options: "-c jit=off",
+  options: `-c jit=off -c tcp_user_timeout=${untakenMilliseconds}`,
   connectionTimeoutMillis: connectMilliseconds,
 });
 
