@@ -2,7 +2,7 @@
  * SQL of lists of jobs. Each filter has an index of its own, so a page costs the same however many
  * jobs do not match. A page that several filters select comes from a bounded part of one index.
  */
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { JobStatus, JobType } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
@@ -133,7 +133,6 @@ export async function countOpenJobs(
 async function findEndOfSearch(queries: Queries, filter: JobFilter): Promise<string | undefined> {
   const last = await rangeOf(queries, filter)
     .select("jobs.id")
-    .orderBy("jobs.id", "desc")
     .limit(1)
     .offset(searchedJobs - 1)
     .executeTakeFirst();
@@ -141,44 +140,81 @@ async function findEndOfSearch(queries: Queries, filter: JobFilter): Promise<str
 }
 
 function jobsOf(queries: Queries, filter: JobFilter) {
-  const { status, zone, type, createdBy, name, limit } = filter;
+  const { name, limit } = filter;
   const { fields } = indexOf(filter);
   const isLeft = (field: Field) => filter[field] !== undefined && !fields.includes(field);
   let query = rangeOf(queries, filter);
-  if (isLeft("status")) query = query.where("jobs.status", "=", status!);
-  if (isLeft("zone")) query = query.where("jobs.zone_id", "=", zone!);
-  if (isLeft("type")) query = query.where("jobs.job_type", "=", type!);
-  if (isLeft("createdBy")) query = query.where("jobs.created_by", "=", createdBy!);
+  for (const field of ["status", "zone", "type", "createdBy"] as const)
+    // Of no column alone, so that no other index than the chosen one seems to select it.
+    if (isLeft(field))
+      query = query.where(
+        sql<boolean>`coalesce(${sql.ref(columnOf[field])}, '') = ${filter[field]}`,
+      );
   if (isLeft("name"))
     query = query.where(sql<boolean>`instr(lower(${nameOfJob}), ${name!.toLowerCase()}) > 0`);
-  return query.orderBy("jobs.id", "desc").limit(limit);
+  return query.limit(limit);
 }
 
-/** The range of an index in which a filter's jobs are. */
+/** The range of an index in which a filter's jobs are, newest first. */
 function rangeOf({ sql: db }: Queries, filter: JobFilter) {
-  const { owner, status, zone, configuration, worker, type, createdBy, approver } = filter;
-  const { index, fields } = indexOf(filter);
+  const { owner, status, approver, configuration } = filter;
+  const { index, columns = [] } = indexOf(filter);
   let query = db.selectFrom(jobsBy(index)).where("jobs.owner_id", "=", owner);
   // As literals: a partial index is used only where its condition is in the text of the statement.
-  if (fields.includes("status")) query = query.where("jobs.status", "=", sql.lit(status!));
+  if (index === "jobs_queued" || index === "jobs_held")
+    query = query.where("jobs.status", "=", sql.lit(status!));
   if (approver !== undefined)
     query = query
       .where("jobs.status", "=", sql.lit("QUEUED" as const))
       .where("jobs.unapproved", "=", sql.lit(1 as const))
       .where(waitsForVoteOf(approver));
+  if (approver !== undefined && configuration !== undefined)
+    query = query.where("jobs.spec_id", "=", configuration);
   if (index === "jobs_held")
     query = query.where("jobs.worker_id", "is not", null).where("jobs.released_at", "is", null);
   if (index === "jobs_ended" || index === "jobs_zone_ended")
     query = query.where("jobs.ended_at", "is not", null);
-  if (fields.includes("zone")) query = query.where("jobs.zone_id", "=", zone!);
-  if (fields.includes("type")) query = query.where("jobs.job_type", "=", type!);
-  if (fields.includes("createdBy")) query = query.where("jobs.created_by", "=", createdBy!);
-  if (configuration !== undefined) query = query.where("jobs.spec_id", "=", configuration);
-  if (worker !== undefined) query = query.where("jobs.worker_id", "=", worker);
   const { first, end } = idsOf(filter);
-  if (first !== undefined) query = query.where("jobs.id", ">=", first);
-  if (end !== undefined) query = query.where("jobs.id", "<", end);
-  return query;
+  if (columns.length > 0) {
+    query = query
+      .where(compare(filter, columns, sql`>=`, first))
+      .where(compare(filter, columns, sql`<=`, end));
+    // "<" would say the same, but by it PostgreSQL expects fewer jobs than an old space has.
+    if (end !== undefined) query = query.where("jobs.id", "<>", end);
+    // Without statistics, PostgreSQL would expect as much of an index that lacks these columns.
+    for (const field of columns.slice(1))
+      query = query
+        .where(compare(filter, [field], sql`>=`, undefined))
+        .where(compare(filter, [field], sql`<=`, undefined));
+  } else {
+    if (first !== undefined) query = query.where("jobs.id", ">=", first);
+    if (end !== undefined) query = query.where("jobs.id", "<", end);
+  }
+  for (const field of columns) {
+    if (isInCondition(field)) query = query.where(columnOf[field], "is not", null);
+    query = query.orderBy(columnOf[field], "desc");
+  }
+  return query.orderBy("jobs.id", "desc");
+}
+
+/**
+ * A bound of the range, as one comparison of all columns of the index. Equal columns would say the
+ * same, but then PostgreSQL takes the order of the ids for that of every index: it expects wanted
+ * jobs among the newest, and reads the whole queue until the first finished one.
+ */
+function compare(
+  filter: JobFilter,
+  columns: readonly Column[],
+  operator: RawBuilder<unknown>,
+  id: string | undefined,
+): RawBuilder<boolean> {
+  const names = columns.map((field) => sql.ref(columnOf[field]));
+  const values = columns.map((field) => sql`${filter[field]}`);
+  if (id !== undefined) {
+    names.push(sql.ref("jobs.id"));
+    values.push(sql`${id}`);
+  }
+  return sql<boolean>`(${sql.join(names)}) ${operator} (${sql.join(values)})`;
 }
 
 /**
@@ -228,24 +264,42 @@ function isExact(filter: JobFilter): boolean {
   return selectable.every((field) => filter[field] === undefined || selected.includes(field));
 }
 
-/** An index, and the fields of a filter by which it selects. */
+const columnOf = {
+  configuration: "jobs.spec_id",
+  worker: "jobs.worker_id",
+  createdBy: "jobs.created_by",
+  zone: "jobs.zone_id",
+  status: "jobs.status",
+  type: "jobs.job_type",
+} as const satisfies Partial<Record<Field, string>>;
+type Column = keyof typeof columnOf;
+
+/** Whether the indexes that have the column leave out the jobs without a value in it. */
+const isInCondition = (field: Column): boolean =>
+  field === "zone" || field === "createdBy" || field === "worker";
+
+/**
+ * An index, the fields of a filter by which it selects, and those of which it has columns: between
+ * that of the owner and that of the id, in this order.
+ */
 function indexOf({ status, zone, configuration, worker, createdBy, type, approver }: JobFilter): {
   readonly index: string;
   readonly fields: readonly Field[];
+  readonly columns?: readonly Column[];
 } {
+  const by = (index: string, ...columns: Column[]) => ({ index, fields: columns, columns });
   // What waits for approvals is little: at most what the quota lets wait.
   if (approver !== undefined)
     return { index: "jobs_unapproved", fields: ["approver", "configuration"] };
-  if (configuration !== undefined) return { index: "jobs_spec", fields: ["configuration"] };
-  if (worker !== undefined) return { index: "jobs_worker", fields: ["worker"] };
+  if (configuration !== undefined) return by("jobs_spec", "configuration");
+  if (worker !== undefined) return by("jobs_worker", "worker");
   // What waits and what runs is little: of a zone, it is found among all of the owner's.
   if (status === "QUEUED") return { index: "jobs_queued", fields: ["status"] };
   if (status === "PROCESSING") return { index: "jobs_held", fields: ["status"] };
-  if (createdBy !== undefined) return { index: "jobs_created_by", fields: ["createdBy"] };
-  if (status !== undefined && zone !== undefined)
-    return { index: "jobs_zone_ended", fields: ["status", "zone"] };
-  if (status !== undefined) return { index: "jobs_ended", fields: ["status"] };
-  if (zone !== undefined) return { index: "jobs_zone", fields: ["zone"] };
-  if (type !== undefined) return { index: "jobs_type", fields: ["type"] };
+  if (createdBy !== undefined) return by("jobs_created_by", "createdBy");
+  if (status !== undefined && zone !== undefined) return by("jobs_zone_ended", "zone", "status");
+  if (status !== undefined) return by("jobs_ended", "status");
+  if (zone !== undefined) return by("jobs_zone", "zone");
+  if (type !== undefined) return by("jobs_type", "type");
   return { index: "jobs_owner", fields: [] };
 }
