@@ -2,7 +2,6 @@
  * Runs one agent from start to end: lock, identity, jobs of an earlier process, the two loops, and
  * an orderly stop.
  */
-import { mkdirSync } from "node:fs";
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
 import { ConfigError } from "../common/settings/config-error.ts";
@@ -25,6 +24,7 @@ import { IsolationMissing } from "./job/isolation/choose.ts";
 import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
+import { makePassable } from "./machine/files.ts";
 import { lockDirectory } from "./machine/lock.ts";
 import { freeWhenIdle } from "./machine/memory.ts";
 import { useNetwork } from "./machine/network.ts";
@@ -99,7 +99,7 @@ const revokedAdvice =
 
 function makeWorkDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makePassable(path);
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (!["EACCES", "EEXIST", "ENOTDIR", "EROFS"].includes(code)) throw error;

@@ -3,6 +3,7 @@
  * role.
  */
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { AgentConfig } from "../config.ts";
@@ -75,10 +76,17 @@ const gibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} G
 export async function engines(config: AgentConfig): Promise<Finding> {
   const found: string[] = [];
   const cacheDirectory = engineCache(config.workDir);
-  const where = { path: config.path, cacheDirectory, signal: AbortSignal.timeout(30_000) };
-  for (const engine of ["terraform", "opentofu"] satisfies Engine[]) {
-    const { fitting } = await findInstalled(engine, parseConstraint(null), where);
-    if (fitting) found.push(`${engine} ${fitting.version.text} (${fitting.path})`);
+  // A check leaves the agent's own cache unchanged.
+  const memory = mkdtempSync(join(tmpdir(), "windlass-doctor-"));
+  try {
+    const signal = AbortSignal.timeout(30_000);
+    const where = { path: config.path, cacheDirectory, memory, signal };
+    for (const engine of ["terraform", "opentofu"] satisfies Engine[]) {
+      const { fitting } = await findInstalled(engine, parseConstraint(null), where);
+      if (fitting) found.push(`${engine} ${fitting.version.text} (${fitting.path})`);
+    }
+  } finally {
+    rmSync(memory, { recursive: true, force: true });
   }
   if (found.length > 0) return ok("engine", found.join(", "));
   if (config.engineOffline)

@@ -1,5 +1,13 @@
 /** Small file operations of the agent: atomic, private, and durable where it matters. */
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { runProgram } from "./programs.ts";
 
@@ -18,6 +26,18 @@ export function writeWhole(path: string, content: string, durable?: "durable"): 
   }
   renameSync(temporary, path);
   if (durable) syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a private directory. Other users may pass through the directories above it that are made
+ * here, because jobs run as other users and their directories are inside.
+ */
+export function makePassable(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  // The process's umask would remove this from the mode of mkdir.
+  for (let above = dirname(path); above.length >= first.length; above = dirname(above))
+    chmodSync(above, 0o711);
 }
 
 /** Makes the names in a directory durable. */

@@ -50,8 +50,18 @@ describe.concurrent("windlass agent doctor", () => {
     expect(stdout).toMatch(/^skipped +cloud role/m);
     expect(exitCode).toBe(0);
     expect(stdout).not.toContain(env.WINDLASS_WORKER_TOKEN);
-    expect(readdirSync(env.WINDLASS_WORK_DIR).filter((name) => name !== "engines")).toEqual([]);
+    expect(readdirSync(env.WINDLASS_WORK_DIR)).toEqual([]);
     expect(statSync(env.WINDLASS_WORK_DIR).mode).toBe(before);
+  });
+
+  test("creates no directory where no agent has started yet", async () => {
+    const fresh = join(place, "fresh");
+    mkdirSync(fresh, { mode: 0o711 });
+    const workDir = join(fresh, ".windlass", "agent");
+    const { of } = await doctor(environment({ WINDLASS_WORK_DIR: workDir }));
+    expect(of("work dir")).toMatchObject({ text: `${workDir} will be created at the first start` });
+    expect(of("engine")).toMatchObject({ state: "ok" });
+    expect(readdirSync(fresh)).toEqual([]);
   });
 
   test("reports an address where nothing listens, with what to do", async () => {

@@ -42,15 +42,23 @@ export interface Found {
   readonly others: readonly string[];
 }
 
+interface Place {
+  readonly path: string;
+  readonly cacheDirectory: string;
+  /** Where it remembers versions; the cache if it is absent. */
+  readonly memory?: string;
+  readonly signal: AbortSignal;
+}
+
 /** Looks for the engine on the PATH, then in the cache. */
 export async function findInstalled(
   engine: Engine,
   constraint: Constraint,
-  { path, cacheDirectory, signal }: { path: string; cacheDirectory: string; signal: AbortSignal },
+  { path, cacheDirectory, memory = cacheDirectory, signal }: Place,
 ): Promise<Found> {
   const others: string[] = [];
   for (const file of executables(programs[engine], path)) {
-    const version = await knownVersion(file, path, cacheDirectory, signal);
+    const version = await knownVersion(file, path, memory, signal);
     if (version && constraint.admits(version)) return { fitting: { path: file, version }, others };
     others.push(version ? `${file} is ${version.text}` : `${file} does not run`);
   }
@@ -143,16 +151,16 @@ interface Known {
 async function knownVersion(
   file: string,
   path: string,
-  cacheDirectory: string,
+  directory: string,
   signal: AbortSignal,
 ): Promise<Version | undefined> {
   const real = realpathSync(file);
   const { size, mtimeMs: mtime } = statSync(real);
-  const memory = join(cacheDirectory, "versions.json");
+  const memory = join(directory, "versions.json");
   const before = readMemory(memory)[real];
   if (before?.size === size && before.mtime === mtime) return parseVersion(before.version);
-  mkdirSync(cacheDirectory, { recursive: true, mode: 0o700 });
-  const version = await askVersion(file, path, cacheDirectory, signal);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const version = await askVersion(file, path, directory, signal);
   if (version && isBinary(real)) {
     const known: Known = { size, mtime, version: version.text };
     writeWhole(memory, JSON.stringify({ ...readMemory(memory), [real]: known }));
