@@ -20,7 +20,7 @@ export const agent = {
   },
   WINDLASS_ALLOW_HTTP: {
     type: "boolean",
-    help: "allows http: addresses of other machines, for the control plane and git repositories",
+    help: "allows http: for a control plane on another machine, and for git repositories wherever they are",
     details:
       "Everything sent over `http:` can be read on the network, including the worker's token and the secrets of jobs",
   },

@@ -2,9 +2,10 @@
 
 /** Returns what is wrong with the address; undefined if it is valid. */
 export function gitUrlProblem(url: string): string | undefined {
-  const what = "must be https://host/path, ssh://user@host/path or user@host:path";
+  const what =
+    "must be https://host/path, ssh://user@host/path or user@host:path, or http://host/path for runners with WINDLASS_ALLOW_HTTP=1";
   // oxlint-disable-next-line no-control-regex -- matches control characters
-  if (/[\u0000-\u0020\u007f]/.test(url)) return `${what}, without spaces`;
+  if (/[\u0000-\u0020\u007f]/.test(url)) return `${what}; it must not contain spaces`;
   if (/^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:(?!\/\/)[^:]+$/.test(url)) return undefined;
   const [, scheme = "", authority = "", path] = /^([a-z+]+):\/\/([^/]*)\/(.)?/.exec(url) ?? [];
   if (!["https", "ssh", "http"].includes(scheme) || authority === "" || path === undefined)

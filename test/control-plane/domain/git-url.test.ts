@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { gitUrlProblem } from "../../../control-plane/domain/git-url.ts";
+
+const accepted = [
+  "https://git.example.com/acme/infra.git",
+  "ssh://git@git.example.com/acme/infra",
+  "git@git.example.com:acme/infra.git",
+  // Runners with WINDLASS_ALLOW_HTTP=1 fetch it.
+  "http://git.example.com/acme/infra.git",
+];
+test.each(accepted)("%s is accepted", (url) => expect(gitUrlProblem(url)).toBeUndefined());
+
+test.each(["git://git.example.com/x.git", "file:///srv/x.git", "https://"])(
+  "the refusal of %s names everything that is accepted",
+  (url) =>
+    expect(gitUrlProblem(url)).toBe(
+      "must be https://host/path, ssh://user@host/path or user@host:path, or http://host/path for runners with WINDLASS_ALLOW_HTTP=1",
+    ),
+);
