@@ -24,7 +24,7 @@ export interface GraphNode {
   /** The type of a resource, or `module`. */
   readonly type: string;
   readonly name: string;
-  /** Of a resource its instances, of a module its resources. */
+  /** Of a resource its instances, of a module the instances of its managed resources. */
   readonly count: number;
   readonly actions: Partial<Record<PlanAction, number>>;
   /** The other nodes that it depends on, without those that follow from others. */
@@ -45,7 +45,10 @@ export interface GraphView {
   readonly choice: GraphChoice;
   /** Whether modules were closed because there were too many nodes. */
   readonly isForced: boolean;
+  /** Instances of managed resources, as everywhere else that counts resources. */
   readonly resources: number;
+  /** Instances of data sources. */
+  readonly dataSources: number;
   readonly modules: number;
   /** Nodes and arrows beyond the limits. */
   readonly nodesOmitted: number;
@@ -81,12 +84,18 @@ export function viewOf(graph: ResourceGraph, wanted: GraphChoice): GraphView {
     root: boxOf("", nodes, kept),
     choice,
     isForced,
-    resources: resources.length + graph.omitted,
+    resources: instancesOf(resources, { isData: false }) + graph.omitted,
+    dataSources: instancesOf(resources, { isData: true }),
     modules: new Set(resources.flatMap(({ module }) => modulesOn(module))).size,
     nodesOmitted: all.size - shown.size + graph.omitted,
     edgesOmitted: edges.length - kept.length,
   };
 }
+
+const instancesOf = (
+  resources: readonly GraphResource[],
+  { isData }: Pick<GraphResource, "isData">,
+): number => resources.reduce((sum, one) => (one.isData === isData ? sum + one.instances : sum), 0);
 
 /** By the node in which each is shown. */
 const place = (
@@ -165,7 +174,8 @@ function nodeOf(id: string, of: readonly GraphResource[], needs: readonly string
       actions[action as PlanAction] = (actions[action as PlanAction] ?? 0) + count;
   if (first?.address !== id) {
     const name = id.slice(id.lastIndexOf(".") + 1);
-    return { id, kind: "module", type: "module", name, count: of.length, actions, needs };
+    const count = instancesOf(of, { isData: false });
+    return { id, kind: "module", type: "module", name, count, actions, needs };
   }
   const { type, name, isData, instances: count } = first;
   return { id, kind: isData ? "data" : "resource", type, name, count, actions, needs };

@@ -32,9 +32,10 @@ const reasons: Readonly<Record<Exclude<StateGraph["graph"], object>, string>> = 
 };
 
 const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
-  const { choice, resources, modules, isForced, nodesOmitted, edgesOmitted } = view;
+  const { choice, resources, dataSources, modules, isForced, nodesOmitted, edgesOmitted } = view;
   const isDrawn = drawing !== undefined;
-  if (resources === 0) return html`<p>The state records no resources.</p>`;
+  if (nodesIn(view.root).length + nodesOmitted === 0)
+    return html`<p>The state records no resources.</p>`;
   const address = (isOpen: boolean, flipped: readonly string[] = []): string => {
     const query = new URLSearchParams(
       flipped.slice(-flipLimit).map((one): [string, string] => ["flip", one]),
@@ -48,8 +49,9 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
     return address(isOpen, flipped.has(module) ? others : [...others, module]);
   };
   return html`<p>
-      ${count(resources, "resource")} in ${count(modules, "module")}. An arrow leads from a resource
-      to those that need it; arrows that follow from others are left out.
+      ${count(resources, "resource")}${dataSources === 0 ? "" : ` and ${count(dataSources, "data source")}`}${modules === 0 ? "" : ` in ${count(modules, "module")}`}.
+      An arrow leads from a resource to those that need it; arrows that follow from others are left
+      out.
     </p>
     ${
       modules === 0
