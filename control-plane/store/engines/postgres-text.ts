@@ -8,6 +8,11 @@
 const spellings: readonly (readonly [sqlite: RegExp, postgres: string])[] = [
   [/ indexed by "?\w+"?/g, ""],
   [/\bjson_object\(/g, "json_build_object("],
+  // Else it may join the list with all rows.
+  [
+    /(?<!\bnot )\bin \(select value from json_each\((\$\d+)\)\)/g,
+    "= any(array(select value from json_values($1)))",
+  ],
   [/\bjson_each\(/g, "json_values("],
   [/\boctet_length\(/g, "text_bytes("],
 ];
