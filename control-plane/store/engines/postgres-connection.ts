@@ -169,6 +169,11 @@ const keepAliveMilliseconds = 10 * second;
  * end that wait, in which it holds the locks of the transaction; on a Unix socket nothing does.
  */
 const untakenMilliseconds = 10 * second;
+/**
+ * PostgreSQL asks an idle connection after 10 s whether its host is still there. By default it asks
+ * after two hours, until when a machine without power would count as a running server.
+ */
+const goneOptions = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5";
 
 /** How a connection of any kind is made. */
 export const connectionOf = (url: string): pg.ClientConfig => ({
@@ -178,7 +183,7 @@ export const connectionOf = (url: string): pg.ClientConfig => ({
   keepAlive: true,
   keepAliveInitialDelayMillis: keepAliveMilliseconds,
   // Compiling a claim to machine code takes a hundred times as long as running it.
-  options: `-c jit=off -c tcp_user_timeout=${untakenMilliseconds}`,
+  options: `-c jit=off -c tcp_user_timeout=${untakenMilliseconds} ${goneOptions}`,
   connectionTimeoutMillis: connectMilliseconds,
 });
 
