@@ -6,6 +6,7 @@ import { parseWholeNumber } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 import { uploadDirectory } from "./upload.ts";
+import { namedDirectory } from "./pack.ts";
 import { terraformFilesOf } from "./var-files.ts";
 import {
   backendOf,
@@ -142,7 +143,8 @@ async function sourceOf(run: Run, options: ChangeOptions): Promise<Source | unde
     throw new CliError("Pass either --git or --dir, not both.", 2);
   if (git === undefined && (ref !== undefined || path !== undefined))
     throw new CliError("--ref and --path need --git.", 2);
-  if (dir !== undefined) return uploadDirectory(run, dir, terraformFilesOf(options, dir));
+  if (dir !== undefined)
+    return uploadDirectory(run, namedDirectory(dir), terraformFilesOf(options, dir));
   if (git === undefined) return undefined;
   return {
     type: "git",

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
@@ -54,6 +54,10 @@ const alwaysIgnored = [
 ];
 
 const defaultRules = ignore().add(alwaysIgnored);
+
+/** The directory as messages name it: `.` and `..` say nothing to a reader. */
+export const namedDirectory = (directory: string): string =>
+  /^\.{1,2}\/?$/.test(directory) ? resolve(directory) : directory;
 
 /** The runner unpacks at most this many files (agent/job/source/archive.ts). */
 const filesLimit = 20_000;

@@ -96,17 +96,22 @@ function parseValue(text: string): unknown {
 }
 
 function readValues(file: string): Record<string, unknown> {
-  const value = readJson(file);
+  const value = readJson(file, file.endsWith(".json") ? undefined : notNamed);
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw new CliError(`${file} is not a JSON object of names and values, as in *.tfvars.json`, 2);
 }
 
-/** Reads a JSON file. Throws `CliError` if it cannot be read. */
-export function readJson(file: string): unknown {
+const notNamed =
+  "it is not JSON, and the name of a file of variables must end in .tfvars, or in .tfvars.json if it is JSON";
+
+/** Reads a JSON file. Throws `CliError` if it cannot be read; `notJson`: why, if it is not JSON. */
+export function readJson(file: string, notJson?: string): unknown {
   try {
     return parseExactly(readFileSync(file, "utf8"));
   } catch (error) {
+    if (error instanceof SyntaxError && notJson !== undefined)
+      throw new CliError(`${file} cannot be read: ${notJson}`, 2);
     throw new CliError(`${file} cannot be read: ${fileErrorText(error)}`, 2);
   }
 }

@@ -1,5 +1,5 @@
 /** The verbs of `windlass configurations`. */
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { CreateConfiguration } from "../../protocol/configurations.ts";
 import { withRemedy } from "../api/failures.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -11,6 +11,7 @@ import { changesOf, fileOf, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
 import { styledStanding } from "./failed.ts";
 import { configurationOf } from "./find.ts";
+import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
 /** `configurations list`. */
@@ -63,6 +64,8 @@ export async function create(
   const body = { ...file, ...changes, name: named, zone_id, source } as CreateConfiguration;
   const configuration = await run.api.call("createConfiguration", { body });
   await showConfiguration(run, configuration);
+  if (options.dir !== undefined)
+    await noteLocalState(run, join(options.dir, options.workingDirectory ?? ""), configuration);
   run.done(`Next: windlass jobs plan ${shellWord(named)} --wait`);
 }
 

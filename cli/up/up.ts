@@ -8,6 +8,8 @@ import { canAsk, confirm } from "../terminal/ask.ts";
 import { findConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
+import { noteLocalState } from "../configurations/local-state.ts";
+import { namedDirectory } from "../configurations/pack.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
@@ -37,10 +39,12 @@ export interface UpOptions extends FieldOptions {
 }
 
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
-export async function up(run: Run, directory: string, options: UpOptions): Promise<void> {
+export async function up(run: Run, given: string, options: UpOptions): Promise<void> {
+  const directory = namedDirectory(given);
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
   const { configuration, source } = await configure(run, directory, options);
+  await noteLocalState(run, join(directory, options.workingDirectory ?? ""), configuration);
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};
   const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
@@ -193,7 +197,7 @@ async function showAndConfirm(
   const out = run.json ? say : print;
   // The values are in terraform's own plan, just above.
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
-  if (plan_summary) for (const line of ["", ...lines, ""]) out(line);
+  if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
     // Nothing is deployed, so the outputs are those of the last deployment.
     const execution_metadata = { outputs: outputsOf(configuration) };
@@ -206,6 +210,7 @@ async function showAndConfirm(
       );
     return false;
   }
+  if (plan_summary) out("");
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);
   if (configuration.approval) out(approvalRuleText(configuration.approval));
   await confirmPlan(run, "Deploy this plan?", planned, options);

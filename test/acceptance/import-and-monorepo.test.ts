@@ -50,7 +50,7 @@ test("windlass up deploys a directory of a monorepo with a .tfvars file and the 
     timeout_seconds: 600,
   });
   // The next one needs no options.
-  expect((await ada.run("up", directory)).stdout).toMatch(/^Plan: no changes/m);
+  expect((await ada.run("up", directory)).stdout).toMatch(/^Plan: no changes\n\nOutputs:/m);
 });
 
 test("windlass state push takes over what terraform has deployed with another backend", async () => {
@@ -64,7 +64,10 @@ test("windlass state push takes over what terraform has deployed with another ba
   await execa(realTerraform(), ["init"], options);
   await execa(realTerraform(), ["apply", "-auto-approve"], options);
   expect(existsSync(join(directory, "terraform.tfstate"))).toBe(true);
-  await ada.run("configurations", "create", "--dir", directory);
+  const create = await ada.run("configurations", "create", "--dir", directory);
+  const file = join(directory, "terraform.tfstate");
+  const push = `${file} is not used: a plan would create again what it records. To take it over before you deploy, run: windlass state push existing --file ${file}`;
+  expect(create.stderr).toContain(push);
 
   const piped = `'${realTerraform()}' state pull | '${bin}' state push existing`;
   const pushed = await execa("sh", ["-c", piped], options);
@@ -84,6 +87,7 @@ test("windlass state push takes over what terraform has deployed with another ba
   expect(imported.stdout).toMatch(/^ *status +DEPLOYED$/im);
   // Only a deployment reports outputs.
   const unchanged = await ada.run("up", directory, "--adopt", "--yes");
+  expect(unchanged.stderr).not.toContain("state push");
   const hint = /^To record the outputs of this state, run: windlass (.*)$/m;
   const [verb = "", ...rest] = (hint.exec(String(unchanged.stderr))?.[1] ?? "").split(" ");
   await ada.run(verb, ...rest);

@@ -143,6 +143,8 @@ describe.concurrent("windlass configurations", () => {
   test("reports missing and wrong arguments and creates nothing", async () => {
     await using ada = await userMachine(plane);
     const directory = writeFiles(join(ada.path, "empty"), { "readme.md": "" });
+    writeFiles(ada.path, { "main.tf": 'variable "size" {}' });
+    const git = ["--git", "https://git.example.com/x.git"];
     const wrong: [string[], string][] = [
       [["create", "x"], "Missing source."],
       [["create", "x", "--dir", directory], "has no .tf files"],
@@ -151,6 +153,10 @@ describe.concurrent("windlass configurations", () => {
       [["create", "x", "--dir", directory, "--zone", "zonee"], "Did you mean zone?"],
       [["create", "x", "--dir", directory, "--var", "novalue"], "must be name=value"],
       [["create", "--file", join(ada.path, "no.json")], "no.json cannot be read: there is no"],
+      [
+        ["create", "x", ...git, "--var-file", join(ada.path, "main.tf")],
+        "the name of a file of variables must end in .tfvars, or in .tfvars.json if it is JSON",
+      ],
       [["update", "y"], 'There is no configuration "y"'],
     ];
     for (const [words, message] of wrong) {
