@@ -23,11 +23,12 @@ export async function sendErrorPage(
   reply: FastifyReply,
 ): Promise<void> {
   const refusal = refusalOf(error, request);
-  const [status, title] = problemCodes[refusal.code];
+  const [status, what] = problemCodes[refusal.code];
+  const title = request.is404 ? "There is no such page" : what;
   // The address of a form is not a page. Link back to the page with the form.
   const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
   const body = request.is404
-    ? refusalPage("There is no such page", `This server has no page ${request.url.split("?")[0]}.`)
+    ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
     : refusal.code === "not_found"
       ? refusalPage("Not found", sentence(refusal.message), back)
       : refusalPage(title, refusal.message, back === "" ? "/" : back);

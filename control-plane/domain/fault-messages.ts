@@ -64,8 +64,7 @@ export const faultMessages = {
   uniqueItems: () => "must not name the same thing twice",
   minProperties: (given) => atLeast(given, entries(given)),
   maxProperties: (given) => `must have at most ${entries(given)}`,
-  propertyNames: ({ params }) =>
-    `has the name ${quoted(params["propertyName"])}, which is not accepted`,
+  propertyNames: ({ params }) => `must not contain the name ${quoted(params["propertyName"])}`,
   discriminator: ({ params, parentSchema }) => `must be one of ${kindsOf(parentSchema, params)}`,
   anyOf: () => "has a form that is not accepted",
   oneOf: () => "has a form that is not accepted",
@@ -99,7 +98,7 @@ function messageOf(error: ErrorObject): string {
   // Ajv checks a name as a value at the path of its map.
   return propertyName === undefined
     ? message
-    : `has the name ${quoted(propertyName)}, which ${message}`;
+    : `must not contain the name ${quoted(propertyName)}, which ${message}`;
 }
 
 /** The kinds of a schema that is selected by a tag. */

@@ -95,7 +95,7 @@ const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">
-    The runner was lost at ${clock(at)}, so it is not known what the job did. If the runner comes
+    The runner was lost (${clock(at)}), so it is not known what the job did. If the runner comes
     back, its report replaces this outcome.
   </p>`;
 

@@ -121,15 +121,24 @@ export async function deleteVariableSet(
 ): Promise<void> {
   await store.write(async (tx) => {
     const { id: set, name } = await find(tx, user, id);
-    const { length: count } = await tx.all(findAttachments, { set });
-    if (count > 0)
+    const attached = await tx.all(findAttachments, { set });
+    if (attached.length > 0)
       throw new RefusalError(
         "variable_set_in_use",
-        `the variable set "${name}" is attached to ${count} zones and configurations: detach it first`,
+        `the variable set "${name}" is attached to ${placesOf(attached)}: detach it first`,
       );
     await deleteRow(tx, set);
     await recordOwn(tx, user, { action: "variable_set.delete", id: set, name }, now());
   });
+}
+
+/** `1 zone and 2 configurations`. */
+function placesOf(attached: readonly AttachmentRow[]): string {
+  const zones = attached.filter(({ zone_id }) => zone_id !== null).length;
+  return [[zones, "zone"] as const, [attached.length - zones, "configuration"] as const]
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`)
+    .join(" and ");
 }
 
 /** A zone or a configuration. */

@@ -27,6 +27,8 @@ describe("an error in a browser", () => {
   );
 
   it("names the page, or says what is not there", async () => {
+    const { text } = await ask(plane, "GET", "/nope", { headers: { ...browser.headers, accept } });
+    expect(text).toMatch(/<title>There is no such page\b/);
     const at = async (path: string) =>
       words(await ask(plane, "GET", path, { headers: { ...browser.headers, accept } }));
     expect(await at("/nope?a=b")).toContain(

@@ -110,9 +110,8 @@ describe("a variable set", () => {
     expect(attached).toMatchObject({ zone_ids: [owner.zone], configuration_ids: [spec.id] });
     const again = await client.get(attachToConfiguration, { params: configuration });
     expect(again).toEqual(attached);
-    expect(await client.refusal(deleteVariableSet, { params: { id } })).toBe(
-      "409 variable_set_in_use",
-    );
+    const refused = client.ask(deleteVariableSet, { params: { id } });
+    await expect(refused).rejects.toThrow("is attached to 1 zone and 1 configuration: detach");
     const detached = await client.get(detachFromZone, { params: zone });
     expect(detached).toMatchObject({ zone_ids: [], configuration_ids: [spec.id] });
     const body = { zone_ids: [owner.zone], configuration_ids: [] };
