@@ -87,7 +87,7 @@ export const ResourceOutcome = Type.Object({
   action: PlanAction,
   outcome: about(
     OneOf(["done", "failed", "not_finished", "not_reached", "unknown"]),
-    "`unknown`: it had not ended when the runner was lost.",
+    "`not_finished`: it was begun, and its runner did not tell its end. `unknown`: its runner was lost before it told anything of it.",
   ),
 });
 export type ResourceOutcome = Static<typeof ResourceOutcome>;
@@ -145,6 +145,12 @@ export const Job = Type.Object({
     ),
   ),
   error_message: Nullable(ErrorMessage),
+  cancelled_by: Type.Optional(
+    about(
+      Nullable(Type.String()),
+      "The name of the person who cancelled it, as in the audit log; null if no person did, or if this is not known.",
+    ),
+  ),
   waiting_reason: about(
     Nullable(ShownWaitingReason),
     "Why the job is not running yet: one of the listed words, or a sentence about the approvals that it waits for; null unless QUEUED.",

@@ -25,9 +25,17 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   worker_in_use: "the worker to tear down still holds a job",
 };
 
-/** Returns the text for a reason; one that is not a known word is a sentence by itself. */
-export const waitingText = (reason: string): string =>
-  (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
+/**
+ * Returns the text for a reason; one that is not a known word is a sentence by itself. `labels`:
+ * those of the job, where they are known.
+ */
+export function waitingText(reason: string, labels: readonly string[] = []): string {
+  if (reason === "no_matching_worker" && labels.length > 0)
+    return labels.length === 1
+      ? `no worker has the label ${labels[0]}: register one with it`
+      : `no worker has all of the labels ${labels.join(", ")}: register one with them`;
+  return (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
+}
 
 /** Describes an approval rule in short, such as `destructive, 2 people`. */
 export const approvalWords = (rule: ApprovalRule | null): string =>
@@ -137,9 +145,7 @@ export function resourceProgressWords(
   const missed = total === null ? 0 : total - done - open - failed;
   return [
     `${done}${total === null ? "" : ` of ${total}`} done`,
-    ...(open > 0
-      ? [`${open} ${isLost ? "unknown" : isOver ? "not finished" : "in progress"}`]
-      : []),
+    ...(open > 0 ? [`${open} ${isOver ? "not finished" : "in progress"}`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(isOver && missed > 0 ? [`${missed} ${isLost ? "unknown" : "not reached"}`] : []),
   ].join(", ");

@@ -64,7 +64,6 @@ const advice: Readonly<Record<string, string>> = {
 const remedies: Readonly<Record<string, (server: string) => string>> = {
   provider_not_connected: (server) => `Sign in with it in the browser: ${server}/login`,
   provider_token_rejected: (server) => `Sign in with it again in the browser: ${server}/login`,
-  state_locked: () => "Once its terraform has ended, run: windlass state unlock CONFIGURATION",
 };
 
 function problemText({ status, problem, message }: ProblemError, server: string): string {

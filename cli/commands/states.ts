@@ -91,7 +91,13 @@ export function stateCommand() {
               `Roll the state of "${found}" back to version ${serial}? Resources created since then are not destroyed, but terraform no longer manages them.`,
               options,
             );
-            showVersion(run, await run.api.call("rollBackState", { params: { name: id, serial } }));
+            const { withRemedy } = await import("../api/failures.ts");
+            const { lockRemedies } = await import("../states/lock.ts");
+            const params = { name: id, serial };
+            const made = await run.api.call("rollBackState", { params }).catch((error: unknown) => {
+              throw withRemedy(error, lockRemedies(run.api, found));
+            });
+            showVersion(run, made);
           },
         ),
       ),

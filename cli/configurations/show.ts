@@ -4,6 +4,7 @@ import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
+import { findLostLock, lockText, unlockCommand } from "../states/lock.ts";
 import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
@@ -25,6 +26,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
   const [names, sets] = run.json
     ? [undefined, []]
     : await Promise.all([namesOf(run, it), setsOf(run, it)]);
+  const lock = run.json ? null : await findLostLock(run.api, it.id);
   const { variables, environment } = linesWithSets(it, sets);
   run.show(it, {
     name: it.name,
@@ -41,6 +43,8 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,
     state: stateOf(it),
+    lock:
+      lock && `${lockText(lock)}; once its terraform has ended: ${unlockCommand(run.api, it.name)}`,
     identity: names?.identity,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),

@@ -2,6 +2,8 @@
 import { basename, join, resolve } from "node:path";
 import type { CreateConfiguration } from "../../protocol/configurations.ts";
 import { withRemedy } from "../api/failures.ts";
+import { teamWords } from "../api/team.ts";
+import { lockRemedies } from "../states/lock.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
@@ -97,8 +99,11 @@ export async function remove(
   try {
     await run.api.call("deleteConfiguration", { params: { name: id } });
   } catch (error) {
-    const remedy = `Run: windlass jobs destroy ${shellWord(found)}`;
-    throw withRemedy(error, { configuration_not_empty: remedy });
+    const remedy = `Run: windlass jobs destroy ${shellWord(found)}${teamWords(run.api.team)}`;
+    throw withRemedy(error, {
+      configuration_not_empty: remedy,
+      ...lockRemedies(run.api, found),
+    });
   }
   run.done(`The configuration "${found}" is deleted. Its jobs are kept.`);
 }

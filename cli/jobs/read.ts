@@ -19,11 +19,17 @@ import {
   jobTypeWords,
   planOptionsWords,
   resourceProgressWords,
-  waitingText,
 } from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { jobIdOf } from "./find.ts";
-import { decisionText, deployCommand, listedStatus, styledStatus, runTime } from "./words.ts";
+import {
+  decisionText,
+  deployCommand,
+  listedStatus,
+  styledStatus,
+  runTime,
+  waitingLine,
+} from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;
@@ -172,13 +178,16 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     type: jobTypeWords(job.job_type, job.plan_options),
     configuration: snapshot?.name,
     status: styledStatus(job.status),
-    waiting: job.waiting_reason && waitingText(job.waiting_reason),
+    waiting: job.waiting_reason && waitingLine(run.api, job, job.waiting_reason),
     rule: need && approvalWords(need.rule),
     approvals: job.approvals?.map(decisionText).join("\n"),
     approvers: need && need.missing > 0 ? approversText(need) : null,
     resources:
       job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),
     error: job.error_message,
+    cancelled:
+      job.cancelled_by &&
+      `by ${job.cancelled_by}${job.started_at === null ? " before it started" : ""}`,
     lost:
       job.presumed_lost_at &&
       `its runner was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,

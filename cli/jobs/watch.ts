@@ -7,11 +7,10 @@ import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
-import { waitingText } from "../../protocol/words.ts";
 import { teamWords } from "../api/team.ts";
 import { adviseWorker } from "../workers/none.ts";
 import { whatIsLeft, type NextStep } from "./what-is-left.ts";
-import { outcomeText, nameOf } from "./words.ts";
+import { outcomeText, nameOf, waitingLine } from "./words.ts";
 
 /**
  * Follows the job, with its log unless `log` is false, and returns the ended job. Throws
@@ -31,13 +30,14 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   let step: string | undefined;
   /** The last system line outside of steps, such as a download. */
   let note: string | undefined;
+  const textOf = (at: JobProgress | undefined) => progressText(run, job, at, isHeld);
   const onProgress = (next: JobProgress): void => {
     const before = progress;
     progress = next;
     if ((before ?? job).status === "QUEUED" && next.status === "PROCESSING") start = Date.now();
     isHeld ||= next.status === "PROCESSING";
-    const word = progressText(next, isHeld);
-    if (word !== undefined && word !== progressText(before, isHeld))
+    const word = textOf(next);
+    if (word !== undefined && word !== textOf(before))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
   const isQueued = (): boolean => (progress ?? job).status === "QUEUED";
@@ -45,7 +45,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   // The advice has the reason, so it is not printed again until it changes.
   if (await adviseWorker(run, job)) progress = job;
   live.set(() => {
-    const state = progressText(progress, isHeld) ?? "queued";
+    const state = textOf(progress) ?? "queued";
     const now = state === running ? (step ?? note ?? running) : state;
     // The reason stands above; it is printed again when it changes.
     const what = trouble ?? (progress?.waiting_reason ? "waiting" : now);
@@ -99,8 +99,13 @@ const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bol
 
 const running = "running";
 
-function progressText(progress: JobProgress | undefined, isHeld: boolean): string | undefined {
-  if (progress?.waiting_reason) return waitingText(progress.waiting_reason);
+function progressText(
+  { api }: Run,
+  job: Job,
+  progress: JobProgress | undefined,
+  isHeld: boolean,
+): string | undefined {
+  if (progress?.waiting_reason) return waitingLine(api, job, progress.waiting_reason);
   if (progress?.status === "PROCESSING") return running;
   if (progress?.status !== "CANCELLED") return undefined;
   return isHeld ? "cancelled; the runner stops terraform" : "cancelled";

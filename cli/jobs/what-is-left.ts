@@ -1,9 +1,12 @@
 /** What exists after a job failed or was cancelled, and what to do next. */
+import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
+import type { StateLock } from "../../protocol/state-versions.ts";
 import { missingVariables } from "../../protocol/words.ts";
 import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
+import { findLostLock, lockText, unlockCommand } from "../states/lock.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
 /** How the user continues, as ends of sentences. */
@@ -17,25 +20,46 @@ export interface NextStep {
 /** Returns it in sentences. */
 export async function whatIsLeft(run: Run, job: Job, step = retryOf(run, job)): Promise<string> {
   const { api } = run;
-  const next = nextStep(job, step);
-  if (job.job_type === "PLAN" || job.started_at === null) return `Nothing was changed. ${next}`;
   const { configuration_id: name, id } = job;
+  const lock = name === null ? null : await findLostLock(api, name);
+  const first = lock ? `\n${unlockFirst(run, job, lock)}\n` : " ";
+  const next = `${first}${nextStep(job, step, lock !== null)}`;
+  if (job.job_type === "PLAN" || job.started_at === null) return `Nothing was changed.${next}`;
   const found =
     name === null ? undefined : await api.call("getConfiguration", { params: { name } });
-  const kept = "What was changed until then stays.";
-  const deployed = found?.deployed
-    ? `Deployed now: ${deployedInShort(found.deployed)}. ${kept}`
-    : found
-      ? "Nothing is deployed."
-      : kept;
   const show = `windlass jobs show ${id}${teamWords(api.team)}`;
-  return `${deployed} ${next}\nWhat became of each resource: ${show}`;
+  return `${changesText(job, found)}${next}\nWhat became of each resource: ${show}`;
 }
 
-function nextStep({ error_message, status }: Job, { again, set }: NextStep): string {
+/** What the job changed, as far as this is known, in sentences. */
+function changesText({ outcome_unknown }: Job, found: Configuration | undefined): string {
+  const deployed = found?.deployed && deployedInShort(found.deployed);
+  if (outcome_unknown)
+    return deployed
+      ? `What it changed is not known. The last known deployment, which may be out of date: ${deployed}.`
+      : "What it changed is not known.";
+  const kept = "What was changed until then stays.";
+  if (deployed) return `Deployed now: ${deployed}. ${kept}`;
+  return found ? "Nothing is deployed." : kept;
+}
+
+/** Says what to do before any other job can run. */
+function unlockFirst({ api }: Run, job: Job, lock: StateLock): string {
+  const command = unlockCommand(api, nameIn(job));
+  return `The state is ${lockText(lock)}. Make sure that its terraform has ended, then run: ${command}`;
+}
+
+function nextStep(
+  { error_message, status, outcome_unknown }: Job,
+  { again, set }: NextStep,
+  isLocked: boolean,
+): string {
   const variables = missingVariables(error_message);
-  if (variables.length === 0)
+  if (variables.length === 0) {
+    if (isLocked) return `After that, ${again}`;
+    if (outcome_unknown) return `Once its terraform has ended, ${again}`;
     return `${status === "FAILED" ? "Once the cause is removed" : "To go on"}, ${again}`;
+  }
   const options = variables.map((name) => `--var ${shellWord(`${name}=VALUE`)}`).join(" ");
   const what = variables.length === 1 ? "variable" : "variables";
   const [first = "NAME"] = variables;
@@ -44,10 +68,14 @@ function nextStep({ error_message, status }: Job, { again, set }: NextStep): str
 }
 
 /** Queues the job again. */
-export function retryOf({ api }: Run, { id, config_snapshot }: Job): NextStep {
+export function retryOf({ api }: Run, job: Job): NextStep {
   const team = teamWords(api.team);
   return {
-    again: `run: windlass jobs retry ${id} --wait${team}`,
-    set: `run: windlass configurations update ${shellWord(config_snapshot?.name ?? "NAME")}${team}`,
+    again: `run: windlass jobs retry ${job.id} --wait${team}`,
+    set: `run: windlass configurations update ${shellWord(nameIn(job))}${team}`,
   };
 }
+
+/** What a command takes for the configuration of a job. */
+const nameIn = ({ config_snapshot, configuration_id }: Job): string =>
+  config_snapshot?.name ?? configuration_id ?? "NAME";

@@ -6,9 +6,11 @@ import {
   destroysAll,
   failedCommand,
   waitingForApproval,
+  waitingText,
 } from "../../protocol/words.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
+import { unlockCommand } from "../states/lock.ts";
 import { styled } from "../terminal/output.ts";
 import { ago, duration } from "../terminal/times.ts";
 
@@ -27,6 +29,19 @@ export const listedStatus = ({ status, approval_need: need }: Job): string =>
   need && need.missing > 0
     ? `${styledStatus(status)}, ${waitingForApproval}`
     : styledStatus(status);
+
+/** Says why a queued job waits and what the user can do, with the command where there is one. */
+export function waitingLine(
+  api: Pick<Api, "team">,
+  { labels, config_snapshot }: Pick<Job, "labels" | "config_snapshot">,
+  reason: string,
+): string {
+  const text = waitingText(reason, labels);
+  const name = config_snapshot?.name;
+  return reason === "state_locked" && name !== undefined
+    ? `${text}: ${unlockCommand(api, name)}`
+    : text;
+}
 
 /** Describes a decision, such as `grace@example.com approved 5m ago: only the bastion changes`. */
 export const decisionText = ({ email, decision, comment, at }: Approval): string =>

@@ -3,14 +3,17 @@ import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { parseExactly } from "../../common/exact-json.ts";
+import { withRemedy } from "../api/failures.ts";
+import { teamWords } from "../api/team.ts";
 import { configurationOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
-import { ago } from "../terminal/times.ts";
 import { hclValue } from "./hcl.ts";
+import { lockRemedies, lockText } from "./lock.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
@@ -37,7 +40,7 @@ export async function show(run: Run, name: string, address: string): Promise<voi
     const hint =
       parts.length > 0
         ? `It has ${parts.length} instances, such as ${parts[0]?.address}.`
-        : `To see all resources: windlass state list ${name}`;
+        : `To see all resources: windlass state list ${shellWord(name)}${teamWords(run.api.team)}`;
     throw new CliError(`There is no resource "${address}" in the state. ${hint}`);
   }
   const attributes = shownAttributes(found.instance);
@@ -58,9 +61,9 @@ export async function unlock(
   if (lock === null) return run.done(`The state of "${found}" is not locked.`);
   if (lock.held)
     throw new CliError(
-      `The running job ${lock.job_id} locks the state of "${found}". Cancel it instead: windlass jobs cancel ${lock.job_id}`,
+      `The running job ${lock.job_id} locks the state of "${found}". Cancel it instead: windlass jobs cancel ${lock.job_id}${teamWords(run.api.team)}`,
     );
-  run.done(`The job ${lock.job_id}, which was lost, locked the state ${ago(lock.created_at)}.`);
+  run.done(`The state is ${lockText(lock)}.`);
   await confirm(
     `Unlock the state of "${found}"? If its terraform is still running, it may overwrite later changes.`,
     options,
@@ -85,11 +88,12 @@ export async function push(
   const bytes = await readInput(file);
   if (force)
     await confirm(`Replace the state of "${found}", whatever its lineage and serial?`, { yes });
-  const response = await run.api.send("pushState", {
-    params: { name: id },
-    query: { force: force ?? false },
-    bytes,
-  });
+  const query = { force: force ?? false };
+  const response = await run.api
+    .send("pushState", { params: { name: id }, query, bytes })
+    .catch((error: unknown) => {
+      throw withRemedy(error, lockRemedies(run.api, found));
+    });
   const version = (await response.body.json()) as StateVersion;
   if (run.json) return print(JSON.stringify(version, null, 2));
   const { serial, resources } = version;
@@ -98,7 +102,9 @@ export async function push(
   say(
     `Serial ${serial} is now the newest version of the state of "${found}". It has ${resources} ${resources === 1 ? "resource" : "resources"}.`,
   );
-  say(`Check that a plan changes nothing: windlass jobs plan ${found} --wait`);
+  say(
+    `Check that a plan changes nothing: windlass jobs plan ${shellWord(found)} --wait${teamWords(run.api.team)}`,
+  );
 }
 
 /** Reads a whole state, `-` for stdin. Throws `CliError` if there is none, or too much. */

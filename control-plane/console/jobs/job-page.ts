@@ -46,7 +46,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${approvalView(story)}
-      ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
+      ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job.waiting_reason, job.labels)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
     </div>
     <div id="decide" data-live>${decideView(story)}</div>
@@ -114,13 +114,13 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
     ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
-    ${steps.map(({ name, started_at: at, took_ms }, index) => {
+    ${steps.map(({ name, started_at: at, took_ms, ended_at: until }, index) => {
       const isNow = took_ms === null && ended_at === null;
       const took =
         took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
       // A job that fails goes no further.
       const isLast = index === steps.length - 1;
-      return step(name, at, isNow ? `for ${took}` : took, {
+      return step(name, at, isNow ? `for ${took}` : html`${took}${afterEnd(job, until)}`, {
         isNow,
         isFailed: isFailed && isLast,
       });
@@ -137,10 +137,18 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   </ol>`;
 };
 
+/** Says when a step ended that went on after the end of its job. */
+function afterEnd({ ended_at }: Job, until: string | null): Html | null {
+  if (ended_at === null || until === null) return null;
+  // What the runner sends about the end of a step and of its job may arrive in either order.
+  if (Date.parse(until) - Date.parse(ended_at) < 1000) return null;
+  return html`, until ${clock(until)}, after the end of the job`;
+}
+
 const step = (
   name: string,
   time: string | null,
-  more: string | null,
+  more: Html | string | null,
   { isNow = false, isFailed = false } = {},
 ): Html =>
   html`<li class="${isFailed ? "failed" : isNow ? "now" : time === null ? "todo" : "done"}">

@@ -69,8 +69,8 @@ export const jobBadge = ({
   needs_approval ? html`<span class="badge approval">NEEDS APPROVAL</span>` : badge(status);
 
 /** Why a queued job waits, and what one can do, as a sentence. */
-export const waiting = (reason: string): string => {
-  const words = waitingText(reason);
+export const waiting = (reason: string, labels?: readonly string[]): string => {
+  const words = waitingText(reason, labels);
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 };
 

@@ -110,6 +110,7 @@ export const jobExamples = [
     created_by: "ada@example.com",
     changes: { create: 2, update: 1, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
     error_message: null,
+    cancelled_by: null,
     waiting_reason: null,
     approvals: [approval],
     approval_need: null,

@@ -14,6 +14,8 @@ export interface JobStep {
   readonly started_at: string;
   /** Measured by the runner; null while the step runs. */
   readonly took_ms: number | null;
+  /** By the server's clock, at the latest; null while the step runs. */
+  readonly ended_at: string | null;
 }
 
 /** Characters of a line that are shown. */
@@ -34,19 +36,21 @@ export function stepsOf(
   events: readonly { readonly step: LogStep; readonly created_at: number }[],
 ): JobStep[] {
   const steps: JobStep[] = [];
-  /** Index in `steps` of each that has not ended, and when it started by the runner's clock. */
-  const open = new Map<string, { index: number; at: number }>();
+  /** Index in `steps` of each that has not ended, and when it started by both clocks. */
+  const open = new Map<string, { index: number; at: number; received: number }>();
   for (const { step, created_at } of events) {
     const { name, event } = step;
     const at = Date.parse(step.at);
     const started = open.get(name);
     if (event === "started") {
-      open.set(name, { index: steps.length, at });
-      steps.push({ name, started_at: time(created_at), took_ms: null });
+      open.set(name, { index: steps.length, at, received: created_at });
+      steps.push({ name, started_at: time(created_at), took_ms: null, ended_at: null });
     } else if (started) {
       open.delete(name);
       const took_ms = Math.max(0, at - started.at);
-      steps[started.index] = { ...(steps[started.index] as JobStep), took_ms };
+      // Either may be late: what a runner sends after an interruption arrives at one moment.
+      const ended_at = time(Math.min(created_at, started.received + took_ms));
+      steps[started.index] = { ...(steps[started.index] as JobStep), took_ms, ended_at };
     }
   }
   return steps;

@@ -112,7 +112,8 @@ export function outcomesOf(
   ): ResourceOutcome["outcome"] => {
     const state = row && stateOf(row, action);
     if (state === "done" || state === "failed") return state;
-    return isUnknown ? "unknown" : state ? "not_finished" : "not_reached";
+    if (state) return "not_finished";
+    return isUnknown ? "unknown" : "not_reached";
   };
   const rest = [...reached.values()].filter(({ address }) => !planned.has(address));
   return [

@@ -76,6 +76,7 @@ async function viewJob(
     approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
+    cancelled_by: (await findCancel(queries, job))?.by ?? null,
     waiting_reason: await findWaitingReason(queries, job),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,

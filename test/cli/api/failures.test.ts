@@ -6,10 +6,10 @@ import { CliError } from "../../../cli/terminal/output.ts";
 const server = "https://windlass.example";
 
 test("the message of a refusal has its reason and one remedy", () => {
-  const detail = "The state is locked by a job that was lost.";
-  const locked = new ProblemError(423, { code: "state_locked", detail });
-  expect(toCliError(locked, server)).toMatchObject({
-    message: `${detail} Once its terraform has ended, run: windlass state unlock CONFIGURATION`,
+  const detail = "The provider is not connected.";
+  const problem = new ProblemError(409, { code: "provider_not_connected", detail });
+  expect(toCliError(problem, server)).toMatchObject({
+    message: `${detail} Sign in with it in the browser: ${server}/login`,
   });
 });
 

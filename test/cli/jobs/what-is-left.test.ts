@@ -1,12 +1,20 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
+import { remove } from "../../../cli/configurations/verbs.ts";
+import { showConfiguration } from "../../../cli/configurations/show.ts";
 import type { Run } from "../../../cli/run.ts";
+import { push } from "../../../cli/states/states.ts";
+import { showJob } from "../../../cli/jobs/read.ts";
+import { waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { clientHeaders } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner, addSpec } from "../../helpers/rows.ts";
+import { addOwner, addRows, addSpec } from "../../helpers/rows.ts";
 import { openSampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
@@ -56,6 +64,10 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await whatIsLeft(run, cancelled, up)).toBe(
     "Nothing was changed. To go on, run windlass up again.",
   );
+  const rows: Record<string, unknown> = {};
+  const show = (_: object, fields: object) => void Object.assign(rows, fields);
+  await showJob({ ...run, show }, cancelled);
+  expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
   // Of `jobs deploy --wait` and all others.
   expect(await whatIsLeft(run, cancelled)).toBe(
     `Nothing was changed. To go on, run: windlass jobs retry ${id} --wait`,
@@ -63,6 +75,60 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
     "Nothing was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
+});
+
+test("a lost apply says that its outcome is unknown, and how to unlock the state", async () => {
+  const user = await openSampleUser(plane);
+  const { run } = await runOf(user.owner);
+  const configuration_id = await user.configure("a network");
+  const deploy = async () => {
+    await user.queue({ job_type: "DEPLOY", configuration_id });
+    return user.start();
+  };
+  await user.end(await deploy(), "SUCCESS");
+  const id = await deploy();
+  await user.end(id, "FAILED", { outcome_unknown: true });
+  const unknown =
+    /^What it changed is not known\. The last known deployment, which may be out of date: [^.]+ ago\. /;
+  const lost = await user.read(id);
+  const withoutLock = await whatIsLeft(run, lost, up);
+  expect(withoutLock).toMatch(unknown);
+  expect(withoutLock).toContain("Once its terraform has ended, run windlass up again.");
+
+  const lock = { spec_id: configuration_id, lock_id: "a", job_id: id, info: "{}", created_at: 1 };
+  await addRows(plane.context.store, "state_locks", lock);
+  const said = await whatIsLeft(run, lost, up);
+  expect(said).toMatch(/ago\.\nThe state is locked since/);
+  const by = new RegExp(`locked since 1970-01-01 .* ago\\) by the job ${id}, which was lost`);
+  expect(said).toMatch(by);
+  expect(said).toContain(
+    "Make sure that its terraform has ended, then run: windlass state unlock 'a network'\nAfter that, run windlass up again.",
+  );
+  // The next job, the configuration, and what is refused name the same command.
+  const next = await user.queue({ job_type: "PLAN", configuration_id });
+  expect(next.waiting_reason).toBe("state_locked");
+  expect(waitingLine({ team: "ops" }, next, "state_locked")).toMatch(
+    /: windlass state unlock 'a network' --team ops$/,
+  );
+  const params = { name: configuration_id };
+  const configuration = await user.person.get(endpoints.getConfiguration, { params });
+  const rows: Record<string, unknown> = {};
+  const show = (_: object, fields: object) => void Object.assign(rows, fields);
+  await showConfiguration({ ...run, show }, configuration);
+  expect(rows["lock"]).toMatch(by);
+  expect(rows["lock"]).toContain("windlass state unlock 'a network'");
+  await user.person.get(endpoints.cancelJob, { params: { id: next.id } });
+  const directory = mkdtempSync(join(tmpdir(), "push-"));
+  try {
+    const file = join(directory, "state");
+    const state = { version: 4, serial: 9, lineage: "a", outputs: {}, resources: [] };
+    writeFileSync(file, JSON.stringify(state));
+    const remedy = /run: windlass state unlock 'a network'$/;
+    await expect(push(run, "a network", { file })).rejects.toThrow(remedy);
+    await expect(remove(run, "a network", { yes: true })).rejects.toThrow(remedy);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });
 
 test("a job that waits in a space without workers says how to add one", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outcomeText } from "../../../cli/jobs/words.ts";
+import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 
 const failed = (error_message: string, log_complete: boolean | null = true): string =>
@@ -18,4 +18,12 @@ test("the outcome of a job does not repeat terraform's errors, which its log has
   expect(failed(message)).toBe('The plan of "app" failed after 1s: plan failed (exit code 1)');
   expect(failed(message, false)).toContain("no such thing");
   expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown$/);
+});
+
+test("a job without a matching worker names the labels that it needs", () => {
+  const line = (...labels: string[]): string =>
+    waitingLine({ team: undefined }, { labels, config_snapshot: null }, "no_matching_worker");
+  expect(line("eu")).toBe("no worker has the label eu: register one with it");
+  expect(line("eu", "gpu")).toBe("no worker has all of the labels eu, gpu: register one with them");
+  expect(line()).toMatch(/^there is no worker for this job/);
 });

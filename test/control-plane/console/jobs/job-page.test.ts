@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { words } from "../../../helpers/forms.ts";
-import { ask } from "../../../helpers/plane.ts";
+import { ask, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
@@ -182,6 +182,33 @@ test("a plan is shown attribute by attribute, and hostile text in it is only tex
   expect(shown).toMatch(/<code class="path">of-0\.1<\/code>/);
   expect(shown).toContain("too large to be shown in full");
   expect(shown).toContain("**Plan: 1 to change**");
+});
+
+test("a lost apply says apart what it began and what is unknown, and that a step went on after its end", async () => {
+  const configuration_id = await fixture.configure("lost");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const plan_job_id = await fixture.start();
+  const changes = ["a.begun", "a.other"].map((address) => ({ address, action: "create" }));
+  const counts = { ...emptySummary.counts, create: 2 };
+  await fixture.end(plan_job_id, "SUCCESS", { plan_summary: { ...emptySummary, counts, changes } });
+  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+  const job = await fixture.start();
+  await fixture.step(job, "apply", "started");
+  await fixture.resource(job, { address: "a.begun", action: "create", event: "started" });
+  await fixture.step(job, "apply", "ended", 60);
+  const outcome = {
+    status: "FAILED",
+    outcome_unknown: 1,
+    started_at: 1,
+    ended_at: 90_001,
+  } as const;
+  await setRows(plane, "jobs", { ...outcome, released_at: 90_001 }, { id: job });
+  const lost = await page(job);
+  expect(lost).toContain("0 of 2 done, 1 not finished, 1 unknown");
+  expect(barsIn(lost)).toEqual(["open a.begun not finished", "missed a.other unknown"]);
+  const outcomes = (await fixture.read(job)).resource_progress?.resources;
+  expect(outcomes?.map(({ outcome }) => outcome)).toEqual(["not_finished", "unknown"]);
+  expect(words({ text: lost })).toMatch(/, until \d{4}-[^,]* UTC ?, after the end of the job/);
 });
 
 test("a running DEPLOY is cancelled after a question, a running PLAN at once", async () => {

@@ -18,8 +18,8 @@ it("takes the start of a step from the server's clock and its duration from the 
       events(["init", "started", 100, 5], ["init", "ended", 103, 9], ["plan", "started", 103, 9]),
     ),
   ).toEqual([
-    { name: "init", started_at: second(5), took_ms: 3000 },
-    { name: "plan", started_at: second(9), took_ms: null },
+    { name: "init", started_at: second(5), took_ms: 3000, ended_at: second(8) },
+    { name: "plan", started_at: second(9), took_ms: null, ended_at: null },
   ]);
 });
 
@@ -35,7 +35,14 @@ it("ignores an end without a start, keeps a repeated start, and never returns a 
       ),
     ),
   ).toEqual([
-    { name: "plan", started_at: second(2), took_ms: null },
-    { name: "plan", started_at: second(3), took_ms: 0 },
+    { name: "plan", started_at: second(2), took_ms: null, ended_at: null },
+    { name: "plan", started_at: second(3), took_ms: 0, ended_at: second(3) },
   ]);
+});
+
+it("a step has ended when its end arrives, even if its start was late", () => {
+  // An interruption delays both.
+  expect(stepsOf(events(["apply", "started", 100, 50], ["apply", "ended", 130, 51]))).toMatchObject(
+    [{ took_ms: 30_000, ended_at: second(51) }],
+  );
 });

@@ -1,0 +1,26 @@
+/** The lock that a lost job leaves on a state, and how to remove it. */
+import type { StateLock } from "../../protocol/state-versions.ts";
+import type { Api } from "../api/api.ts";
+import { teamWords } from "../api/team.ts";
+import { shellWord } from "../terminal/shell-word.ts";
+import { ago, time } from "../terminal/times.ts";
+
+/** The command that removes the lock of the state of this configuration. */
+export const unlockCommand = ({ team }: Pick<Api, "team">, name: string): string =>
+  `windlass state unlock ${shellWord(name)}${teamWords(team)}`;
+
+/** What to do when a command is refused because the state is locked. */
+export const lockRemedies = (api: Pick<Api, "team">, name: string) => ({
+  state_locked: `Once its terraform has ended, run: ${unlockCommand(api, name)}`,
+});
+
+/** Returns the lock of a job that no runner holds any more. */
+export async function findLostLock(api: Api, configuration: string): Promise<StateLock | null> {
+  const params = { name: configuration };
+  const { state_lock: lock } = await api.call("getStateLock", { params });
+  return lock?.held ? null : lock;
+}
+
+/** Returns `locked since … (6m ago) by the job …, which was lost`. */
+export const lockText = ({ job_id, created_at }: StateLock): string =>
+  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, which was lost`;
