@@ -73,11 +73,15 @@ async function openShell(env: Record<string, string>, directory: string): Promis
   return shell;
 }
 
-/** Presses Ctrl-C and waits for the prompt. */
-async function interrupt(shell: Terminal): Promise<void> {
-  shell.type("\u0003");
-  await until(() => shell.screen().endsWith("$ "));
+/** Types text and waits for what the shell shows after it; before that stand earlier commands. */
+async function answered(shell: Terminal, typed: string, words: RegExp): Promise<void> {
+  const { length } = shell.screen();
+  shell.type(typed);
+  await until(() => words.test(shell.screen().slice(length)));
 }
+
+/** Presses Ctrl-C and waits for the prompt. */
+const interrupt = (shell: Terminal): Promise<void> => answered(shell, "\u0003", /\$ $/);
 
 it("the command lines of the README and the pages work in their order", async () => {
   const checkout = freshCheckout();
@@ -160,8 +164,8 @@ it("the command lines of the README and the pages work in their order", async ()
 
   // At its next start, the runner needs no token.
   await interrupt(second);
-  third.type(`${note("WINDLASS_URL=http://127.0.0.1:8080 bin/windlass agent")}\n`);
-  await until(() => third.screen().split("gitops_url").at(-1)?.includes("ready for jobs"));
+  const again = note("WINDLASS_URL=http://127.0.0.1:8080 bin/windlass agent");
+  await answered(third, `${again}\n`, /ready for jobs/);
   for (const line of ["bin/windlass server --help", "bin/windlass agent --help"])
     expect(await run(line)).toContain("WINDLASS_LOG_LEVEL");
 
@@ -203,13 +207,10 @@ it("the command lines of the README and the pages work in their order", async ()
     .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)
     .map(({ line }) => line);
   await interrupt(third);
-  third.type(`clear; WINDLASS_URL=${url} ${note(logs)}\n`);
-  await until(() => third.screen().split("clear; ").at(-1)?.includes("ready for jobs"));
+  await answered(third, `WINDLASS_URL=${url} ${note(logs)}\n`, /ready for jobs/);
   await interrupt(third);
-  third.type(`clear; export WINDLASS_URL=${url}; ${note(bubblewrap)}\n`);
-  await until(() =>
-    /ready for jobs|does not work here/.test(third.screen().split("clear; ").at(-1) ?? ""),
-  );
+  const inSandbox = `export WINDLASS_URL=${url}; ${note(bubblewrap)}\n`;
+  await answered(third, inSandbox, /ready for jobs|does not work here/);
   await interrupt(third);
 
   // docs/backup.md.
