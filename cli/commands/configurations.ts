@@ -98,8 +98,8 @@ function addFields(command: CommandUnknownOpts, zone: string): void {
       "pack and upload this directory; .gitignore and .windlassignore apply",
     )
     .option("--git <url>", "a git repository that the runner can read")
-    .option("--ref <ref>", "branch, tag or commit of the repository")
-    .option("--path <path>", "directory in the repository")
+    .option("--ref <ref>", 'branch, tag or commit of the repository; "" for its default branch')
+    .option("--path <path>", 'directory in the repository; "" for its root')
     .option("--submodules", "fetch the submodules of the repository too")
     .option("--no-submodules", "do not fetch submodules, which is the default")
     .option("--file <file>", "a JSON file with the fields of the API; options override it");

@@ -32,7 +32,7 @@ const jobHelp =
   "its id, or the beginning of it; NAME/- for the latest job of that configuration, - for that of this directory";
 
 const deploymentHelp =
-  "its id, or the beginning of it; NAME/- for the latest deployment of that configuration, - for that of this directory";
+  "its id, or the beginning of it; NAME/- for the latest job of that configuration, if that is a deployment; - for that of this directory";
 
 /** Builds the command; the code of each verb is loaded only when it runs. */
 export function jobsCommand() {
@@ -240,7 +240,7 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs show network/-", "first see what it would change"],
+      ["windlass jobs show 01890a5d-ac96", "first see what it would change"],
       ["windlass jobs approve 01890a5d-ac96 --comment 'only the bastion changes'", "then approve"],
     ],
   );

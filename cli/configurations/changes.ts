@@ -61,7 +61,7 @@ type Fields = Partial<Omit<CreateConfiguration, "name">>;
 type Before = Pick<
   CreateConfiguration,
   "variables" | "environment" | "backend_config" | "approval"
->;
+> & { readonly source?: Source };
 
 /**
  * Returns the fields that the options name. Options for single variables and settings are applied
@@ -75,7 +75,7 @@ export async function changesOf(run: Run, options: ChangeOptions, before: Before
     approval: approvalOf(options, before.approval),
     ...(await fieldsOf(run, options, before, dir)),
     // Last, so that nothing is uploaded if another option is wrong.
-    source: await sourceOf(run, options),
+    source: await sourceOf(run, options, before.source),
   });
 }
 
@@ -137,20 +137,29 @@ function varFilesOf(options: FieldOptions, root: string | undefined): string[] |
   return [...(options.sourceVarFile ?? []).filter(Boolean), ...own];
 }
 
-async function sourceOf(run: Run, options: ChangeOptions): Promise<Source | undefined> {
+/** The options change parts of a git source; an empty `--ref` or `--path` removes it. */
+async function sourceOf(
+  run: Run,
+  options: ChangeOptions,
+  before: Source | undefined,
+): Promise<Source | undefined> {
   const { git, ref, path, dir } = options;
   if (git !== undefined && dir !== undefined)
     throw new CliError("Pass either --git or --dir, not both.", 2);
-  if (git === undefined && (ref !== undefined || path !== undefined))
+  const known = before?.type === "git" ? before : undefined;
+  const isChanged = git !== undefined || ref !== undefined || path !== undefined;
+  const url = git ?? known?.url;
+  if (isChanged && (url === undefined || dir !== undefined))
     throw new CliError("--ref and --path need --git.", 2);
   if (dir !== undefined)
     return uploadDirectory(run, namedDirectory(dir), terraformFilesOf(options, dir));
-  if (git === undefined) return undefined;
+  if (!isChanged || url === undefined) return undefined;
+  const kept = { ref: ref ?? known?.ref, path: path ?? known?.path };
   return {
     type: "git",
-    url: git,
-    ...(ref === undefined ? {} : { ref }),
-    ...(path === undefined ? {} : { path }),
+    url,
+    ...(kept.ref ? { ref: kept.ref } : {}),
+    ...(kept.path ? { path: kept.path } : {}),
   };
 }
 

@@ -5,6 +5,7 @@ import { approvalsText, approversText } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
+import { CliError } from "../terminal/output.ts";
 import { jobIdOf } from "./find.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { consoleAddress, showJob } from "./read.ts";
@@ -41,8 +42,7 @@ async function decide(
   decision: ApprovalDecision,
   { comment }: DecideOptions,
 ): Promise<{ readonly job: Job; readonly before: ApprovalDecision | undefined }> {
-  // The latest deployment, not a plan that was made while it waits.
-  const id = await jobIdOf(run, named, { type: "DEPLOY" });
+  const id = await deploymentOf(run, named);
   const { approvals = [] } = await run.api.call("getJob", { params: { id } });
   const before = approvals.find(({ email }) => email === run.api.email)?.decision;
   const body = { decision, ...(comment === undefined ? {} : { comment }) };
@@ -53,6 +53,19 @@ async function decide(
       approver_is_author: `To see who can decide: windlass jobs show ${id}${teamWords(run.api.team)}`,
     });
   }
+}
+
+/**
+ * Returns the id of a deployment. Refuses `NAME/-` where `jobs show NAME/-` shows another job, such
+ * as a plan that was made while the deployment waits: users decide only about what they have seen.
+ */
+async function deploymentOf(run: Run, named: string): Promise<string> {
+  const id = await jobIdOf(run, named, { type: "DEPLOY" });
+  if (!/(^|\/)-$/.test(named) || (await jobIdOf(run, named)) === id) return id;
+  throw new CliError(
+    `The latest job is not a deployment. To see the latest deployment: windlass jobs show ${id}${teamWords(run.api.team)}\nThen pass its id instead of ${named}.`,
+    2,
+  );
 }
 
 /**

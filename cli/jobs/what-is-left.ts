@@ -62,8 +62,7 @@ function nextStep(
   }
   const options = variables.map((name) => `--var ${shellWord(`${name}=VALUE`)}`).join(" ");
   const what = variables.length === 1 ? "variable" : "variables";
-  const [first = "NAME"] = variables;
-  const secret = `For a secret, pass --sensitive ${shellWord(first)} instead: it asks for the value.`;
+  const secret = "For a secret, pass --sensitive NAME instead: it asks for the value.";
   return `To set the ${what}, ${set} ${options}\n${secret}`;
 }
 

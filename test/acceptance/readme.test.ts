@@ -34,7 +34,7 @@ const reasons: readonly [RegExp, string][] = [
     "needs PostgreSQL and S3: test/acceptance/migrate-store.test.ts",
   ],
   [
-    /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show network\/-|approve|reject)|up hello-cluster --yes --no-wait)/,
+    /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show 01890a5d-ac96|approve|reject)|up hello-cluster --yes --no-wait)/,
     "needs a second person: test/acceptance/approvals.test.ts",
   ],
   [/^(nginx|caddy|curl|createuser|createdb|pg_dump|psql)\b/, "needs another program"],

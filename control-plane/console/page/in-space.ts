@@ -46,12 +46,14 @@ export function fitToSpace(page: string, caller: UserCaller): string {
   );
 }
 
-/** The form, whose buttons are off and name the role if the caller lacks it. */
+/** The form, whose buttons are off, with the role if the caller lacks it. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
   const isApply = /name="job_type" value="(DEPLOY|DESTROY)"/.test(form);
   const permission = isApply ? "deploy" : permissionOfForm(action);
   const role = permission === undefined ? undefined : roleFor(caller, permission);
   return role === undefined
     ? form
-    : form.replaceAll("<button", `<button disabled title="Needs the role ${role}"`);
+    : form
+        .replaceAll("<button", `<button disabled title="Needs the role ${role}"`)
+        .replace(/<\/form>$/, `<small class="needs">Needs the role ${role}</small></form>`);
 }

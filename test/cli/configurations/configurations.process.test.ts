@@ -57,6 +57,14 @@ describe.concurrent("windlass configurations", () => {
       source: { type: "git", url: "https://example.com/dns.git", ref: "v1", path: "live" },
       variables: { a: { value: 1 } },
     });
+    // Each option changes its part of the source.
+    const moved = ["--git", "https://example.org/dns.git", "--ref", ""];
+    const other = await ada.json<Configuration>("configurations", "update", "dns", ...moved);
+    expect(other.source).toEqual({
+      type: "git",
+      url: "https://example.org/dns.git",
+      path: "live",
+    });
     const list = ["--var", 'b=["x","y"]', "--env", "HELM_DRIVER=eu-west-1", "--rename", "names"];
     const changed = await ada.json<Configuration>("configurations", "update", "dns", ...list);
     expect(changed).toMatchObject({
