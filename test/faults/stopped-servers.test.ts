@@ -162,7 +162,9 @@ test.concurrent.for([1, 2])(
   },
 );
 
-test.concurrent("a server that is stopped in the middle of a change blocks another one for ten seconds at most, and recovers", async () => {
+test.concurrent("a server that is stopped in the middle of a change blocks another one for ten seconds at most, and recovers", async ({
+  expect,
+}) => {
   await withServers(2, async (stage) => {
     const { servers, urls, client } = stage;
     const [ending, other] = [await Runner.add(stage), await Runner.add(stage)];
@@ -188,7 +190,9 @@ test.concurrent("a server that is stopped in the middle of a change blocks anoth
   });
 });
 
-test.concurrent("a server that is stopped while PostgreSQL sends it much does not keep the lock of changes", async () => {
+test.concurrent("a server that is stopped while PostgreSQL sends it much does not keep the lock of changes", async ({
+  expect,
+}) => {
   const port = await freePort();
   const onTcp = await startPostgres({ port });
   const { pathname } = new URL(await onTcp.createMigrated());
