@@ -31,6 +31,10 @@ export function storageTrouble(error: unknown): string | undefined {
   return troubles.find(([codes]) => codes.test(code))?.[1];
 }
 
+/** Whether an error leaves open if a change was made, such as a connection that broke at the commit. */
+export const isUncertain = (error: unknown): boolean =>
+  (error as { readonly isUncertain?: unknown } | null)?.isUncertain === true;
+
 /** Whether the storage works, but has no room for another request at this moment. */
 export const isStorageBusy = (error: unknown): boolean =>
   /^(STORE_BUSY|SQLITE_(BUSY|LOCKED).*|EMFILE|ENFILE)$/.test(codeOf(error));

@@ -4,7 +4,7 @@
  */
 import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
 import { refusedFields } from "../domain/judge.ts";
-import { storageTrouble } from "../domain/storage-troubles.ts";
+import { isUncertain, storageTrouble } from "../domain/storage-troubles.ts";
 import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
@@ -97,7 +97,7 @@ function asRefusal(error: unknown): RefusalError {
 
 /** No client may repeat every request after an error that leaves open whether a change was made. */
 function storageRefusal(error: unknown, trouble: string): RefusalError {
-  return (error as { isUncertain?: boolean }).isUncertain
+  return isUncertain(error)
     ? new RefusalError("storage_unavailable", `${trouble}; the change may have been made`)
     : storageUnavailable(trouble);
 }

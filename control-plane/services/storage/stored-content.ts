@@ -4,6 +4,7 @@
  */
 import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../../blobs/blobs.ts";
+import { isUncertain } from "../../domain/storage-troubles.ts";
 import type { Context } from "../context.ts";
 import { forget } from "./orphaned-blobs.ts";
 
@@ -34,7 +35,7 @@ export async function storeContent<T>(
   try {
     recorded = await record(written);
   } catch (error) {
-    if (!(error as { isUncertain?: boolean }).isUncertain) await deleteOrphaned();
+    if (!isUncertain(error)) await deleteOrphaned();
     throw error;
   }
   if (!recorded.stored) await deleteOrphaned();
