@@ -170,10 +170,10 @@ const keepAliveMilliseconds = 10 * second;
  */
 const untakenMilliseconds = 10 * second;
 /**
- * PostgreSQL asks an idle connection after 10 s whether its host is still there. By default it asks
+ * PostgreSQL asks an idle connection as soon whether its host is still there. By default it asks
  * after two hours, until when a machine without power would count as a running server.
  */
-const goneOptions = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5";
+const goneOptions = `-c tcp_keepalives_idle=${keepAliveMilliseconds / second} -c tcp_keepalives_interval=5`;
 
 /** How a connection of any kind is made. */
 export const connectionOf = (url: string): pg.ClientConfig => ({
