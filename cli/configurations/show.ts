@@ -23,10 +23,9 @@ export function sourceText(source: Source): string {
 
 /** Prints a configuration as names and values, and the outputs of its last deployment. */
 export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
-  const [names, sets] = run.json
-    ? [undefined, []]
-    : await Promise.all([namesOf(run, it), setsOf(run, it)]);
-  const lock = run.json ? null : await findLostLock(run.api, it.id);
+  const [names, sets, lock] = run.json
+    ? [undefined, [], null]
+    : await Promise.all([namesOf(run, it), setsOf(run, it), findLostLock(run.api, it.id)]);
   const { variables, environment } = linesWithSets(it, sets);
   run.show(it, {
     name: it.name,
