@@ -46,7 +46,7 @@ export function fitToSpace(page: string, caller: UserCaller): string {
   );
 }
 
-/** The form, whose buttons are off, with the role if the caller lacks it. */
+/** The form. If the caller lacks its role, the buttons are off and the role is named. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
   const isApply = /name="job_type" value="(DEPLOY|DESTROY)"/.test(form);
   const permission = isApply ? "deploy" : permissionOfForm(action);
