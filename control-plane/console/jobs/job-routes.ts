@@ -50,6 +50,12 @@ const refresh = 2;
  */
 const refreshWaiting = 10;
 
+/**
+ * Characters of the attributes of a plan, as JSON, on a page that is drawn every two seconds. A
+ * larger plan is shown without them until its DEPLOY is over: the page has a link to it.
+ */
+const mostOften = 64 * 1024;
+
 const judgeDecision = judge(DecideJob);
 
 /** Adds them. */
@@ -64,11 +70,12 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
   ): Promise<void> => {
     const job = await getJob(context, caller, id);
     const isWaiting = waitsForApproval(job);
+    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
+    const isOften = job.plan_job_id !== null && !isOver && !isWaiting;
     const [worker, { plan_summary: plan, ...use }, cancel, rule, mayDecide, told] =
       await Promise.all([
         findWorker(context, caller, job),
-        // The page of a DEPLOY is drawn often, and has a link to the plan.
-        getPlanSummary(context, caller, id, { attributes: job.plan_job_id === null || isWaiting }),
+        getPlanSummary(context, caller, id, isOften ? { mostAttributes: mostOften } : {}),
         findJobCancel(context, caller, id),
         findRule(context, caller, job.configuration_id),
         findMayDecide(context, caller, job),
@@ -95,7 +102,6 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       at: "/jobs",
       ...(form ? { from: `/jobs/${id}` } : {}),
     };
-    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     const often = isWaiting ? refreshWaiting : refresh;
     sendPage(reply, isOver ? page : { ...page, refresh: often }, form?.status);
   };

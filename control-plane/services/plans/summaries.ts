@@ -41,13 +41,13 @@ export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary):
 
 /**
  * GET /api/cli/jobs/{id}/plan. For a DEPLOY, returns the summary of the plan that it names; null if
- * no runner has reported one.
+ * no runner has reported one. Leaves out attributes that are longer than `mostAttributes`, as JSON.
  */
 export async function getPlanSummary(
   context: Context,
   user: UserCaller,
   id: string,
-  { attributes = true } = {},
+  { mostAttributes = Infinity } = {},
 ): Promise<Answer<typeof endpoints.getPlanSummary>> {
   const { read } = context.store;
   const owner = user.space_id;
@@ -55,13 +55,15 @@ export async function getPlanSummary(
   if (!job) throw notFound("job");
   const plan = job.plan_job_id ?? job.id;
   const found = await read.first(findPlanSummary, { job: plan });
-  const values = attributes ? await read.first(findPlanAttributes, { job: plan }) : undefined;
+  const values = await read.first(findPlanAttributes, { job: plan });
+  const attributes =
+    values && values.attributes.length <= mostAttributes ? values.attributes : undefined;
   const use = await read.first(findUseOfPlan, { plan });
   const refusal = job.job_type === "PLAN" ? await findPlanRefusal(context, user, job) : null;
   return {
     job_id: job.id,
     plan_job_id: plan,
-    plan_summary: found ? joined(found.plan_summary, values?.attributes) : null,
+    plan_summary: found ? joined(found.plan_summary, attributes) : null,
     deploy_job_id: use?.id ?? null,
     not_deployable: refusal && { code: refusal.code, detail: refusal.message },
   };

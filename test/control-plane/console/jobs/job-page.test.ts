@@ -184,6 +184,48 @@ test("a plan is shown attribute by attribute, and hostile text in it is only tex
   expect(shown).toContain("**Plan: 1 to change**");
 });
 
+test("a DEPLOY shows the plan that it applies with its values; a very large one after its end", async () => {
+  const configuration_id = await fixture.configure("with values");
+  const deploy = async (after: string) => {
+    const change = {
+      address: "a.b",
+      action: "update" as const,
+      attributes: [
+        { path: "size", before: "small", after },
+        { path: "password", sensitive: true },
+      ],
+    };
+    const output = { name: "place", action: "update" as const, sensitive: false };
+    await fixture.queue({ job_type: "PLAN", configuration_id });
+    const plan_job_id = await fixture.start();
+    await fixture.end(plan_job_id, "SUCCESS", {
+      plan_summary: {
+        ...emptySummary,
+        counts: { ...emptySummary.counts, update: 1 },
+        changes: Array.from({ length: 30 }, () => change),
+        outputs: [{ ...output, attributes: [{ path: "", before: "here", after: "there" }] }],
+      },
+    });
+    const { id } = await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+    const waiting = await page(id);
+    await fixture.start();
+    const running = await page(id);
+    await fixture.end(id, "SUCCESS");
+    await setRows(plane, "jobs", { released_at: Date.now() }, { id });
+    return [waiting, running, await page(id)];
+  };
+  const values = (text: string | undefined) => [
+    /<code class="path">size<\/code>\s*<del>&quot;small&quot;<\/del>/.test(text ?? ""),
+    /<code class="path">password<\/code>\s*<em>\(sensitive\)<\/em>/.test(text ?? ""),
+    /<code>place<\/code>\s*<del>&quot;here&quot;<\/del>[^]*?<ins>&quot;there&quot;<\/ins>/.test(
+      text ?? "",
+    ),
+  ];
+  const [shown, hidden] = [[true, true, true], [false, false, false]];
+  expect((await deploy("large")).map(values)).toEqual([shown, shown, shown]);
+  expect((await deploy("large ".repeat(600))).map(values)).toEqual([hidden, hidden, shown]);
+});
+
 test("a lost apply says apart what it began and what is unknown, and that a step went on after its end", async () => {
   const configuration_id = await fixture.configure("lost");
   await fixture.queue({ job_type: "PLAN", configuration_id });
