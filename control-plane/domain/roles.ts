@@ -36,6 +36,10 @@ const personal: ReadonlySet<Permission> = new Set(["account", "members", "approv
 export const includesRole = (role: Role, other: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(other);
 
+/** The roles that a caller may give to an access token, from the least to its own. */
+export const givableRoles = ({ role }: Pick<Permitted, "role">): Role[] =>
+  roles.filter((one) => includesRole(role, one));
+
 /** The role that a caller lacks for a permission; undefined: none. */
 export function roleFor(
   { role }: Pick<Permitted, "role">,

@@ -16,8 +16,12 @@ const roleWords: Readonly<Record<Role, string>> = {
   admin: "admin: also manages workers and deletes",
 };
 
-/** The form for a new token, as it is offered. */
-export const newTokenForm = new Form({ role: "planner", days: String(accessTokenDaysDefault) });
+/** The form for a new token, as it is offered to a reader who may give it these roles. */
+export const newTokenForm = (givable: readonly Role[]): Form =>
+  new Form({
+    role: givable.includes("planner") ? "planner" : "viewer",
+    days: String(accessTokenDaysDefault),
+  });
 
 /** The input of such a form; the schema of the API checks it. */
 export function tokenOf(fields: unknown): unknown {
@@ -31,9 +35,10 @@ export function tokenOf(fields: unknown): unknown {
   };
 }
 
-/** The list, and the form for one more. */
+/** The list, and the form for one more. `givable`: the roles that the reader may give to it. */
 export const accessTokensSection = (
   tokens: readonly AccessToken[],
+  givable: readonly Role[],
   form: Form,
   now: string,
 ): Html =>
@@ -74,7 +79,11 @@ export const accessTokensSection = (
         required: true,
       })}
       ${columns(
-        choice(form, { name: "role", label: "Role" }, Object.entries(roleWords)),
+        choice(
+          form,
+          { name: "role", label: "Role" },
+          givable.map((role) => [role, roleWords[role]] as const),
+        ),
         line(form, {
           name: "days",
           label: "Valid for (days)",

@@ -4,6 +4,7 @@ import { CreateAccessToken } from "../../../protocol/access-tokens.ts";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
 import { judge } from "../../domain/judge.ts";
 import { notFound } from "../../domain/refusal.ts";
+import { givableRoles } from "../../domain/roles.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
 import {
   accessTokensLimit,
@@ -50,12 +51,12 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
       listAccessTokens(context, caller, undefined, accessTokensLimit),
     ]);
     const offered = offeredHosts(context);
-    const accessTokens = accessTokensSection(tokens, form, nowOf(context));
+    const accessTokens = accessTokensSection(tokens, givableRoles(caller), form, nowOf(context));
     const body = settingsPage({ email: caller.email, accounts, offered, logins, accessTokens });
     return { ...frame(caller), title: "Settings", body };
   };
   signedIn("GET", "/settings", async (caller, _, reply) => {
-    sendPage(reply, await settings(caller, newTokenForm));
+    sendPage(reply, await settings(caller, newTokenForm(givableRoles(caller))));
   });
   signedIn("POST", "/settings/access-tokens", async (caller, { body: fields }, reply) => {
     const form = await attempt(fields, async () => {

@@ -9,7 +9,7 @@ import type { Role } from "../../../protocol/roles.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import { day, minute } from "../../../common/units.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { checkPermission, includesRole } from "../../domain/roles.ts";
+import { checkPermission, givableRoles, includesRole } from "../../domain/roles.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import {
   deleteAccessToken,
@@ -41,7 +41,7 @@ export async function createAccessToken(
   if (!includesRole(user.role, role))
     throw new RefusalError(
       "permission_denied",
-      `An access token has at most the role of its creator. You have the role ${user.role}.`,
+      `An access token has at most the role of its creator. You have the role ${user.role}. You can give: ${givableRoles(user).join(", ")}.`,
     );
   const token = newToken("wlt");
   const created_at = now();

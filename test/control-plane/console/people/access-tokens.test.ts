@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { submit } from "../../../helpers/forms.ts";
+import { roles } from "../../../../protocol/roles.ts";
+import { submit, words } from "../../../helpers/forms.ts";
+import { addPerson, openTeam, type Person } from "../../../helpers/people.ts";
 import { ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { bearer, openBrowser } from "../../../helpers/sign-in.ts";
@@ -55,4 +57,25 @@ test("a refused form for an access token keeps what was typed, and says what is 
   const taken = await create({ name: "ci", role: "viewer", days: "" });
   expect(taken.status).toBe(409);
   expect(taken.text).toContain("There is an access token &quot;ci&quot; already");
+});
+
+test("the form for an access token offers the roles that its reader may give", async () => {
+  const team = await openTeam(plane);
+  const offered = async ({ page }: Person) => {
+    const { text } = await page(`/settings?team=${team.slug}`);
+    const [select = ""] = /<select[^>]*name="role"[^]*?<\/select>/.exec(text) ?? [];
+    return [...select.matchAll(/<option value="(\w+)"/g)].map(([, role]) => role);
+  };
+  const all = [];
+  for (const role of roles) {
+    all.push(role);
+    expect(await offered(await addPerson(plane, team, role))).toEqual(all);
+  }
+  const planner = await addPerson(plane, team, "planner");
+  const fields = { name: "ci", role: "admin", days: "7" };
+  const refused = await planner.post(`/settings/access-tokens?team=${team.slug}`, fields);
+  expect([refused.status, words(refused)]).toEqual([
+    403,
+    expect.stringContaining("You have the role planner. You can give: viewer, planner."),
+  ]);
 });
