@@ -1,5 +1,6 @@
 /** Finds what an earlier retry of a job has queued, so that a second one does not do it twice. */
 import type { Job } from "../../protocol/jobs.ts";
+import { isSameRequest, retriedAs } from "../../protocol/retries.ts";
 import { teamWords } from "../api/team.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import type { Run } from "../run.ts";
@@ -20,7 +21,7 @@ export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
   const query = { configuration, job_type: retriedAs(before), limit: looked };
   const { jobs } = await api.call("listJobs", { query });
   const name = before.config_snapshot?.name ?? configuration;
-  const since = jobs.filter((job) => job.created_at > ended_at && isSame(job, before));
+  const since = jobs.filter((job) => job.created_at > ended_at && isSameRequest(job, before));
   for (const job of since) {
     const first = `The ${nameOf(job)} was queued again already, as job ${job.id}`;
     if (job.status === "QUEUED" || job.status === "PROCESSING")
@@ -33,21 +34,6 @@ export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
       );
   }
 }
-
-/** A DEPLOY of a plan is planned again. */
-const retriedAs = ({ job_type, plan_job_id }: Job): Job["job_type"] =>
-  job_type === "DEPLOY" && plan_job_id !== null ? "PLAN" : job_type;
-
-/** Whether both have the same options and source. */
-const isSame = (job: Job, before: Job): boolean =>
-  JSON.stringify(requestOf(job)) === JSON.stringify(requestOf(before));
-
-const requestOf = ({ plan_options, config_snapshot, assigned_worker_id, labels }: Job) => [
-  plan_options,
-  config_snapshot?.source,
-  assigned_worker_id,
-  labels,
-];
 
 async function isDeployable({ api }: Run, { id, job_type, status }: Job): Promise<boolean> {
   if (job_type !== "PLAN" || status !== "SUCCESS") return false;

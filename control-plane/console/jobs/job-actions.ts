@@ -1,16 +1,16 @@
 /** The buttons on the page of a job: deploy its plan, cancel it, run it again. */
 import type { Job } from "../../../protocol/jobs.ts";
-import { destroyedCount } from "../../../protocol/words.ts";
+import { destroyedCount, jobTypeWords } from "../../../protocol/words.ts";
 import { ruleOfPlan } from "../approvals/approval-view.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { isOpen } from "../page/words.ts";
+import { badge, isOpen } from "../page/words.ts";
 import { linkOf, type JobStory } from "./job-story.ts";
 
 /** What can be done with it now. */
-export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
+export const actionsOf = ({ job, plan, use, rule, retry }: JobStory): Html => {
   const { id, status, job_type, plan_job_id, configuration_id } = job;
   const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
   const isDeployable = isPlanned && use.not_deployable === null;
@@ -30,6 +30,7 @@ export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
           </p>`
         : null
     }
+    ${retry === null ? null : retryNotice(retry)}
     ${isDeployable ? ruleOfPlan({ rule, plan }) : null}
     <div class="actions">
       ${
@@ -43,8 +44,22 @@ export const actionsOf = ({ job, plan, use, rule }: JobStory): Html => {
             )
           : null
       }
-      ${isOpen(status) ? cancelOf(job) : null} ${isOver ? again : null}
+      ${isOpen(status) ? cancelOf(job) : null} ${isOver && retry === null ? again : null}
     </div>`;
+};
+
+/** What an earlier retry has queued: a second one would do it twice. */
+const retryNotice = (retry: Job): Html => {
+  const { id, status, job_type, plan_options } = retry;
+  const link = html`<a href="/jobs/${id}">${jobTypeWords(job_type, plan_options)}</a>`;
+  return html`<p class="notice">
+    ${
+      isOpen(status)
+        ? html`Queued again already: ${link} ${badge(status)}`
+        : html`Planned again already: ${link}, which is not deployed yet. Start another plan on the
+          page of ${linkOf(retry)}.`
+    }
+  </p>`;
 };
 
 /** What can be done with the plan of a deployment that did not succeed. */

@@ -14,6 +14,7 @@ import { decideJob } from "../../services/approvals/approvals.ts";
 import { findRule, findMayDecide } from "../../services/approvals/may-decide.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
+import { findRetry } from "../../services/jobs/retries.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
 import {
   cancelJob,
@@ -72,11 +73,12 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     const isWaiting = waitsForApproval(job);
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     const isOften = job.plan_job_id !== null && !isOver && !isWaiting;
-    const [worker, { plan_summary: plan, ...use }, cancel, rule, mayDecide, told] =
+    const [worker, { plan_summary: plan, ...use }, cancel, retry, rule, mayDecide, told] =
       await Promise.all([
         findWorker(context, caller, job),
         getPlanSummary(context, caller, id, isOften ? { mostAttributes: mostOften } : {}),
         findJobCancel(context, caller, id),
+        findRetry(context, caller, job),
         findRule(context, caller, job.configuration_id),
         findMayDecide(context, caller, job),
         readTold(context, job).catch((error: unknown) =>
@@ -90,6 +92,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       plan,
       use,
       cancel,
+      retry,
       rule,
       mayDecide,
       form: form ?? new Form(),
@@ -150,7 +153,13 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       reply.redirect(`/jobs/${id}`, 303);
     });
   act("cancel", (caller, id) => cancelJob(context, caller, id));
-  act("retry", (caller, id) => retryJob(context, caller, id));
+  // A page that was open for long may offer what was done since.
+  act(
+    "retry",
+    async (caller, id) =>
+      (await findRetry(context, caller, await getJob(context, caller, id))) ??
+      retryJob(context, caller, id),
+  );
   act("deploy", async (caller, id, form) => {
     const { configuration_id } = await getJob(context, caller, id);
     if (configuration_id === null) throw notFound("configuration any more");

@@ -31,6 +31,8 @@ export interface JobStory {
   readonly steps: readonly JobStep[];
   /** What terraform changed, as far as its runner said so. */
   readonly resources: Changes;
+  /** The job that a retry of this one has queued already, and that is not over or deployed. */
+  readonly retry: Job | null;
   /** The approval rule that its configuration has now. */
   readonly rule: ApprovalRule | null;
   /** Null: its reader has nothing to decide. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { words } from "../../../helpers/forms.ts";
+import { submit, words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -221,9 +221,48 @@ test("a DEPLOY shows the plan that it applies with its values; a very large one 
       text ?? "",
     ),
   ];
-  const [shown, hidden] = [[true, true, true], [false, false, false]];
+  const [shown, hidden] = [
+    [true, true, true],
+    [false, false, false],
+  ];
   expect((await deploy("large")).map(values)).toEqual([shown, shown, shown]);
   expect((await deploy("large ".repeat(600))).map(values)).toEqual([hidden, hidden, shown]);
+});
+
+test("a job that was retried names its retry, and a second retry leads there", async () => {
+  const configuration_id = await fixture.configure("retried");
+  const plan = async () => {
+    const id = await fixture.start();
+    await fixture.end(id, "SUCCESS", { plan_summary: emptySummary });
+    return id;
+  };
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const plan_job_id = await plan();
+  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+  const failed = await fixture.start();
+  await fixture.end(failed, "FAILED");
+  const retry = async () => {
+    const path = `/jobs/${failed}/retry`;
+    return (await submit(plane, path, {}, fixture.headers)).headers["location"];
+  };
+  expect(words({ text: await page(failed) })).not.toMatch(/again already/);
+  const first = await retry();
+  expect(await retry()).toBe(first);
+  const shown = await page(failed);
+  expect(words({ text: shown })).toContain("Queued again already: PLAN QUEUED");
+  expect(shown).toContain(`<a href="${String(first)}">PLAN</a>`);
+  expect(shown).not.toContain("Plan again</button>");
+  const second = await plan();
+  expect(`/jobs/${second}`).toBe(first);
+  expect(words({ text: await page(failed) })).toContain(
+    "Planned again already: PLAN , which is not deployed yet. Start another plan on the page of retried .",
+  );
+  expect(await retry()).toBe(first);
+  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: second });
+  await fixture.end(await fixture.start(), "SUCCESS");
+  expect(await page(failed)).toContain("Plan again</button>");
+  expect(await retry()).not.toBe(first);
+  await fixture.end(await fixture.start(), "FAILED");
 });
 
 test("a lost apply says apart what it began and what is unknown, and that a step went on after its end", async () => {

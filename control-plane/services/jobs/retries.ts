@@ -1,0 +1,44 @@
+/** Finds what an earlier retry of a job has queued, so that a second one does not do it twice. */
+import type { Job } from "../../../protocol/jobs.ts";
+import { isSameRequest, retriedAs } from "../../../protocol/retries.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { getPlanSummary } from "../plans/summaries.ts";
+import { listJobSummaries } from "./jobs.ts";
+import { readJobView, type JobSummary } from "./views.ts";
+
+/** How many of the newest jobs are looked at. */
+const looked = 20;
+
+/**
+ * Returns the job with the same request that was queued since this one failed or was cancelled, if
+ * it is open or its plan can still be deployed. The caller has checked access to the job.
+ */
+export async function findRetry(
+  context: Context,
+  user: UserCaller,
+  before: Job,
+): Promise<Job | null> {
+  const { configuration_id: configuration, ended_at, status } = before;
+  const isOver = status === "FAILED" || status === "CANCELLED";
+  if (!isOver || configuration === null || ended_at === null) return null;
+  const filter = { configuration, type: retriedAs(before), limit: looked };
+  const newest = await listJobSummaries(context, user, filter);
+  for (const summary of newest) {
+    if (summary.created_at <= ended_at || !mayCount(summary)) continue;
+    const job = await readJobView(context, summary.id);
+    if (!isSameRequest(job, before)) continue;
+    if (job.status !== "SUCCESS" || (await isDeployable(context, user, job))) return job;
+  }
+  return null;
+}
+
+const mayCount = ({ status, job_type }: JobSummary): boolean =>
+  status === "QUEUED" || status === "PROCESSING" || (status === "SUCCESS" && job_type === "PLAN");
+
+async function isDeployable(context: Context, user: UserCaller, { id }: Job): Promise<boolean> {
+  const { plan_summary, deploy_job_id, not_deployable } = await getPlanSummary(context, user, id, {
+    mostAttributes: 0,
+  });
+  return deploy_job_id === null && not_deployable === null && plan_summary?.applyable !== false;
+}

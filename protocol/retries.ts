@@ -1,0 +1,17 @@
+/** Which jobs repeat the request of an earlier one, so that a retry does not do it twice. */
+import type { Job } from "./jobs.ts";
+
+/** The type of the job that retries this one: a DEPLOY of a plan is planned again. */
+export const retriedAs = ({ job_type, plan_job_id }: Job): Job["job_type"] =>
+  job_type === "DEPLOY" && plan_job_id !== null ? "PLAN" : job_type;
+
+/** Whether both jobs have the same options, source, worker and labels. */
+export const isSameRequest = (job: Job, before: Job): boolean =>
+  JSON.stringify(requestOf(job)) === JSON.stringify(requestOf(before));
+
+const requestOf = ({ plan_options, config_snapshot, assigned_worker_id, labels }: Job) => [
+  plan_options,
+  config_snapshot?.source,
+  assigned_worker_id,
+  labels,
+];
