@@ -27,6 +27,7 @@ export interface Overview extends Attention {
   readonly runningCount: string;
   readonly queuedCount: string;
   readonly running: readonly RunningJob[];
+  /** The newest ended jobs, newest first. */
   readonly recent: readonly JobSummary[];
   /** The highest published release. */
   readonly latest: string | null;
@@ -86,11 +87,26 @@ export const overviewPage = (overview: Overview): Html => {
       ${
         recent.length === 0
           ? html`<p class="soft">No job has ended yet.</p>`
-          : html`${jobTable(recent, now)}
+          : html`${recentTable(recent, now)}
               <p><a href="/jobs">All jobs</a></p>`
       }
     </div>`;
 };
+
+/** The newest job of each configuration, and how many came before it. */
+function recentTable(jobs: readonly JobSummary[], now: string): Html {
+  const groups = Map.groupBy(jobs, ({ id, configuration_id }) => configuration_id ?? id);
+  const newest = [...groups.values()].map((group) => group[0]!);
+  const earlier = ({ configuration_id: id }: JobSummary): Html | null => {
+    const [, ...others] = (id === null ? undefined : groups.get(id)) ?? [];
+    if (others.length === 0) return null;
+    const failed = others.filter(({ status }) => status === "FAILED").length;
+    return html` <a class="soft" href="/configurations/${id}#jobs-title"
+      >and ${others.length} earlier${failed === 0 ? null : `, ${failed} failed`}</a
+    >`;
+  };
+  return jobTable(newest, now, "Recently ended jobs", earlier);
+}
 
 /** `7 of 12 resources`, from the first that is done; the total is known of a plan that is applied. */
 function resourcesText({ changes }: JobSummary, changed: number | undefined): string | null {

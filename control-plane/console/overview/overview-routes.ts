@@ -17,7 +17,8 @@ import { overviewPage, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
-const recentShown = 15;
+/** Of these newest ended jobs, the newest of each configuration has a row. */
+const recentRead = 30;
 /** Running jobs whose resources are counted. */
 const countedJobs = 20;
 /** Of the deployments that wait for the reader, and of the reader's own that wait for others. */
@@ -46,14 +47,14 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
         count("QUEUED"),
         list("PROCESSING", shown),
         list("QUEUED", shown),
-        list("SUCCESS", recentShown),
-        list("FAILED", recentShown),
-        list("CANCELLED", recentShown),
+        list("SUCCESS", recentRead),
+        list("FAILED", recentRead),
+        list("CANCELLED", recentRead),
       ]);
     const recent = ended
       .flat()
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
-      .slice(0, recentShown);
+      .slice(0, recentRead);
     const body = overviewPage({
       waiting: { ...waiting, isInTeam: caller.spaces.length > 1 },
       failed,

@@ -101,6 +101,31 @@ describe("a running apply on the overview", () => {
   });
 });
 
+describe("recently ended jobs", () => {
+  it("are one row for each configuration, with the number of earlier ones", async () => {
+    const user = await openSampleUser(plane);
+    const [busy, calm] = [await user.configure("busy"), await user.configure("calm")];
+    const run = async (configuration_id: string, status: "SUCCESS" | "FAILED") => {
+      await user.queue({ job_type: "PLAN", configuration_id });
+      const id = await user.start();
+      await user.end(id, status);
+      return id;
+    };
+    await run(busy, "SUCCESS");
+    await run(busy, "FAILED");
+    const only = await run(calm, "SUCCESS");
+    await run(busy, "SUCCESS");
+    const newest = await run(busy, "SUCCESS");
+    const page = await ask(plane, "GET", "/", { headers: user.headers });
+    const [, recent = ""] = page.text.split("<h2>Recently ended</h2>");
+    const linked = [...recent.matchAll(/href="\/jobs\/([^"]+)"/g)].map(([, id]) => id);
+    expect(linked).toEqual([newest, only]);
+    expect(recent).toContain(`href="/configurations/${busy}#jobs-title"`);
+    expect(words({ text: recent })).toContain("busy and 3 earlier, 1 failed");
+    expect(words({ text: recent }).match(/earlier/g)).toHaveLength(1);
+  });
+});
+
 describe("the title of a tab", () => {
   it("names what the page shows", async () => {
     const user = await openSampleUser(plane);
