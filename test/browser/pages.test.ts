@@ -59,6 +59,24 @@ describe("the pages", () => {
     expect((await download).suggestedFilename()).toMatch(/^job-.*\.log$/);
   });
 
+  test("show an entry of the audit log on two lines of a narrow screen, the rest when it is opened", async () => {
+    const viewport = { width: 390, height: 800 };
+    const { page } = await visitor.visit(plane, fixture.email, { viewport });
+    await page.goto(`${plane.url}/audit`);
+    const heights = await page.evaluate<number[]>(
+      `[...document.querySelectorAll(".audit tbody tr")].map((row) => row.offsetHeight)`,
+    );
+    expect(heights.length).toBeGreaterThan(10);
+    expect(Math.max(...heights)).toBeLessThan(64);
+    const row = page.locator(".audit tbody tr").filter({ hasText: "job.end" }).first();
+    const details = row.getByText("status_before: PROCESSING", { exact: true });
+    expect(await details.isVisible()).toBe(false);
+    await row.locator("summary").click();
+    expect(await details.isVisible()).toBe(true);
+    expect(await row.getByText("from 127.0.0.1").isVisible()).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+  });
+
   test("updates while it is open and keeps the selection", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByText("Another job of this configuration has not ended yet.").waitFor();

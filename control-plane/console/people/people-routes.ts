@@ -1,7 +1,7 @@
 /** The pages of settings and of the audit log. */
 import { validate } from "uuid";
 import { CreateAccessToken } from "../../../protocol/access-tokens.ts";
-import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
+import { auditActions } from "../../../protocol/audit.ts";
 import { judge } from "../../domain/judge.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { givableRoles } from "../../domain/roles.ts";
@@ -13,15 +13,10 @@ import {
   revokeAccessToken,
 } from "../../services/people/access-tokens.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import {
-  findNamedConfigurations,
-  isConfiguration,
-  listAuditEntries,
-} from "../../services/audit/audit.ts";
+import { findNamedConfigurations, listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { attempt, type Form } from "../page/form.ts";
-import { html, type Html } from "../page/html.ts";
 import { sendPage, type Page } from "../page/layout.ts";
 import {
   accessTokensSection,
@@ -29,12 +24,12 @@ import {
   newTokenForm,
   tokenOf,
 } from "./access-tokens-view.ts";
+import { auditPage } from "./audit-page.ts";
 import { settingsPage } from "./settings-page.ts";
 import type { SignedIn } from "../signed-in.ts";
-import { table } from "../page/table.ts";
-import { clock } from "../page/words.ts";
 
-const shown = 100;
+/** Audit entries of a page. */
+const shown = 50;
 
 const judgeToken = judge(CreateAccessToken);
 
@@ -87,85 +82,8 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
     const entries = await listAuditEntries(context, caller, filter, from, shown + 1);
     const next = entries.length > shown ? entries[shown - 1]?.id : undefined;
     const page = entries.slice(0, shown);
-    const body = auditPage(
-      page,
-      await findNamedConfigurations(context, caller, page),
-      action,
-      next,
-    );
+    const configurations = await findNamedConfigurations(context, caller, page);
+    const body = auditPage({ entries: page, configurations, wanted: action, next });
     sendPage(reply, { title: "Audit", body, email: caller.email, at: "/audit" });
   });
 }
-
-const auditPage = (
-  entries: readonly AuditEntry[],
-  configurations: ReadonlySet<string>,
-  wanted: AuditAction | undefined,
-  next: string | undefined,
-): Html =>
-  html`<h1>Audit</h1>
-    <p class="soft">Who did what to your resources, when and from where; newest first.</p>
-    <form method="get" action="/audit" class="first">
-      <label
-        >Only
-        <select name="action">
-          <option value="">everything</option>
-          ${auditActions.map((one) => html`<option ${one === wanted ? html`selected` : null}>${one}</option>`)}
-        </select></label
-      >
-      <button class="quiet">Show</button>
-    </form>
-    ${
-      entries.length === 0
-        ? html`<p class="soft">
-            No entries. ${wanted === undefined ? null : html`<a href="/audit">Show everything</a>`}
-          </p>`
-        : table(
-            "Audit log",
-            ["When", "Who", "What", "To", "From", "Details"],
-            entries.map((entry) => [
-              clock(entry.created_at),
-              entry.actor.name ?? entry.actor.kind.replaceAll("_", " "),
-              html`<code>${entry.action}</code>`,
-              targetOf(entry, configurations),
-              entry.ip_address ?? "–",
-              html`<span class="clamp soft">${detailsOf(entry)}</span>`,
-            ]),
-          )
-    }
-    ${
-      next === undefined
-        ? null
-        : html`<p>
-            <a href="/audit?${wanted === undefined ? "" : `action=${wanted}&`}before=${next}"
-              >Older entries</a
-            >
-          </p>`
-    }`;
-
-/** Jobs stay; of other things, configurations that still exist have a link. */
-const targetOf = (
-  { target, configuration }: AuditEntry,
-  configurations: ReadonlySet<string>,
-): Html | string => {
-  const { kind, id, name } = target;
-  const linked = (spec: string | null, text: string): Html | string =>
-    spec !== null && configurations.has(spec)
-      ? html`<a href="/configurations/${spec}">${text}</a>`
-      : text;
-  if (kind !== "job" || id === null) {
-    const text = name ?? id ?? "–";
-    return isConfiguration(kind) ? linked(id, text) : text;
-  }
-  const of = configuration?.name ?? null;
-  return html`<a href="/jobs/${id}">${name ?? "job"}</a
-    >${of === null ? "" : html` of ${linked(configuration?.id ?? null, of)}`}`;
-};
-
-/** What the target does not say already; the name of a thing in place of its id. */
-const detailsOf = ({ details, configuration }: AuditEntry): string =>
-  Object.entries(details)
-    .filter(([name]) => name !== "configuration_id" || !configuration?.name)
-    .filter(([name]) => !name.endsWith("_id") || !(name.replace(/_id$/, "_name") in details))
-    .map(([name, value]) => `${name.replace(/_name$/, "")}: ${String(value)}`)
-    .join(", ");

@@ -19,3 +19,19 @@ test("the audit log links configurations and those of jobs, as long as they exis
   expect(text).toContain(">gone</td>");
   expect(text).not.toContain(`href="/configurations/${gone}"`);
 });
+
+test("a page of the audit log has 50 entries, and the way to older ones", async () => {
+  const user = await openSampleUser(plane);
+  for (let number = 0; number < 52; number += 1) {
+    const body = { name: `zone ${number}` };
+    await user.person.get(endpoints.createZone, { body });
+  }
+  const read = async (path: string) =>
+    (await ask(plane, "GET", path, { headers: user.headers })).text;
+  const first = await read("/audit?action=zone.create");
+  expect(first.match(/<tr>/g)).toHaveLength(51);
+  const [, older = ""] = /href="(\/audit\?[^"]*before=[^"]*)"/.exec(first) ?? [];
+  const second = await read(older.replaceAll("&amp;", "&"));
+  expect(second).toContain("zone 1<");
+  expect(second).not.toContain("Older entries");
+});
