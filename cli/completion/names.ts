@@ -13,7 +13,9 @@ const jobsOffered = 30;
 export async function printNames(run: Run, kind: Kind): Promise<void> {
   try {
     const signal = AbortSignal.any([run.signal, AbortSignal.timeout(patience)]);
-    const { settings, server, profile, team } = run;
+    const { settings, server, profile } = run;
+    // While the name of a team is typed, `--team` has only its beginning.
+    const team = kind === "teams" ? "" : run.team;
     const lines = await read[kind](openApi({ settings, server, profile, team, signal }));
     for (const [name, meaning] of lines) print(`${name}\t${clean(meaning)}`);
   } catch {

@@ -123,7 +123,20 @@ const valueCases = (places: readonly Place[], set: (value: Value) => string): st
 /** How long a shell remembers names, in seconds. */
 const rememberSeconds = 30;
 
-/** Offers file names where no word matches, as after `--dir` or `--file`. */
+/** Global options that decide whose names are offered. Their values are passed on. */
+const scopeOptions = ["--server", "--profile", "--team"];
+
+/** A `case` of bash and zsh that adds an option of the scope in `word` to `scope`. */
+const scopeCase = `case "$option$word" in
+      (${scopeOptions.join("|")}) option="$word=" ;;
+      (${scopeOptions.map((option) => `${option}=*`).join("|")}) scope+=("$option$word") option='' ;;
+      (*) option='' ;;
+    esac`;
+
+/**
+ * Offers file names only where the user knows the words, as after `--dir` or `--file`. COMP_WORDS
+ * has words with their quotes, and splits them at `=` and `:`.
+ */
 function bash(places: readonly Place[]): string {
   const cases = places.map(
     ({ path, commands, options, names }) =>
@@ -135,13 +148,29 @@ function bash(places: readonly Place[]): string {
       `commands=${quoted(words.join(" "))} options='' names=${quoted(names)}`,
   );
   return `_windlass_names() {
-  if [[ $2 != "\${_windlass_kind-}" || $((SECONDS - \${_windlass_at-0})) -ge ${rememberSeconds} ]]; then
-    _windlass_known=$("$1" completion bash --names "$2" 2>/dev/null </dev/null)
-    _windlass_kind=$2 _windlass_at=$SECONDS
+  local part word='' option='' scope=()
+  for part in "\${COMP_WORDS[@]:1}" ''; do
+    if [[ -n $word && ( $part == [=:]* || $word == *[=:] ) ]]; then
+      word+=$part
+      continue
+    fi
+    word=\${word//[\\"\\'\\\\]/}
+    ${scopeCase}
+    word=$part
+  done
+  if [[ "$2 \${scope[*]-}" != "\${_windlass_asked-}" || $((SECONDS - \${_windlass_at-0})) -ge ${rememberSeconds} ]]; then
+    _windlass_known=$("$1" completion bash --names "$2" \${scope[@]+"\${scope[@]}"} 2>/dev/null </dev/null)
+    _windlass_asked="$2 \${scope[*]-}" _windlass_at=$SECONDS
   fi
 }
 _windlass() {
-  local current=\${COMP_WORDS[COMP_CWORD]} place='' commands='' options='' names='' word
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]}
+  local place='' commands='' options='' names='' word
+  if [[ $current == '=' ]]; then
+    current=''
+  elif [[ $before == '=' ]]; then
+    before=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$place $word" in
       ${named(places).join("|")}) place="$place $word" ;;
@@ -150,10 +179,11 @@ _windlass() {
   case "$place" in
 ${cases.join("\n")}
   esac
-  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+  case "$before" in
 ${values}
   esac
   COMPREPLY=()
+  [[ -n $commands$names ]] && compopt +o default 2>/dev/null
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
     return
@@ -183,13 +213,18 @@ function zsh(places: readonly Place[]): string {
       `offered=(${words.map(quoted).join(" ")}) options=() names=${quoted(names)}`,
   );
   return `_windlass_names() {
-  if [[ $2 != "$_windlass_kind" ]] || (( SECONDS - _windlass_at >= ${rememberSeconds} )); then
-    typeset -g _windlass_known="$("$1" completion zsh --names "$2" 2>/dev/null </dev/null)"
-    typeset -g _windlass_kind=$2 _windlass_at=$SECONDS
+  local word option=''
+  local -a scope
+  for word in "\${(@Q)words[2,-1]}"; do
+    ${scopeCase}
+  done
+  if [[ "$2 $scope" != "$_windlass_asked" ]] || (( SECONDS - _windlass_at >= ${rememberSeconds} )); then
+    typeset -g _windlass_known="$("$1" completion zsh --names "$2" $scope 2>/dev/null </dev/null)"
+    typeset -g _windlass_asked="$2 $scope" _windlass_at=$SECONDS
   fi
 }
 _windlass() {
-  local place='' names='' word tab=$'\\t'
+  local place='' names='' word before=$words[CURRENT-1] current=$words[CURRENT] tab=$'\\t'
   local -a offered options
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$place $word" in
@@ -199,17 +234,25 @@ _windlass() {
   case "$place" in
 ${cases.join("\n")}
   esac
-  case "$words[CURRENT-1]" in
+  if [[ $current == --*=* ]]; then
+    before=\${current%%=*} current=''
+    compset -P '*='
+  fi
+  case "$before" in
 ${values}
   esac
-  [[ $words[CURRENT] == -* ]] && offered=($options) names=''
+  [[ $current == -* ]] && offered=($options) names=''
+  if [[ -z $names ]] && (( ! $#offered )); then
+    _files
+    return
+  fi
   if [[ -n $names ]]; then
     _windlass_names "$words[1]" "$names"
     for word in "\${(@f)_windlass_known}"; do
       [[ -n $word ]] && offered+=("\${\${word%%$tab*}//:/\\\\:}:\${word#*$tab}")
     done
   fi
-  _describe windlass offered || _files
+  _describe windlass offered
 }
 compdef _windlass windlass
 `;
@@ -240,10 +283,21 @@ function fish(places: readonly Place[]): string {
 end
 function __windlass_names
   set -l now (date +%s)
-  if test "$argv[1]" != "$__windlass_kind"; or test (math "$now - $__windlass_time") -ge ${rememberSeconds}
-    set -l program (commandline -opc)[1]
-    set -g __windlass_known ($program completion fish --names $argv[1] 2>/dev/null </dev/null)
-    set -g __windlass_kind $argv[1]
+  set -l words (commandline -op)
+  set -l asked $argv[1]
+  set -l option ''
+  for word in $words[2..-1]
+    set word $option(string unescape -- $word)
+    set option ''
+    if contains -- $word ${scopeOptions.join(" ")}
+      set option $word=
+    else if string match -qr -- '^(${scopeOptions.join("|")})=' $word
+      set -a asked $word
+    end
+  end
+  if test "$asked" != "$__windlass_asked"; or test (math "$now - $__windlass_time") -ge ${rememberSeconds}
+    set -g __windlass_known ($words[1] completion fish --names $asked 2>/dev/null </dev/null)
+    set -g __windlass_asked "$asked"
     set -g __windlass_time $now
   end
   printf '%s\\n' $__windlass_known

@@ -1,5 +1,5 @@
 /** Completion with the Tab key in real shells, where they are installed. */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../../helpers/agent-process.ts";
@@ -36,6 +36,8 @@ describe.concurrent("completion", () => {
         ...ada.environment,
         PATH: `${join(root, "bin")}:${process.env["PATH"]}`,
         HOME: ada.path,
+        // An ending shell writes no history into a directory that is being removed.
+        HISTFILE: "",
         PS1: "$ ",
       };
       await using terminal = openProgram(start, env, root);
@@ -63,6 +65,24 @@ describe.concurrent("completion", () => {
       expect(existsSync(join(root, "odd"))).toBe(false);
       // Options are offered only after a hyphen, so none is typed where a name is missing.
       await completes("windlass zones show ", "zone");
+      // Names of the team on the line; `""` is the personal space.
+      const slug = `platform-${shell}`;
+      await ada.json("teams", "create", "Platform", "--slug", slug);
+      await ada.json("zones", "create", "default", "--team", slug);
+      const files = join(ada.path, "files");
+      mkdirSync(files);
+      writeFileSync(join(files, "main.tf"), "");
+      await ada.json("configurations", "create", "peering", "--dir", files, "--team", slug);
+      await completes(`windlass jobs plan --team ${slug} peer`, "ing");
+      await completes(`windlass --team=${slug} jobs plan peer`, "ing");
+      await completes(`windlass --team ${slug} jobs plan --team "" netw`, "ork");
+      await completes("windlass jobs plan --team=plat", slug.slice(4));
+      // A file of this directory is not the name of a configuration.
+      const before = terminal.raw().length;
+      const offered = (): string => terminal.raw().slice(before);
+      terminal.type("windlass jobs plan READ\tXYZ");
+      await until(() => /X.*Y.*Z/s.test(offered()));
+      expect(offered()).not.toContain("ME");
       expect(terminal.screen()).not.toMatch(/unrecognized|not found|error/i);
     },
   );
