@@ -71,6 +71,15 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
     }
   };
+  const requestState = (specId: string, jobToken: string, signal: AbortSignal) => {
+    const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
+    const { dispatcher } = calls;
+    return request(`${server}/api/state/${specId}`, {
+      dispatcher,
+      headers: { authorization },
+      signal,
+    });
+  };
   return {
     reportStatus: async (report) => {
       const once = async (): Promise<unknown> =>
@@ -114,18 +123,24 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     stateAddress: (specId) => `${server}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
       persist(calls, "look for a state", signal, async () => {
-        const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
-        const { statusCode, body } = await request(`${server}/api/state/${specId}`, {
-          dispatcher: calls.dispatcher,
-          headers: { authorization },
-          signal,
-        });
+        const { statusCode, body } = await requestState(specId, jobToken, signal);
         if (statusCode === 200) return await isState(body);
         await body.dump();
         if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
         // A server without managed states has none of this configuration either.
         return false;
       }),
+    readState: async (specId, jobToken, limit) => {
+      try {
+        const signal = AbortSignal.timeout(calls.timeout);
+        const { statusCode, body } = await requestState(specId, jobToken, signal);
+        if (statusCode === 200) return await textWithin(body, limit);
+        await body.dump();
+      } catch {
+        // The caller has another way to read the state.
+      }
+      return undefined;
+    },
   };
 }
 
@@ -133,17 +148,26 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
 const emptyStateLimit = 16 * kibibyte;
 
 async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> {
+  const text = await textWithin(body, emptyStateLimit);
+  if (text === undefined) return true;
+  if (text === "") return false;
+  const { resources } = JSON.parse(text) as { resources?: unknown[] };
+  return resources === undefined || resources.length > 0;
+}
+
+/** Returns undefined if there are more bytes; the rest is not read, and the connection is closed. */
+async function textWithin(
+  body: Dispatcher.ResponseData["body"],
+  limit: number,
+): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of body) {
     parts.push(part as Buffer);
     bytes += (part as Buffer).length;
-    // The rest is not read; the connection is closed with it.
-    if (bytes > emptyStateLimit) return true;
+    if (bytes > limit) return undefined;
   }
-  if (bytes === 0) return false;
-  const { resources } = JSON.parse(Buffer.concat(parts).toString()) as { resources?: unknown[] };
-  return resources === undefined || resources.length > 0;
+  return Buffer.concat(parts).toString();
 }
 
 /** Turns a refusal into the error that the job's own interface declares. */

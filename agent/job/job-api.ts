@@ -18,4 +18,9 @@ export interface JobApi extends LogSink {
    * Whether the control plane keeps a state of this configuration that has any resource or output.
    */
   hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Returns the managed state of a configuration; undefined if there is none, if it is larger than
+   * `limit` bytes, or if it cannot be read now. Not repeated.
+   */
+  readState(specId: string, jobToken: string, limit: number): Promise<string | undefined>;
 }

@@ -16,7 +16,7 @@ const fileLimit = 32 * mebibyte;
 const wellKnown = ["cluster_name", "cluster_endpoint", "gitops_url"] as const;
 
 interface Output {
-  readonly sensitive: boolean;
+  readonly sensitive?: boolean;
   readonly type: unknown;
   readonly value?: unknown;
 }
@@ -39,6 +39,25 @@ export async function metadataOf(
   if (size > fileLimit)
     throw new StepFailed(`the outputs have ${size} bytes, more than ${fileLimit}`);
   return metadataFrom(parseExactly(await readFile(file, "utf8")) as Record<string, Output>, hides);
+}
+
+/**
+ * Reads the outputs of a state, which has them in the form that `output -json` prints. Returns
+ * undefined if it cannot: the state may be encrypted, or of an unknown version.
+ */
+export function outputsInState(
+  text: string,
+  hides: (value: unknown) => boolean,
+): Outputs | undefined {
+  try {
+    const { version, outputs } = parseExactly(text) as {
+      version?: unknown;
+      outputs?: Readonly<Record<string, Output>>;
+    };
+    return version === 4 && outputs ? metadataFrom(outputs, hides) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The pure part of `metadataOf`. */
@@ -80,8 +99,8 @@ export function metadataFrom(
 }
 
 /** The type of an object has the names of its attributes, and a secret can be one of them. */
-function judged(output: Output, hides: (value: unknown) => boolean): Output {
-  const { type, value, sensitive } = output;
+function judged(output: Output, hides: (value: unknown) => boolean): Required<Output> {
+  const { type, value, sensitive = false } = output;
   // What is too large is left out, so it is not searched.
   const isHidden = (part: unknown, limit: number): boolean => bytesOf(part) <= limit && hides(part);
   return {

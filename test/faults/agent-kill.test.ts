@@ -145,7 +145,7 @@ const more: readonly Moment[] = [
   ["when plan begins", '"run":"07-plan"', 0],
   ["when apply begins", '"run":"08-apply"', 0],
   ["when apply creates its first resource", '"run":"08-apply"', 60],
-  ["while outputs are read", '"run":"09-output"', 0],
+  ["while outputs are read", '"at":"begun","step":"output"', 0],
 ];
 
 describe("kill -9 of the agent", () => {

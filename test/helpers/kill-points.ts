@@ -18,8 +18,8 @@ export type Kind = (typeof kinds)[number];
 /** The terraform commands of a job of each kind, in order. */
 export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
   PLAN: ["fetch-providers", "init", "plan", "show"],
-  "DEPLOY of a plan": ["fetch-providers", "init", "apply", "output"],
-  DEPLOY: ["fetch-providers", "init", "plan", "apply", "output"],
+  "DEPLOY of a plan": ["fetch-providers", "init", "apply"],
+  DEPLOY: ["fetch-providers", "init", "plan", "apply"],
   DESTROY: ["fetch-providers", "init", "plan", "apply"],
   DESTROY_WORKER: ["fetch-providers", "init", "plan", "show", "apply"],
 };
@@ -124,7 +124,6 @@ const stateCalls: Readonly<Record<string, string>> = {
   init: "GET",
   plan: "LOCK",
   apply: "POST",
-  output: "GET",
 };
 
 const commandPoints = (command: string): Point[] => {
@@ -232,7 +231,7 @@ export const points: readonly Point[] = [
     of: kinds,
     arm: ({ terraform }) => terraform.hold("begin-version"),
   },
-  ...["fetch-providers", "init", "plan", "show", "apply", "output"].flatMap(commandPoints),
+  ...["fetch-providers", "init", "plan", "show", "apply"].flatMap(commandPoints),
   {
     name: "apply: a provisioner runs",
     of: withCommand("apply"),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metadataFrom as metadataWith } from "../../../agent/job/outcome.ts";
+import { metadataFrom as metadataWith, outputsInState } from "../../../agent/job/outcome.ts";
 import { secrecyOf } from "../../../agent/job/secrets.ts";
 
 const metadataFrom = (all: Parameters<typeof metadataWith>[0], secrets: string[] = []) =>
@@ -78,4 +78,32 @@ test("an output above the limit is replaced by its size", () => {
 test("an output named __proto__ is accepted", () => {
   const all = JSON.parse('{"__proto__":{"type":"string","value":"x","sensitive":false}}') as never;
   expect(() => metadataFrom(all)).not.toThrow();
+});
+
+test("the outputs of a state are those that terraform prints", () => {
+  const outputs = {
+    id: { value: 12_345_678, type: "number" },
+    password: { value: "hunter2", type: "string", sensitive: true },
+  };
+  const text = JSON.stringify({ version: 4, outputs }).replace("12345678", "1234567890123456789");
+  const hides = secrecyOf([]).hides;
+  expect(outputsInState(text, hides)).toEqual({
+    metadata: {
+      outputs: {
+        id: { type: "number", sensitive: false, value: "1234567890123456789" },
+        password: { type: "string", sensitive: true },
+      },
+    },
+    secrets: ["hunter2"],
+  });
+});
+
+test.each([
+  ["is encrypted", '{"meta":{},"encrypted_data":"x","encryption_version":"v0"}'],
+  ["has an unknown version", '{"version":5,"outputs":{}}'],
+  ["has no outputs", '{"version":4}'],
+  ["has an output of an unknown form", '{"version":4,"outputs":{"a":null}}'],
+  ["is not JSON", "{"],
+])("a state that %s is left to terraform", (_, text) => {
+  expect(outputsInState(text, () => false)).toBeUndefined();
 });

@@ -73,6 +73,7 @@ function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; l
       downloadSource: () => Promise.reject(new Error("not asked for")),
       stateAddress: () => "http://127.0.0.1:9",
       hasState: () => Promise.resolve(false),
+      readState: () => Promise.resolve(undefined),
     },
   };
 }
