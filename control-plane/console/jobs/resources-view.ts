@@ -1,15 +1,13 @@
 /** An apply as a picture: a bar for each resource, from its start to its end. */
 import type { Job, ResourceOutcome } from "../../../protocol/jobs.ts";
-import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { visible } from "../../../protocol/plan-text.ts";
 import { outcomeWords, resourceProgressWords } from "../../../protocol/words.ts";
 import {
-  appliedActions,
-  changedResources,
+  appliedOf,
   isHalfDone,
   outcomesOf,
   progressOf,
-  stateOf,
   type ChangedResource,
   type Changes,
   type ResourceChange,
@@ -26,21 +24,21 @@ export function resourcesView(
   plan: PlanSummary | null,
   job: Pick<Job, "status" | "ended_at" | "outcome_unknown">,
 ): Html | null {
-  const [first] = list;
+  const first = list[0];
   if (first === undefined) return null;
   const { changes = [], counts = null } = plan ?? {};
   const isOver = job.ended_at !== null;
-  const rows = changedResources(list);
+  const applied = appliedOf(list, changes);
+  const { rows } = applied;
   const from = first.started_at;
-  const planned = appliedActions(changes);
-  const scale = { from, length: Math.max(1, until - from), until, isOver, planned };
-  const shown = mostInteresting(rows, scale);
-  const resources = isHalfDone(job) ? outcomesOf(list, changes, job.outcome_unknown) : [];
+  const scale = { from, length: Math.max(1, until - from), until, isOver };
+  const shown = mostInteresting(rows);
+  const resources = isHalfDone(job) ? outcomesOf(applied, job.outcome_unknown) : [];
   const reached = new Set(rows.map(({ address }) => address));
   const missed = resources.filter(({ address }) => !reached.has(address));
   const shownMissed = missed.slice(0, barLimit - shown.length);
   const left = rows.length - shown.length + missed.length - shownMissed.length;
-  const progress = { ...progressOf(list, counts, changes), resources };
+  const progress = { ...progressOf(applied, counts), resources };
   return html`<section class="resources" aria-labelledby="resources-title">
     <h2 id="resources-title">Resources</h2>
     <p class="soft">${resourceProgressWords(progress, isOver)}</p>
@@ -58,13 +56,12 @@ export function resourcesView(
 }
 
 /** All that fail or are under way come first; the order stays that of their starts. */
-function mostInteresting(
-  rows: readonly ChangedResource[],
-  { planned }: Pick<Scale, "planned">,
-): readonly ChangedResource[] {
+function mostInteresting(rows: readonly ChangedResource[]): readonly ChangedResource[] {
   if (rows.length <= barLimit) return rows;
-  const isDone = (row: ChangedResource) => stateOf(row, planned.get(row.address)) === "done";
-  const wanted = [...rows.filter((row) => !isDone(row)), ...rows.filter(isDone)];
+  const wanted = [
+    ...rows.filter(({ state }) => state !== "done"),
+    ...rows.filter(({ state }) => state === "done"),
+  ];
   const kept = new Set(wanted.slice(0, barLimit));
   return rows.filter((row) => kept.has(row));
 }
@@ -75,8 +72,6 @@ interface Scale {
   readonly until: number;
   /** Nothing will end any more. */
   readonly isOver: boolean;
-  /** What the plan does to each resource. */
-  readonly planned: ReadonlyMap<string, PlannedChange["action"]>;
 }
 
 const words: Readonly<Record<ResourceChange["action"], readonly [sign: string, word: string]>> = {
@@ -93,10 +88,9 @@ const width = 1000;
 const narrowest = 6;
 
 function rowView(row: ChangedResource, scale: Scale): Html {
-  const { address, changes } = row;
+  const { address, changes, state } = row;
   const last = changes.at(-1) as ResourceChange;
   const failed = changes.find(({ isFailed }) => isFailed) ?? last;
-  const state = stateOf(row, scale.planned.get(address));
   const [sign, word] = words[last.action];
   const isReplaced = changes.length > 1 && changes.some(({ action }) => action === "delete");
   return html`<li class="${state}">
@@ -110,7 +104,7 @@ function rowView(row: ChangedResource, scale: Scale): Html {
     <svg viewBox="0 0 ${width} 10" preserveAspectRatio="none" aria-hidden="true">
       ${changes.map((change) => bar(change, scale))}
     </svg>
-    <span class="took">${took(row, state, scale)}</span>
+    <span class="took">${took(row, scale)}</span>
   </li>`;
 }
 
@@ -145,11 +139,7 @@ function bar(change: ResourceChange, { from, length, until, isOver }: Scale): Ht
   return html`<rect class="${look}" x="${start}" y="0" width="${size}" height="10"></rect>`;
 }
 
-function took(
-  { changes }: ChangedResource,
-  state: ReturnType<typeof stateOf>,
-  { until, isOver }: Scale,
-): string {
+function took({ changes, state }: ChangedResource, { until, isOver }: Scale): string {
   const [first] = changes;
   const end = changes.at(-1)?.ended_at ?? until;
   const seconds = Math.max(0, Math.round((end - (first?.started_at ?? end)) / 1000));

@@ -41,32 +41,32 @@ export interface ChangedResource {
   readonly address: string;
   /** Its changes in their order: a replacement has two. */
   readonly changes: readonly ResourceChange[];
+  readonly state: "done" | "failed" | "open";
 }
 
-/** Groups changes by their resource, in the order of the first starts. */
-export const changedResources = (list: readonly ResourceChange[]): ChangedResource[] =>
-  [...Map.groupBy(list, ({ address }) => address)].map(([address, changes]) => ({
+/** What an apply was to do to resources, and what it did to them so far. */
+export interface Applied {
+  /** In the order of the first starts. */
+  readonly rows: readonly ChangedResource[];
+  /** The actions that an apply reports, by the addresses of the plan. */
+  readonly planned: ReadonlyMap<string, PlannedChange["action"]>;
+}
+
+/** Groups changes by their resource; `planned`: those of the plan. */
+export function appliedOf(
+  list: readonly ResourceChange[],
+  planned: readonly PlannedChange[] = [],
+): Applied {
+  const actions = new Map(
+    planned.flatMap(({ address, action }) => (applied.has(action) ? [[address, action]] : [])),
+  );
+  const rows = [...Map.groupBy(list, ({ address }) => address)].map(([address, changes]) => ({
     address,
     changes,
+    state: stateOf(changes, actions.get(address)),
   }));
-
-/** Returns what became of a resource. `planned`: a replacement is done with its second change. */
-export function stateOf(
-  { changes }: ChangedResource,
-  planned?: PlannedChange["action"],
-): "done" | "failed" | "open" {
-  if (changes.some(({ isFailed }) => isFailed)) return "failed";
-  if (planned === "replace" && changes.length < 2) return "open";
-  return changes.some(({ ended_at }) => ended_at === null) ? "open" : "done";
+  return { rows, planned: actions };
 }
-
-/** Returns the actions that an apply reports, by the addresses of the plan. */
-export const appliedActions = (
-  changes: readonly PlannedChange[],
-): ReadonlyMap<string, PlannedChange["action"]> =>
-  new Map(
-    changes.flatMap(({ address, action }) => (applied.has(action) ? [[address, action]] : [])),
-  );
 
 const applied: ReadonlySet<PlannedChange["action"]> = new Set([
   "create",
@@ -75,22 +75,27 @@ const applied: ReadonlySet<PlannedChange["action"]> = new Set([
   "delete",
 ]);
 
+/** Returns what became of a resource. `planned`: a replacement is done with its second change. */
+function stateOf(
+  changes: readonly ResourceChange[],
+  planned: PlannedChange["action"] | undefined,
+): ChangedResource["state"] {
+  if (changes.some(({ isFailed }) => isFailed)) return "failed";
+  if (planned === "replace" && changes.length < 2) return "open";
+  return changes.some(({ ended_at }) => ended_at === null) ? "open" : "done";
+}
+
 /** Counts the resources of an apply by what became of them. */
-export function progressOf(
-  list: readonly ResourceChange[],
-  counts: PlanCounts | null,
-  changes: readonly PlannedChange[] = [],
-): ResourceProgress {
-  const planned = appliedActions(changes);
-  const states = changedResources(list).map((row) => stateOf(row, planned.get(row.address)));
-  const count = (state: ReturnType<typeof stateOf>) => states.filter((one) => one === state).length;
+export function progressOf({ rows }: Applied, counts: PlanCounts | null): ResourceProgress {
+  const count = (wanted: ChangedResource["state"]) =>
+    rows.filter(({ state }) => state === wanted).length;
   const { create = 0, update = 0, replace = 0, delete: deleted = 0 } = counts ?? {};
   const total = create + update + replace + deleted;
   return {
     done: count("done"),
     open: count("open"),
     failed: count("failed"),
-    total: total >= states.length ? total : null,
+    total: total >= rows.length ? total : null,
   };
 }
 
@@ -99,29 +104,19 @@ export function progressOf(
  * order, then those that only the runner named. `isUnknown`: the runner was lost, so what it did
  * after its last report is not known.
  */
-export function outcomesOf(
-  list: readonly ResourceChange[],
-  changes: readonly PlannedChange[],
-  isUnknown: boolean,
-): ResourceOutcome[] {
-  const planned = appliedActions(changes);
-  const reached = new Map(changedResources(list).map((row) => [row.address, row]));
-  const outcomeOf = (
-    row: ChangedResource | undefined,
-    action: PlannedChange["action"] | undefined,
-  ): ResourceOutcome["outcome"] => {
-    const state = row && stateOf(row, action);
-    if (state === "done" || state === "failed") return state;
-    if (state) return "not_finished";
+export function outcomesOf({ rows, planned }: Applied, isUnknown: boolean): ResourceOutcome[] {
+  const reached = new Map(rows.map((row) => [row.address, row]));
+  const outcomeOf = (row: ChangedResource | undefined): ResourceOutcome["outcome"] => {
+    if (row) return row.state === "open" ? "not_finished" : row.state;
     return isUnknown ? "unknown" : "not_reached";
   };
-  const rest = [...reached.values()].filter(({ address }) => !planned.has(address));
+  const rest = rows.filter(({ address }) => !planned.has(address));
   return [
     ...Array.from(planned, ([address, action]) => {
-      return { address, action, outcome: outcomeOf(reached.get(address), action) };
+      return { address, action, outcome: outcomeOf(reached.get(address)) };
     }),
     ...rest.map((row) => {
-      return { address: row.address, action: actionOf(row), outcome: outcomeOf(row, undefined) };
+      return { address: row.address, action: actionOf(row), outcome: outcomeOf(row) };
     }),
   ];
 }
@@ -142,11 +137,13 @@ export async function withProgress(context: Context, job: Job): Promise<Job> {
   if (job.job_type === "PLAN" || job.started_at === null) return job;
   const { list } = await findResources(context, job);
   if (list.length === 0) return { ...job, resource_progress: null };
-  if (!isHalfDone(job)) return { ...job, resource_progress: progressOf(list, job.changes) };
+  if (!isHalfDone(job))
+    return { ...job, resource_progress: progressOf(appliedOf(list), job.changes) };
   const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
   const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
-  const resources = outcomesOf(list, changes, job.outcome_unknown);
-  return { ...job, resource_progress: { ...progressOf(list, job.changes, changes), resources } };
+  const all = appliedOf(list, changes);
+  const resources = outcomesOf(all, job.outcome_unknown);
+  return { ...job, resource_progress: { ...progressOf(all, job.changes), resources } };
 }
 
 /** Returns how many resources a job that is not over has changed to the end so far. */
