@@ -1,6 +1,8 @@
 /** The form of a worker, and the question before it is torn down. */
+import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Worker } from "../../../protocol/workers.ts";
-import { destroyedWords } from "../../../protocol/words.ts";
+import { approvalRuleText, destroyedWords } from "../../../protocol/words.ts";
+import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, choice, debugTick, line, lines, tick, trouble } from "../page/fields.ts";
 import { Form, markOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -63,11 +65,14 @@ export const workerForm = (
 
 /**
  * What tearing the worker down destroys, said before it is asked for; `form` is the one that was
- * refused.
+ * refused. `rule`: the approval rule of the configuration that deployed it.
  */
 export function teardownView(
   worker: Worker,
-  configurationName: string | undefined,
+  {
+    deployedBy,
+    rule,
+  }: { readonly deployedBy: string | undefined; readonly rule: ApprovalRule | null },
   form: Form | undefined,
 ): Html {
   const { id, name } = worker;
@@ -78,7 +83,19 @@ export function teardownView(
       <a href="/workers/${id}/edit">set its deploy configuration</a>.
     </p>`;
   const { configuration_id, snapshot, targets } = known;
-  const of = configurationName ?? snapshot?.name ?? configuration_id ?? "its own configuration";
+  const of = deployedBy ?? snapshot?.name ?? configuration_id ?? "its own configuration";
+  if (rule !== null && configuration_id !== undefined)
+    return ask(
+      "Tear down…",
+      html`${form === undefined ? null : trouble(form, ["confirm"])}
+        <p>
+          ${approvalRuleText(rule)} So plan to destroy
+          <strong>${destroyedWords(targets, of)}</strong>, and deploy that plan. Another worker must
+          run it: drain this worker before, and remove it after.
+        </p>
+        ${planForApproval(configuration_id, true, targets)}`,
+      form !== undefined,
+    );
   return ask(
     "Tear down…",
     html`${form === undefined ? null : trouble(form, ["confirm"])}

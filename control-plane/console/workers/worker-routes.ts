@@ -8,6 +8,7 @@ import {
   findConfigurationName,
   listConfigurationNames,
 } from "../../services/configurations/configurations.ts";
+import { findRule } from "../../services/approvals/may-decide.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { createRegistrationToken } from "../../services/workers/registration-tokens.ts";
@@ -47,12 +48,14 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
   const page = async (caller: UserCaller, worker: Worker, teardown?: Form): Promise<Page> => {
     const { id, name: title } = worker;
     const by = deployConfigurationOf(worker)?.configuration_id;
-    const [jobs, latest, deployedBy] = await Promise.all([
+    const [jobs, latest, deployedBy, rule] = await Promise.all([
       listJobSummaries(context, caller, { worker: id, limit: jobsShown }),
       latestVersion(context),
       by === undefined ? undefined : findConfigurationName(context, caller, by),
+      findRule(context, caller, by ?? null),
     ]);
-    const body = workerPage({ worker, jobs, latest, deployedBy, now: nowOf(context) }, teardown);
+    const story = { worker, jobs, latest, deployedBy, rule, now: nowOf(context) };
+    const body = workerPage(story, teardown);
     return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
   };
   signedIn("GET", "/workers/:id", async (caller, { params }, reply) => {

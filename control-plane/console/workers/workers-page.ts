@@ -1,4 +1,5 @@
 /** Workers: the list, and one of them with what it runs and ran. */
+import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/worker.ts";
@@ -74,6 +75,8 @@ export interface WorkerStory {
   readonly latest: string | null;
   /** The name of the configuration that deployed it. */
   readonly deployedBy: string | undefined;
+  /** The approval rule of that configuration. */
+  readonly rule: ApprovalRule | null;
   readonly now: string;
 }
 
@@ -189,15 +192,16 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
     </details>`;
 
-const changes = ({ worker, deployedBy }: WorkerStory, teardown: Form | undefined): Html =>
-  html`<section aria-labelledby="change">
+const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
+  const { worker } = story;
+  return html`<section aria-labelledby="change">
     <h2 id="change">Change</h2>
     <p>
       <a class="button quiet" href="/workers/${worker.id}/edit"
         >Edit its name, labels and deployment</a
       >
     </p>
-    ${teardownView(worker, deployedBy, teardown)}
+    ${teardownView(worker, story, teardown)}
     <div class="actions">
       ${ask(
         "New token…",
@@ -228,6 +232,7 @@ const changes = ({ worker, deployedBy }: WorkerStory, teardown: Form | undefined
       )}
     </div>
   </section>`;
+};
 
 const button = (
   { id }: Worker,

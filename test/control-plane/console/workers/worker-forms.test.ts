@@ -130,6 +130,33 @@ describe("the edit form is refused with a message and changes nothing when", () 
   });
 });
 
+test("a teardown under an approval rule is planned, with the same targets", async () => {
+  const targets = "module.worker\r\naws_instance.a[0]";
+  await send("edit", { name: "ruled", configuration_id: spec, targets });
+  const rule = { when: "destructive", count: 1, by_author: false } as const;
+  const params = { name: spec };
+  await fixture.person.get(endpoints.updateConfiguration, { params, body: { approval: rule } });
+  const { headers } = fixture;
+  const { text } = await ask(plane, "GET", `/workers/${id}`, { headers });
+  expect(words({ text })).toContain(
+    "A deployment that deletes or replaces something needs 1 approval",
+  );
+  expect(text).not.toContain(`action="/workers/${id}/teardown"`);
+  const action = `/configurations/${spec}/jobs`;
+  const [form = ""] = new RegExp(`<form[^>]*action="${action}"[^]*?</form>`).exec(text) ?? [];
+  expect(form).toContain("Plan the destruction, then ask for approval");
+  const fields = [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  const planned = await submit(plane, action, Object.fromEntries(fields) as Fields, headers);
+  const job = await fixture.read(String(planned.headers["location"]).replace("/jobs/", ""));
+  expect(job).toMatchObject({
+    job_type: "PLAN",
+    plan_options: { destroy: true, targets: ["module.worker", "aws_instance.a[0]"] },
+  });
+});
+
 test("a teardown needs the worker's name and destroys only what the page showed", async () => {
   const deploy = (targets?: string[]) =>
     fixture.person.get(endpoints.updateWorker, {
