@@ -12,15 +12,7 @@ export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>
   // An access token acts in its own space only.
   if (api.isAccessToken) return "";
   try {
-    const { teams } = await api.call("listTeams");
-    const others = ["", ...teams.map(({ slug }) => slug)].filter(
-      (slug) => slug !== (api.team ?? ""),
-    );
-    const searched = others.slice(0, searchedSpaces);
-    const found = await Promise.all(
-      searched.map((slug) => isIn(api.inSpace(slug)).catch(() => false)),
-    );
-    const slug = searched.find((_, index) => found[index]);
+    const [slug] = await spacesWith(api, isIn);
     if (slug === undefined) return "";
     return slug === ""
       ? ' It is in your personal space: add --team ""'
@@ -28,4 +20,18 @@ export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>
   } catch {
     return "";
   }
+}
+
+/** Returns the slugs of the user's other spaces in which something is; "" is the personal one. */
+export async function spacesWith(
+  api: Api,
+  isIn: (other: Api) => Promise<boolean>,
+): Promise<string[]> {
+  const { teams } = await api.call("listTeams");
+  const others = ["", ...teams.map(({ slug }) => slug)].filter((slug) => slug !== (api.team ?? ""));
+  const searched = others.slice(0, searchedSpaces);
+  const found = await Promise.all(
+    searched.map((slug) => isIn(api.inSpace(slug)).catch(() => false)),
+  );
+  return searched.filter((_, index) => found[index]);
 }

@@ -25,6 +25,7 @@ import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { followCommand } from "../jobs/words.ts";
+import { inLinkedSpace } from "./linked-space.ts";
 import { originText, readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
@@ -39,8 +40,9 @@ export interface UpOptions extends FieldOptions {
 }
 
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
-export async function up(run: Run, given: string, options: UpOptions): Promise<void> {
+export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
+  const run = await inLinkedSpace(current, directory);
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
   const { configuration, source } = await configure(run, directory, options);
