@@ -85,5 +85,11 @@ export const ApprovalNeed = Type.Object({
     "The addresses of users who may approve it and have not. Empty if no approval is missing, or if the job has no plan to approve.",
   ),
   more_approvers: about(Type.Boolean(), "Whether there are more of them."),
+  plan_staleness: Type.Optional(
+    about(
+      Nullable(Type.String()),
+      "GET of one job: why its plan can no longer be applied, so that an approved job fails; null if it can.",
+    ),
+  ),
 });
 export type ApprovalNeed = Static<typeof ApprovalNeed>;

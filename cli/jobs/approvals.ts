@@ -9,7 +9,7 @@ import { CliError } from "../terminal/output.ts";
 import { jobIdOf } from "./find.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { consoleAddress, showJob } from "./read.ts";
-import { followCommand } from "./words.ts";
+import { followCommand, staleText } from "./words.ts";
 
 export interface DecideOptions {
   readonly comment?: string | undefined;
@@ -43,7 +43,13 @@ async function decide(
   { comment }: DecideOptions,
 ): Promise<{ readonly job: Job; readonly before: ApprovalDecision | undefined }> {
   const id = await deploymentOf(run, named);
-  const { approvals = [] } = await run.api.call("getJob", { params: { id } });
+  const found = await run.api.call("getJob", { params: { id } });
+  const { approvals = [] } = found;
+  const stale = decision === "approve" ? staleText(run.api, found) : undefined;
+  if (stale !== undefined)
+    throw new CliError(
+      `Not approved. ${stale}\nTo end this deployment: windlass jobs reject ${id}${teamWords(run.api.team)}`,
+    );
   const before = approvals.find(({ email }) => email === run.api.email)?.decision;
   const body = { decision, ...(comment === undefined ? {} : { comment }) };
   try {

@@ -28,6 +28,7 @@ import {
   listedStatus,
   styledStatus,
   runTime,
+  staleText,
   waitingLine,
 } from "./words.ts";
 
@@ -179,6 +180,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     configuration: snapshot?.name,
     status: styledStatus(job.status),
     waiting: job.waiting_reason && waitingLine(run.api, job, job.waiting_reason),
+    stale: staleText(run.api, job),
     rule: need && approvalWords(need.rule),
     approvals: job.approvals?.map(decisionText).join("\n"),
     approvers: need && need.missing > 0 ? approversText(need) : null,

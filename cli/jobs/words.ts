@@ -10,6 +10,7 @@ import {
 } from "../../protocol/words.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
+import { planAgainCommand } from "../plans/plan-again.ts";
 import { unlockCommand } from "../states/lock.ts";
 import { styled } from "../terminal/output.ts";
 import { ago, duration } from "../terminal/times.ts";
@@ -24,11 +25,13 @@ const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
 
 export const styledStatus = (status: JobStatus): string => styled(colours[status], status);
 
-/** Returns the status in a list, where a deployment that waits for approvals is marked. */
-export const listedStatus = ({ status, approval_need: need }: Job): string =>
-  need && need.missing > 0
+/** Returns the status in a list, with who cancelled it, and whether it waits for approvals. */
+export function listedStatus({ status, approval_need: need, cancelled_by: by }: Job): string {
+  if (by) return `${styledStatus(status)} by ${by}`;
+  return need && need.missing > 0
     ? `${styledStatus(status)}, ${waitingForApproval}`
     : styledStatus(status);
+}
 
 /** Says why a queued job waits and what the user can do, with the command where there is one. */
 export function waitingLine(
@@ -41,6 +44,14 @@ export function waitingLine(
   return reason === "state_locked" && name !== undefined
     ? `${text}: ${unlockCommand(api, name)}`
     : text;
+}
+
+/** Says that the plan of a waiting deployment can no longer be applied, and how to make another. */
+export function staleText({ team }: Pick<Api, "team">, job: Job): string | undefined {
+  const staleness = job.approval_need?.plan_staleness;
+  const name = job.config_snapshot?.name;
+  if (!staleness || name === undefined) return undefined;
+  return `Its plan can no longer be applied. ${staleness}: ${planAgainCommand(job, name)}${teamWords(team)}`;
 }
 
 /** Describes a decision, such as `grace@example.com approved 5m ago: only the bastion changes`. */

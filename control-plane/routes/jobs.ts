@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { decideJob } from "../services/approvals/approvals.ts";
+import { withStaleness } from "../services/approvals/staleness.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
 import { retryJob } from "../services/jobs/retry.ts";
@@ -27,7 +28,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     ),
   );
   route(app, endpoints.getJob, guards, async ({ caller, params }) =>
-    withProgress(context, await getJob(context, caller, params.id)),
+    withStaleness(context, await withProgress(context, await getJob(context, caller, params.id))),
   );
   route(app, endpoints.decideJob, guards, async ({ caller, params, body }) =>
     decideJob(context, caller, params.id, body),

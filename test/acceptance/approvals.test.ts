@@ -188,12 +188,20 @@ describe.concurrent("a deployment that people must approve", () => {
       approval_need: { missing: 0 },
     });
     await ada.json("configurations", "update", "web", "--var", "region=eu-west-1");
+    const shown = (await dan.run(["jobs", "show", id])).stdout;
+    const again = "windlass jobs destroy web --team platform";
+    expect(shown).toMatch(/^stale +Its plan can no longer be applied\. The configuration or one/m);
+    expect(shown).toContain(`so plan again: ${again}\n`);
+    const idle = await ada.run(["jobs", "approve", id]);
+    expect(idle).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(idle.stderr).toContain("Not approved. Its plan can no longer be applied.");
+    expect(idle.stderr).toContain(`windlass jobs reject ${id} --team platform`);
     await addRunner("second", { WINDLASS_LABELS: "later" });
     const ended = await dan.run(["jobs", "logs", id, "--follow"]);
     expect(ended).toMatchObject({ exitCode: 1 });
     expect(ended.stderr).toContain("was changed after the plan was made");
     expect(await dan.json<string[]>("state", "list", "web")).toContain("terraform_data.cluster");
-    const again = await ada.run(["jobs", "approve", id]);
-    expect(again.stderr).toContain("The job is already FAILED");
+    const late = await ada.run(["jobs", "approve", id]);
+    expect(late.stderr).toContain("The job is already FAILED");
   });
 });

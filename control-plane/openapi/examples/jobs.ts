@@ -80,6 +80,7 @@ export const jobExamples = [
     authors: ["ada@example.com"],
     approvers: ["grace@example.com", "joan@example.com"],
     more_approvers: false,
+    plan_staleness: null,
   }),
   example(WrittenApprovalRule, { when: "destructive", count: 2 }),
   example(DecideJob, { decision: "approve", comment: approval.comment }),

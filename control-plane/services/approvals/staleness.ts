@@ -1,4 +1,5 @@
 /** Whether the plan of a claimed deployment is still the one that people have approved. */
+import type { Job } from "../../../protocol/jobs.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
@@ -38,4 +39,13 @@ export async function findStaleness(
     if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;
     throw error;
   }
+}
+
+/** Adds to a job that an approval rule covers why its plan can no longer be applied. */
+export async function withStaleness(context: Context, job: Job): Promise<Job> {
+  const { id, plan_job_id, approval_need: need } = job;
+  if (!need) return job;
+  const about = { id, plan_job_id, has_approval_rule: 1 } as const;
+  const staleness = await findStaleness(context, context.store.read, about);
+  return { ...job, approval_need: { ...need, plan_staleness: staleness ?? null } };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
+import { listedStatus, outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 
 const failed = (error_message: string, log_complete: boolean | null = true): string =>
@@ -26,4 +26,11 @@ test("a job without a matching worker names the labels that it needs", () => {
   expect(line("eu")).toBe("no worker has the label eu: register one with it");
   expect(line("eu", "gpu")).toBe("no worker has all of the labels eu, gpu: register one with them");
   expect(line()).toMatch(/^there is no worker for this job/);
+});
+
+test("a list says who cancelled a job", () => {
+  const status = (cancelled_by: string | null): string =>
+    listedStatus({ status: "CANCELLED", cancelled_by } as Job);
+  expect(status("ada@example.com")).toBe("CANCELLED by ada@example.com");
+  expect(status(null)).toBe("CANCELLED");
 });
