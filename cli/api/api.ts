@@ -14,7 +14,7 @@ import {
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
-import { chooseTeam, listTeamsRemedy } from "./team.ts";
+import { chooseTeam, listTeamsRemedy, teamWords } from "./team.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
 
@@ -93,6 +93,9 @@ export function openApi(given: ApiOptions): Api {
   const failure = (error: unknown, name: keyof Endpoints): unknown => {
     const known = withRemedy(toCliError(error, credential.server), {
       team_not_found: team?.remedy ?? listTeamsRemedy,
+      ...(isOfJob(name)
+        ? { not_found: `To see the jobs: windlass jobs list${teamWords(team?.slug)}` }
+        : {}),
     });
     if (!isCut(error) || isRead(name)) return known;
     const { message } = known as Error;
@@ -137,6 +140,8 @@ export function openApi(given: ApiOptions): Api {
     },
   };
 }
+
+const isOfJob = (name: keyof Endpoints): boolean => endpointPaths[name].path.includes("/jobs/{id}");
 
 const isRead = (name: keyof Endpoints): boolean => endpointPaths[name].method === "GET";
 

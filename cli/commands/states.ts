@@ -92,10 +92,13 @@ export function stateCommand() {
               options,
             );
             const { withRemedy } = await import("../api/failures.ts");
-            const { lockRemedies } = await import("../states/lock.ts");
+            const { lockRemedies, versionRemedies } = await import("../states/lock.ts");
             const params = { name: id, serial };
             const made = await run.api.call("rollBackState", { params }).catch((error: unknown) => {
-              throw withRemedy(error, lockRemedies(run.api, found));
+              throw withRemedy(error, {
+                ...lockRemedies(run.api, found),
+                ...versionRemedies(run.api, found),
+              });
             });
             showVersion(run, made);
           },

@@ -62,7 +62,8 @@ function nextStep(
   }
   const options = variables.map((name) => `--var ${shellWord(`${name}=VALUE`)}`).join(" ");
   const what = variables.length === 1 ? "variable" : "variables";
-  const secret = "For a secret, pass --sensitive NAME instead: it asks for the value.";
+  const secrets = variables.map((name) => `--sensitive ${shellWord(name)}`).join(" or ");
+  const secret = `For a secret, pass ${secrets} instead: it asks for the value.`;
   return `To set the ${what}, ${set} ${options}\n${secret}`;
 }
 

@@ -14,6 +14,11 @@ export const lockRemedies = (api: Pick<Api, "team">, name: string) => ({
   state_locked: `Once its terraform has ended, run: ${unlockCommand(api, name)}`,
 });
 
+/** What to do when there is no such version. */
+export const versionRemedies = ({ team }: Pick<Api, "team">, name: string) => ({
+  not_found: `To see the versions: windlass state versions ${shellWord(name)}${teamWords(team)}`,
+});
+
 /** Returns the lock of a job that no runner holds any more. */
 export async function findLostLock(api: Api, configuration: string): Promise<StateLock | null> {
   const params = { name: configuration };

@@ -13,7 +13,7 @@ import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
 import { hclValue } from "./hcl.ts";
-import { lockRemedies, lockText } from "./lock.ts";
+import { lockRemedies, lockText, versionRemedies } from "./lock.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
@@ -139,7 +139,10 @@ async function read(run: Run, name: string, serial?: string) {
   const { id } = await configurationOf(run.api, name);
   const wanted = serial ?? String((await newest(run, id)).serial);
   const input = { params: { name: id, serial: wanted } };
-  return (await run.api.send("downloadStateVersion", input)).body;
+  const response = await run.api.send("downloadStateVersion", input).catch((error: unknown) => {
+    throw withRemedy(error, versionRemedies(run.api, name));
+  });
+  return response.body;
 }
 
 async function newest(run: Run, name: string): Promise<StateVersion> {

@@ -167,12 +167,20 @@ describe.concurrent("the command line", () => {
     );
   });
 
-  test("refuses to print a state to a terminal, and reports a missing state", async () => {
+  test("refuses to print a state to a terminal, and reports a missing state, version or job", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: inline });
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
+    const missing = async (...words: string[]): Promise<string> =>
+      String((await ada.run(...words)).stderr);
+    expect(await missing("state", "download", "db", "--serial", "9")).toContain(
+      "There is no such state version. To see the versions: windlass state versions db",
+    );
+    expect(await missing("jobs", "show", "01900000-0000-7000-8000-000000000000")).toContain(
+      "There is no such job. To see the jobs: windlass jobs list",
+    );
     const unlocked = await ada.run("state", "unlock", "db");
     expect(unlocked).toMatchObject({ exitCode: 0, stderr: 'The state of "db" is not locked.' });
     await using terminal = openTerminal(["state", "download", "db"], ada.environment);

@@ -46,11 +46,11 @@ test("a job that ended without success says what exists and what to do", async (
   const error_message =
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
   expect(await end("PLAN", "FAILED", { error_message })).toBe(
-    "Nothing was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive NAME instead: it asks for the value.",
+    "Nothing was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
   const two = `${error_message} ${error_message.replace("region", "size")}`;
   expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
-    "Nothing was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive NAME instead: it asks for the value.",
+    "Nothing was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.",
   );
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
@@ -73,7 +73,7 @@ test("a job that ended without success says what exists and what to do", async (
     `Nothing was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
   expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
-    "Nothing was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive NAME instead: it asks for the value.",
+    "Nothing was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
 });
 
