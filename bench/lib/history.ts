@@ -12,6 +12,11 @@ import { token } from "./fill.ts";
 const configurations = 100;
 /** More than two pages show, so that pages of failed PLANs too are as long in a short history. */
 const leastFailed = 250;
+/**
+ * Of so many of the newest jobs, one in so many is of the first configuration, so that its page is
+ * as long in a short history.
+ */
+const [newest, inNewest] = [1000, 15];
 /** Other owners, each with a worker. */
 const others = 200;
 const cacheKibibytes = 1024 * 1024;
@@ -159,6 +164,7 @@ export async function fillHistory(
   const ofSpec = { spec_id: `printf('00000000-0000-7000-8000-%012x', n)` };
   insert("variable_set_attachments", { set_id: `'${variableSet}'`, ...ofSpec }, configurations);
   const spec = `printf('00000000-0000-7000-8000-%012x', n % ${configurations} + 1)`;
+  const specOfFinished = `iif(n % ${inNewest} = 0 and n > ${finished - newest}, printf('00000000-0000-7000-8000-%012x', 1), ${spec})`;
   const at = `${began} + n * 1000`;
   const job = {
     owner_id: `'${owner}'`,
@@ -176,7 +182,7 @@ export async function fillHistory(
       // The oldest twentieth failed, and the oldest job was cancelled, so a filter must search far
       // from where it starts.
       status: `iif(n = 1, 'CANCELLED', iif(n <= ${Math.max(finished / 20, leastFailed)}, 'FAILED', 'SUCCESS'))`,
-      spec_id: spec,
+      spec_id: specOfFinished,
       worker_id: `'${worker}'`,
       attempt: "1",
       created_at: at,

@@ -170,7 +170,7 @@ export async function viewSummaries(
       job_type: job.job_type,
       destroy: job.destroys === 1,
       status: job.status,
-      configuration_id: await findLiveId(queries, job.spec_id),
+      configuration_id: job.configuration_id,
       worker_id: job.worker_id,
       name: job.name,
       created_by: job.created_by,

@@ -48,6 +48,8 @@ const listJobIds = (queries: Queries, filter: JobFilter): Promise<{ id: string }
  * had.
  */
 export type JobSummaryRow = Pick<JobRow, (typeof summaryColumns)[number]> & {
+  /** Null after the configuration was deleted, even while jobs still refer to it. */
+  readonly configuration_id: string | null;
   readonly name: string | null;
   /** The counts of its plan, as JSON. */
   readonly changes: string | null;
@@ -78,11 +80,19 @@ export const nameOfJob = sql<string | null>`(
   select json_extract(config_snapshot, '$.name') from job_snapshots indexed by job_snapshots_name
   where job_snapshots.job_id = jobs.id)`;
 
+/** Within the statement of the list, which saves one for each of its jobs. */
+const liveSpecOfJob = sql<string | null>`(
+  select specs.id from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null)`;
+
 /** A page of an owner's jobs without their snapshots, newest first. */
 export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<JobSummaryRow[]> {
   return jobsOf(queries, filter)
     .select(summaryColumns)
-    .select([nameOfJob.as("name"), changesOfJob.as("changes")])
+    .select([
+      liveSpecOfJob.as("configuration_id"),
+      nameOfJob.as("name"),
+      changesOfJob.as("changes"),
+    ])
     .execute();
 }
 

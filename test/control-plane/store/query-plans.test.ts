@@ -247,6 +247,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     expect(connection.texts.length).toBeGreaterThan(0);
   });
 
+  it("of a page of jobs find their configurations by key, in one statement", async () => {
+    connection.texts.length = 0;
+    await listJobSummaries(connection, { owner: "o", configuration: "c", ...page });
+    const [text = "", ...others] = connection.texts;
+    expect(others).toEqual([]);
+    const plan = planOf(connection.database, text);
+    expect(plan).toContain("SEARCH specs USING INDEX sqlite_autoindex_specs_1 (id=?)");
+    expect(plan[0]).toMatch(/^SEARCH jobs USING INDEX jobs_spec /);
+  });
+
   it("of the jobs that wait for a person read only jobs that wait for approvals", async () => {
     connection.texts.length = 0;
     await findJobIds(connection, { owner: "o", approver: "p", ...page });

@@ -152,3 +152,17 @@ test("a destruction that planned by itself shows how many resources it destroyed
   );
   expect(words(await page(`/jobs/${job}`))).toContain("− 2 destroyed");
 });
+
+test("a job of a deleted configuration keeps its name, without a link", async () => {
+  const user = await openSampleUser(plane);
+  const gone = await user.configure("gone");
+  await user.queue({ job_type: "PLAN", configuration_id: gone });
+  await user.end(await user.start(), "FAILED");
+  const cell = async () => {
+    const { text } = await ask(plane, "GET", "/jobs", { headers: user.headers });
+    return /<td data-head="Configuration"[^>]*>([^]*?)<\/td>/.exec(text)?.[1]?.trim();
+  };
+  expect(await cell()).toContain(`href="/configurations/${gone}"`);
+  await user.person.ask(endpoints.deleteConfiguration, { params: { name: gone } });
+  expect(await cell()).toBe("gone");
+});
