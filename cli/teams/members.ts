@@ -78,6 +78,14 @@ export async function invite(
   });
   const who = made.email === null ? "the first person who opens it" : made.email;
   run.done(`\nThe link is not shown again. It works once, for ${who}: send it to them.`);
+  if (made.email === null || run.json) return;
+  const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });
+  for (const { id, role: earlier, expires_at } of invitations.filter(
+    (one) => one.email === made.email && one.id !== made.id,
+  ))
+    run.done(
+      `An earlier invitation of ${made.email}, as ${earlier}, stays open until ${time(expires_at)}. To revoke it: windlass teams invitations revoke ${id} --team ${slug}`,
+    );
 }
 
 /** `teams invitations list`. */

@@ -23,6 +23,8 @@ export interface GitHost extends AsyncDisposable {
   password: string | undefined;
   /** Below this path no password is required. */
   open: string | undefined;
+  /** Speaks only the first version of git's protocol, in which commits need a branch or a tag. */
+  isOld: boolean;
   /** Redirects every request to this address. */
   redirect: string | undefined;
   /** Adds these files to the repository as a new commit of a branch and returns the commit. */
@@ -52,6 +54,7 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     } else if (path.includes("/info/lfs/")) {
       void answerLfs(objects, `https://${host.host}`, request, response);
     } else {
+      if (host.isOld) delete request.headers["git-protocol"];
       serve(join(backend, "git-http-backend"), root, request, response);
     }
   }).listen(0, "127.0.0.1");
@@ -68,6 +71,7 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     requests: [],
     password: undefined,
     open: undefined,
+    isOld: false,
     redirect: undefined,
     git,
     keep(content) {

@@ -60,6 +60,14 @@ export async function gitIn(
         `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
       );
     }
+    const [, commit] =
+      /(?:unadvertised object|not our ref) ([0-9a-f]{40,64})/.exec(result.stderr) ?? [];
+    if (commit !== undefined) {
+      throw new StepFailed(
+        `source: the git server does not give out the commit ${commit}, because no branch or tag points to it any more: ` +
+          "make a new plan, of a branch, a tag or a commit that one of them points to",
+      );
+    }
     const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
     throw new StepFailed(`source: git ${command} failed: ${said || (result.shortMessage ?? "")}`);
   };

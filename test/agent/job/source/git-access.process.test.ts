@@ -29,6 +29,7 @@ beforeEach(() => {
   for (const each of [host, other]) {
     each.requests.length = 0;
     each.redirect = undefined;
+    each.isOld = false;
     each.password = undefined;
   }
 });
@@ -98,6 +99,17 @@ describe("a private repository", () => {
     await fetch(`https://${host.host}/team/app`, settings(`${credentials()}/team`));
     expect(host.requests.at(-1)?.authorization).toBe(header);
   });
+});
+
+test("a commit that no branch has any more is named, with what to do, if the server keeps it back", async () => {
+  const commit = host.commit("team/moved", { "main.tf": "# first" });
+  host.commit("team/moved", { "main.tf": "# second" });
+  const url = `https://${host.host}/team/moved`;
+  expect(await fetch(url, settings(), commit)).toMatchObject({ digest: commit });
+  host.isOld = true;
+  await expect(fetch(url, settings(), commit)).rejects.toThrow(
+    `source: the git server does not give out the commit ${commit}, because no branch or tag points to it any more: make a new plan`,
+  );
 });
 
 test("a redirect is not followed with a token, neither to the same host nor to another", async () => {

@@ -1,0 +1,24 @@
+/** Invitations by the client. */
+import { expect, test } from "vitest";
+import type { CreatedInvitation } from "../../../protocol/teams.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+
+test("a second invitation of an address names the first, which is still open", async () => {
+  await using ada = await userMachine(plane);
+  await ada.json("teams", "create", "Platform", "--slug", "platform");
+  const invite = (role: string, email: string) =>
+    ["teams", "invite", email, "--role", role, "--team", "platform"] as const;
+  const first = await ada.json<CreatedInvitation>(...invite("viewer", "grace@example.com"));
+  const other = await ada.run(...invite("viewer", "joan@example.com"));
+  expect(other.stderr).not.toContain("earlier");
+  const second = await ada.run(...invite("deployer", "Grace@example.com"));
+  expect(second.stderr).toContain(
+    "An earlier invitation of grace@example.com, as viewer, stays open until ",
+  );
+  const remedy = ["teams", "invitations", "revoke", first.id, "--team", "platform"];
+  expect(second.stderr).toContain(`To revoke it: windlass ${remedy.join(" ")}`);
+  expect(await ada.run(...remedy)).toMatchObject({ exitCode: 0 });
+});
