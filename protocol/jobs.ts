@@ -74,6 +74,12 @@ export const ExecutionMetadata = Type.Object(
     outputs: Type.Optional(
       about(JsonObject, "All outputs. A sensitive output has only its name and type."),
     ),
+    source_commit: Type.Optional(
+      about(
+        Type.String({ maxLength: outputTextLimit }),
+        "Of a source in git: the commit that the runner checked out, whatever the end of the job.",
+      ),
+    ),
   },
   { additionalProperties: true },
 );

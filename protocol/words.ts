@@ -233,3 +233,10 @@ export const fieldName = (path: string): string =>
 /** Returns a message such as `name must not be empty`. */
 export const faultText = ({ path, message }: { path: string; message: string }): string =>
   `${fieldName(path)} ${message}`;
+
+/** Describes a source in git: address, directory, ref and, once it is known, the commit. */
+export const gitSourceText = (
+  { url, path, ref }: { url: string; path?: string; ref?: string },
+  commit: string | undefined,
+): string =>
+  `${url}${path ? ` (${path})` : ""} at ${ref ?? "its default branch"}${commit === undefined ? "" : `, commit ${commit}`}`;

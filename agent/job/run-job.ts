@@ -195,6 +195,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     over.abort();
     context.prepared?.cancel();
   }
+  report = withCommit(report, context.facts);
   if (stop.reason !== "not the holder") await sendDebugLog(context);
   log.system([report.status, inLog(report.error_message)].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
@@ -263,6 +264,13 @@ async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undef
     if (gaveUp.aborted) return undefined;
     throw error;
   }
+}
+
+/** Adds the commit of a source in git, also if the job failed. */
+function withCommit(report: ReportStatus, { source }: Facts): ReportStatus {
+  if (source?.type !== "git") return report;
+  const execution_metadata = { ...report.execution_metadata, source_commit: source.digest };
+  return { ...report, execution_metadata };
 }
 
 async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> {

@@ -16,6 +16,7 @@ import {
   approvalWords,
   approversText,
   changesText,
+  gitSourceText,
   jobTypeWords,
   planOptionsWords,
   resourceProgressWords,
@@ -178,6 +179,10 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     id: job.id,
     type: jobTypeWords(job.job_type, job.plan_options),
     configuration: snapshot?.name,
+    source:
+      snapshot?.source.type === "git"
+        ? gitSourceText(snapshot.source, job.execution_metadata?.source_commit)
+        : null,
     status: styledStatus(job.status),
     waiting: job.waiting_reason && waitingLine(run.api, job, job.waiting_reason),
     stale: staleText(run.api, job),

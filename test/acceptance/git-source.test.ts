@@ -68,17 +68,20 @@ test("the planned commit is deployed after the branch has moved, and the token i
     source: { type: "git", url: `https://${host.host}/team/app`, ref: "main", path: "stack" },
   };
   const plan = await run({ job_type: "PLAN", config_snapshot });
-  expect(plan.reports.at(-1)).toMatchObject({ status: "SUCCESS" });
+  expect(plan.reports.at(-1)).toMatchObject({
+    status: "SUCCESS",
+    execution_metadata: { source_commit: first },
+  });
   const second = host.commit("team/app", { "stack/main.tf": configuration("second") });
   expect(second).not.toBe(first);
   const deploy = await run({ job_type: "DEPLOY", config_snapshot, plan });
   expect(deploy.reports.at(-1)).toMatchObject({
     status: "SUCCESS",
-    execution_metadata: { outputs: { it: { value: "first shared" } } },
+    execution_metadata: { outputs: { it: { value: "first shared" } }, source_commit: first },
   });
   const fresh = await run({ job_type: "DEPLOY", config_snapshot, spec_id: crypto.randomUUID() });
   expect(fresh.reports.at(-1)).toMatchObject({
-    execution_metadata: { outputs: { it: { value: "second shared" } } },
+    execution_metadata: { outputs: { it: { value: "second shared" } }, source_commit: second },
   });
 
   const output = JSON.stringify([plan, deploy, fresh]) + agent.log();

@@ -1,6 +1,11 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
 import type { Job } from "../../../protocol/jobs.ts";
-import { destroyedWords, destroysAll, jobTypeWords } from "../../../protocol/words.ts";
+import {
+  destroyedWords,
+  destroysAll,
+  gitSourceText,
+  jobTypeWords,
+} from "../../../protocol/words.ts";
 import {
   approvalView,
   decideView,
@@ -200,7 +205,7 @@ const factsOf = ({ job, worker }: JobStory): Html => {
   const { source } = job.config_snapshot ?? {};
   const from =
     source?.type === "git"
-      ? `${source.url}${source.path ? ` (${source.path})` : ""} at ${source.ref ?? "its default branch"}`
+      ? gitSourceText(source, job.execution_metadata?.source_commit)
       : source?.type === "archive"
         ? `archive ${source.sha256.slice(0, 12)}`
         : source === undefined

@@ -71,7 +71,12 @@ const repaired = ({ outputs, ...metadata }: Record<string, unknown>): Record<str
 const isKept = ([name, value]: [string, unknown]): boolean =>
   !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
 
-const texts: ReadonlySet<string> = new Set(["cluster_name", "cluster_endpoint", "gitops_url"]);
+const texts: ReadonlySet<string> = new Set([
+  "cluster_name",
+  "cluster_endpoint",
+  "gitops_url",
+  "source_commit",
+]);
 
 /** A plan without a summary is shown as unknown. */
 const isSummary = (value: unknown): boolean =>

@@ -66,7 +66,16 @@ test("a job that ended without success says what exists and what to do", async (
   );
   const rows: Record<string, unknown> = {};
   const show = (_: object, fields: object) => void Object.assign(rows, fields);
-  await showJob({ ...run, show }, cancelled);
+  const source_commit = "0123456789abcdef0123456789abcdef01234567";
+  const source = { type: "git", url: "https://git.example.com/app", path: "eu" } as const;
+  const config_snapshot = { ...cancelled.config_snapshot!, source };
+  await showJob(
+    { ...run, show },
+    { ...cancelled, config_snapshot, execution_metadata: { source_commit } },
+  );
+  expect(rows["source"]).toBe(
+    `https://git.example.com/app (eu) at its default branch, commit ${source_commit}`,
+  );
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
   // Of `jobs deploy --wait` and all others.
   expect(await whatIsLeft(run, cancelled)).toBe(

@@ -404,3 +404,20 @@ test("the log of a job that applied a plan comes first, and of one that only pla
   await fixture.end(deploy, "SUCCESS");
   expect(await isLogFirst(deploy)).toBe(true);
 });
+
+test("a job from git names the address, the ref and the commit that it ran", async () => {
+  const configuration_id = await fixture.configure(`git ${randomUUID()}`);
+  const source = { type: "git", url: "https://git.example.com/app", ref: "main" } as const;
+  const change = { params: { name: configuration_id }, body: { source } };
+  await fixture.person.get(endpoints.updateConfiguration, change);
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const job = await fixture.start();
+  expect(words({ text: await page(job) })).toContain(
+    "Source https://git.example.com/app at main Worker",
+  );
+  const source_commit = "0123456789abcdef0123456789abcdef01234567";
+  await fixture.end(job, "FAILED", { execution_metadata: { source_commit } });
+  expect(words({ text: await page(job) })).toContain(
+    `Source https://git.example.com/app at main, commit ${source_commit} Worker`,
+  );
+});
