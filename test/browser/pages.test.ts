@@ -77,6 +77,18 @@ describe("the pages", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
   });
 
+  test("keep the navigation on one line at 1280 px, also with a long address", async () => {
+    const email = `a.person.with.a.long.name@${"department.".repeat(3)}example.com`;
+    const { page } = await visitor.visit(plane, email, { viewport: { width: 1280, height: 800 } });
+    for (const path of ["/", "/variable-sets"]) {
+      await page.goto(plane.url + path);
+      const tops = await page.evaluate<number[]>(
+        `[...document.querySelectorAll(".frame nav a")].map((link) => link.offsetTop)`,
+      );
+      expect(new Set(tops).size).toBe(1);
+    }
+  });
+
   test("updates while it is open and keeps the selection", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByText("Another job of this configuration has not ended yet.").waitFor();

@@ -67,7 +67,7 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
     ${
       isDrawn
         ? graphSvg(drawing, title, flip)
-        : html`<p class="notice">
+        : html`<p class="notice flow">
             The graph is too complex to draw: close some modules, or read the list.
           </p>`
     }
@@ -82,7 +82,7 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
 const left = (number: number, one: string, many: string): Html | null =>
   number === 0
     ? null
-    : html`<p class="warning">
+    : html`<p class="warning flow">
         ${number.toLocaleString("en")} ${number === 1 ? `${one} is` : `${many} are`} left out of the
         graph.
       </p>`;

@@ -57,7 +57,7 @@ const origin = ({ graph }: PlanSummary): string =>
 const omitted = ({ changes_omitted: count }: PlanSummary): Html | null =>
   count === 0
     ? null
-    : html`<p class="warning">
+    : html`<p class="warning flow">
         The plan has ${count.toLocaleString("en")} more changes than it lists; they are not in the
         graph.
       </p>`;

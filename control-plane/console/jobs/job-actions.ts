@@ -52,7 +52,7 @@ export const actionsOf = ({ job, plan, use, rule, retry }: JobStory): Html => {
 const retryNotice = (retry: Job): Html => {
   const { id, status, job_type, plan_options } = retry;
   const link = html`<a href="/jobs/${id}">${jobTypeWords(job_type, plan_options)}</a>`;
-  return html`<p class="notice">
+  return html`<p class="notice flow">
     ${
       isOpen(status)
         ? html`Queued again already: ${link} ${badge(status)}`
@@ -75,7 +75,7 @@ const notDeployable = (
   { deploy_job_id: deploy, not_deployable: why }: JobStory["use"],
 ): Html =>
   deploy === null
-    ? html`<p class="notice">
+    ? html`<p class="notice flow">
         This plan cannot be deployed: ${sentence(why?.detail ?? "")} Start a new plan on the page of
         ${linkOf(job)}.
       </p>`

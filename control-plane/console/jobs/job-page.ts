@@ -94,12 +94,12 @@ function tenseOf({ job_type, status }: Job): Tense {
 }
 
 const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
-  html`<p class="notice">
+  html`<p class="notice flow">
     ${sentence(cancelText({ cancel, started_at }))} ${cancel === null ? null : clock(cancel.at)}
   </p>`;
 
 const lostNotice = (at: string): Html =>
-  html`<p class="notice">
+  html`<p class="notice flow">
     The runner was lost (${clock(at)}), so it is not known what the job did. If the runner comes
     back, its report replaces this outcome.
   </p>`;

@@ -17,7 +17,7 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
   const raw = html`<a href="/jobs/${job.id}/log" download>Raw log</a>`;
   if (job.log_pruned_at !== null)
     return html`<h2>Log</h2>
-      <p class="notice">
+      <p class="notice flow">
         This log was removed on ${clock(job.log_pruned_at)}, because it was older than this server
         keeps logs.
       </p>`;
@@ -28,7 +28,7 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
       <h2 id="log-title">Log</h2>
       ${
         job.log_complete === false
-          ? html`<p class="error">
+          ? html`<p class="error flow">
               The end of this log is missing: the runner has sent more than the server has stored.
             </p>`
           : null

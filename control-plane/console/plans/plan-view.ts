@@ -115,7 +115,7 @@ const toolsOf = (plan: PlanSummary): Html =>
     </div>
     ${
       plan.truncated
-        ? html`<p class="warning">
+        ? html`<p class="warning flow">
             This plan is too large to be shown in full. The log has all of it.
           </p>`
         : null
