@@ -131,15 +131,16 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         return false;
       }),
     readState: async (specId, jobToken, limit) => {
-      try {
-        const signal = AbortSignal.timeout(calls.timeout);
+      const signal = AbortSignal.timeout(calls.timeout);
+      const once = async (): Promise<string | undefined> => {
         const { statusCode, body } = await requestState(specId, jobToken, signal);
-        if (statusCode === 200) return await textWithin(body, limit);
+        if (statusCode === 200) return textWithin(body, limit);
         await body.dump();
-      } catch {
-        // The caller has another way to read the state.
-      }
-      return undefined;
+        if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
+        return undefined;
+      };
+      // The caller has another way to read the state.
+      return persist(calls, "read the state", signal, once).catch(() => undefined);
     },
   };
 }

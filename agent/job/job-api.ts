@@ -20,7 +20,7 @@ export interface JobApi extends LogSink {
   hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
   /**
    * Returns the managed state of a configuration; undefined if there is none, if it is larger than
-   * `limit` bytes, or if it cannot be read now. Not repeated.
+   * `limit` bytes, or if it cannot be read for half a minute.
    */
   readState(specId: string, jobToken: string, limit: number): Promise<string | undefined>;
 }

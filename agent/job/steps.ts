@@ -8,7 +8,8 @@ import { resolveEngine } from "./engine/engine.ts";
 import { downloadPlan, uploadPlan } from "./plan/artifact.ts";
 import { engineCache, holdEngine } from "./shared-cache.ts";
 import { fetchSource } from "./source/source.ts";
-import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform/steps.ts";
+import { init } from "./terraform/init.ts";
+import { apply, checkPlan, checkTeardown, plan, readOutputs } from "./terraform/steps.ts";
 import { emptyFolder } from "./workspace.ts";
 
 /** An empty workspace, whatever an earlier attempt left there. */

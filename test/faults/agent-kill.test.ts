@@ -49,7 +49,10 @@ async function collect(jobs: string, into: string, over: AbortSignal): Promise<v
 
 const written = (folder: string, stream: string): string =>
   readdirSync(folder)
-    .filter((name) => /-(fetch-providers|init|plan|apply)\./.test(name) && name.endsWith(stream))
+    .filter(
+      (name) =>
+        /-(fetch-providers|init|init-whole|plan|apply)\./.test(name) && name.endsWith(stream),
+    )
     .toSorted()
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("");
@@ -140,8 +143,8 @@ const more: readonly Moment[] = [
   ["during apply", '"run":"08-apply"', 300],
   ["when the job has started", '"at":"started"', 0],
   ["while the source is fetched", '"step":"source"', 0],
-  ["when init begins", '"run":"06-init"', 0],
-  ["during init", '"run":"06-init"', 15],
+  ["when init begins", '"run":"06-init-whole"', 0],
+  ["during init", '"run":"06-init-whole"', 15],
   ["when plan begins", '"run":"07-plan"', 0],
   ["when apply begins", '"run":"08-apply"', 0],
   ["when apply creates its first resource", '"run":"08-apply"', 60],

@@ -15,7 +15,7 @@ export interface HeldTerraform {
   forget(): void;
   /**
    * Makes the next command wait at this place, such as `begin-apply` or `end-plan`, until `letGo`
-   * is called. The `init` without a backend, which fetches providers, is named `fetch-providers`.
+   * is called. An `init` without a backend, which fetches providers, is named `fetch-providers`.
    */
   hold(place: string): { readonly reached: Promise<void>; letGo(): void };
 }

@@ -94,7 +94,7 @@ export function keep(runs: string, into: string): void {
   if (existsSync(into) || !existsSync(runs)) return;
   mkdirSync(into);
   for (const run of readdirSync(runs).filter((name) =>
-    /-(fetch-providers|init|plan|apply)$/.test(name),
+    /-(fetch-providers|init|init-whole|plan|apply)$/.test(name),
   ))
     for (const stream of ["stdout", "stderr"])
       if (existsSync(join(runs, run, stream)))

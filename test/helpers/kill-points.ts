@@ -17,11 +17,11 @@ export type Kind = (typeof kinds)[number];
 
 /** The terraform commands of a job of each kind, in order. */
 export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
-  PLAN: ["fetch-providers", "init", "plan", "show"],
-  "DEPLOY of a plan": ["fetch-providers", "init", "apply"],
-  DEPLOY: ["fetch-providers", "init", "plan", "apply"],
-  DESTROY: ["fetch-providers", "init", "plan", "apply"],
-  DESTROY_WORKER: ["fetch-providers", "init", "plan", "show", "apply"],
+  PLAN: ["init", "plan", "show"],
+  "DEPLOY of a plan": ["init", "apply"],
+  DEPLOY: ["init", "plan", "apply"],
+  DESTROY: ["init", "plan", "apply"],
+  DESTROY_WORKER: ["init", "plan", "show", "apply"],
 };
 
 export interface Stand {
@@ -113,7 +113,10 @@ const unread =
       const runs = join(await stand.directory, "runs");
       stand.agent.kill("SIGSTOP");
       place.letGo();
-      const names = ["05", "06", "07", "08", "09"].map((at) => `${at}-${command}`);
+      const names = ["05", "06", "07", "08", "09"].flatMap((at) => [
+        `${at}-${command}`,
+        `${at}-${command}-whole`,
+      ]);
       await until(() => names.some((name) => hasExited(join(runs, name))));
     };
     return { reached: reached(), letGo: () => undefined };
@@ -231,7 +234,7 @@ export const points: readonly Point[] = [
     of: kinds,
     arm: ({ terraform }) => terraform.hold("begin-version"),
   },
-  ...["fetch-providers", "init", "plan", "show", "apply"].flatMap(commandPoints),
+  ...["init", "plan", "show", "apply"].flatMap(commandPoints),
   {
     name: "apply: a provisioner runs",
     of: withCommand("apply"),

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { known, StepFailed, type JobContext } from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
 import { failureOf } from "../terraform/diagnostics.ts";
-import { environmentOf } from "../terraform/environment.ts";
+import { environmentOf, stateEnvironment } from "../terraform/environment.ts";
 import { fetchWithin } from "../source/fetch-limit.ts";
 import { gitAccessEnvironment, gitEnvironment, gitProtocols } from "../source/git-access.ts";
 import { readJobFile } from "../job-files.ts";
@@ -67,36 +67,56 @@ export async function fetchModules(context: JobContext): Promise<void> {
   if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
 }
 
+/** The run of an `init` that fetches the providers too. */
+export const wholeInit = "init-whole";
+
 /**
  * Fetches the provider packages, with nothing of the job's environment but variables, and keeps
- * them for other jobs.
+ * them for other jobs. If the backend is already known, it is the agent's own, and initialising it
+ * runs nothing of the configuration: then the same command does that too, unless there is a lock
+ * file, which it could change. Returns whether it did.
  */
-export async function fetchProviders(context: JobContext): Promise<void> {
-  const { workspace, settings } = context;
+export async function fetchProviders(context: JobContext): Promise<boolean> {
+  const { workspace, settings, facts } = context;
   const folder = known(context, "folder");
-  const isNew = !hasRun(context, "fetch-providers");
+  const isApart = hasRun(context, "fetch-providers");
+  const isNew = !isApart && !hasRun(context, wholeInit);
   if (isNew) forgetModuleRun(context, folder);
   const source = readJobFile(workspace.root, workspace.lock, lockFileLimit);
   const offer = offerOf(context, source);
   const installed = join(folder, ".terraform", "providers");
-  if (!offer) return writeCliConfig(context, undefined);
+  if (!offer) {
+    writeCliConfig(context, undefined);
+    return false;
+  }
   if (isNew) {
     if (offer.lock !== undefined) replaceFile(join(folder, lockFile), offer.lock);
     if (offer.isComplete) {
       await checkUnchanged(context, offer.packages);
       useOffered(context, installed, offer.packages);
-      return writeCliConfig(context, offer, offer.packages);
+      writeCliConfig(context, offer, offer.packages);
+      return false;
     }
     linkOffered(context, offer.packages);
     writeCliConfig(context, offer);
-    if (asksElsewhere(context)) return checkUnchanged(context, offer.packages);
+    if (asksElsewhere(context)) {
+      await checkUnchanged(context, offer.packages);
+      return false;
+    }
     giveFolders(context);
   }
-  const args = ["init", "-input=false", "-backend=false", "-get=false"];
-  const end = await runTerraform(context, "fetch-providers", args, {
+  const isWhole = !isApart && facts.backend !== undefined && source === undefined;
+  const args = ["init", "-input=false", "-get=false", ...(isWhole ? [] : ["-backend=false"])];
+  const [name = "", suffix = ""] = isWhole ? ["init", "-whole"] : ["fetch-providers"];
+  const end = await runTerraform(context, name, args, {
+    suffix,
     logged: true,
     patience: settings.patience.init,
-    environment: fetchEnvironment(context, /^TF_VAR_/),
+    environment: {
+      ...fetchEnvironment(context, /^TF_VAR_/),
+      ...(isWhole ? stateEnvironment(context) : {}),
+    },
+    endsStep: isWhole,
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
   const written = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
@@ -104,6 +124,7 @@ export async function fetchProviders(context: JobContext): Promise<void> {
   useOffered(context, installed, packages);
   if (lock !== undefined) replaceFile(join(folder, lockFile), lock);
   writeCliConfig(context, offer, packages);
+  return isWhole;
 }
 
 /**

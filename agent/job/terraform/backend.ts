@@ -50,6 +50,21 @@ export function backendConfigOf(context: JobContext): string[] {
   return [`-backend-config=${backendConfig}`];
 }
 
+/**
+ * Returns the backend that the agent adds, if no file can declare another one: then `init` runs
+ * nothing of the configuration. Undefined if that is not certain.
+ */
+export function plainBackend(context: JobContext, folder: string): BackendKind | undefined {
+  const { workspace, claim } = context;
+  const { deployed_backend: last, config_snapshot } = claim.job;
+  const isPlain =
+    config_snapshot.backend !== "own" &&
+    last !== "own" &&
+    !hasSettings(context) &&
+    !mentions(workspace.root, folder, backendWords);
+  return isPlain ? keptFor(context) : undefined;
+}
+
 async function kindOf(context: JobContext, folder: string): Promise<BackendKind> {
   const { backend: chosen } = context.claim.job.config_snapshot;
   if (chosen === "own") return "own";

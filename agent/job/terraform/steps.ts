@@ -1,78 +1,22 @@
-/** The steps that run terraform: init, plan, apply and reading the results. */
+/** The steps that run terraform after init: plan, apply and reading the results. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  backendBefore,
-  backendConfigOf,
-  checkBackend,
-  chooseBackend,
-  howToChoose,
-  injectBackend,
-  injectedBackend,
-  removeInjected,
-} from "./backend.ts";
 import { countLines } from "./count-lines.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
-import type { BackendKind, Facts } from "../facts.ts";
+import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
 import { ephemeralOf } from "../plan/ephemeral.ts";
-import { fetchModules, fetchProviders } from "../providers/fetch.ts";
 import { copyJobFile } from "../job-files.ts";
 import { outputsInState, type Outputs } from "../outcome.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { conceal, secrecyOf, secretsOf } from "../secrets.ts";
-import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
+import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
 import { lockLeft } from "./state-lock.ts";
-import { localStateFolder, rescuedState } from "../workspace.ts";
+import { rescuedState } from "../workspace.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
-
-export const init: Step = {
-  name: "init",
-  async run(context) {
-    const folder = known(context, "folder");
-    const backend = await prepareInit(context, folder);
-    context.facts.backend = backend;
-    const args = [
-      "init",
-      "-input=false",
-      ...(context.facts.locked ? ["-lockfile=readonly"] : []),
-      ...backendConfigOf(context),
-    ];
-    const end = await runTerraform(context, "init", args, {
-      logged: true,
-      patience: context.settings.patience.init,
-    });
-    rmSync(context.workspace.backendConfig, { force: true });
-    if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
-    checkBackend(context, folder, backend);
-    return { backend };
-  },
-  resume(context, facts) {
-    context.facts.backend = facts.backend ?? backendBefore(context);
-  },
-};
-
-async function prepareInit(context: JobContext, folder: string): Promise<BackendKind> {
-  if (hasRun(context, "init")) return injectedBackend(context, folder);
-  removeInjected(folder);
-  await fetchModules(context);
-  await fetchProviders(context);
-  giveWorkspace(context);
-  const backend = await chooseBackend(context, folder);
-  injectBackend(context, folder, backend);
-  giveWorkspace(context);
-  return backend;
-}
-
-async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
-  const failure = await failureOf("init", end);
-  const isUnclear =
-    context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
-  return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
-}
 
 /** Plans into a file. Does nothing in a DEPLOY that has downloaded a plan. */
 export const plan = (destroy?: "destroy"): Step => ({
@@ -336,17 +280,6 @@ async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> 
     if (error instanceof StepFailed) return false;
     throw error;
   }
-}
-
-/**
- * The last moment before anything of the job runs: gives the job the files that the agent has
- * prepared.
- */
-function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {
-  const { source, home, temporary, artifact, cliConfig } = workspace;
-  const state = localStateFolder(settings.workDir, claim);
-  const kept = state !== undefined && existsSync(state) ? [state] : [];
-  isolation.give(source, home, temporary, artifact, cliConfig, ...kept);
 }
 
 function writeVariables(

@@ -36,6 +36,8 @@ export interface TerraformOptions {
   readonly signal?: AbortSignal;
   /** Replaces the job's own. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The next command is that of the next step, even though this one has such an environment. */
+  readonly endsStep?: boolean;
 }
 
 export interface TerraformEnd {
@@ -76,7 +78,7 @@ export async function runTerraform(
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
   // Steps that fetch are skipped if there is nothing to fetch, so the next command is not known
   // then.
-  if (!options.environment) prepareNext(context);
+  if (!options.environment || options.endsStep) prepareNext(context);
   if (options.logged)
     log.run(
       run,

@@ -9,6 +9,7 @@ import {
   checkBackend,
   chooseBackend,
   injectBackend,
+  plainBackend,
   removeInjected,
 } from "../../../../agent/job/terraform/backend.ts";
 import { jobApi } from "../../../../agent/api/job-calls.ts";
@@ -124,6 +125,28 @@ describe("without a choice and a declared backend, the state is managed:", () =>
   ])("%s", async (_what, files, runsTerraform) => {
     expect(await chosen(files)).toEqual({ kind: "managed", lines: [], ran: runsTerraform });
   });
+});
+
+/** The backend that `init` may initialise while providers are fetched. */
+function plain(files: Readonly<Record<string, string>>, change: object = {}) {
+  const { context, folder, close } = job(files);
+  const { job_type, config_snapshot, ...rest } = context.claim.job;
+  const claim = { job: { job_type, config_snapshot, ...rest, ...change } };
+  close();
+  return plainBackend({ ...context, claim }, folder);
+}
+
+test("a backend is plain if no file can declare another one", () => {
+  const main = { "main.tf": "locals {\n  backends = 1\n}\n" };
+  expect(plain(main)).toBe("managed");
+  expect(plain(main, { attempt: undefined })).toBe("local");
+  const own = { config_snapshot: { backend: "own" } };
+  const settings = { config_snapshot: { backend_config: { bucket: "b" } } };
+  for (const change of [own, settings, { deployed_backend: "own" }])
+    expect(plain(main, change)).toBeUndefined();
+  for (const text of [s3, `# ${s3}`, "terraform {\n  cloud {}\n}\n"])
+    expect(plain({ ...main, "x_override.tf": text })).toBeUndefined();
+  expect(plain({ "main.tf.json": '{"terraform":{"\\u0062ackend":{}}}' })).toBeUndefined();
 });
 
 test("a chosen backend is used, and the log names a declared one that is not", async () => {

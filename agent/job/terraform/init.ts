@@ -1,0 +1,101 @@
+/** The step `init`: fetches modules and providers, and initialises the backend. */
+import { existsSync, rmSync } from "node:fs";
+import {
+  backendBefore,
+  backendConfigOf,
+  checkBackend,
+  chooseBackend,
+  howToChoose,
+  injectBackend,
+  injectedBackend,
+  plainBackend,
+  removeInjected,
+} from "./backend.ts";
+import { known, StepFailed, type JobContext, type Step } from "../context.ts";
+import { failureOf } from "./diagnostics.ts";
+import { fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
+import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
+import { localStateFolder } from "../workspace.ts";
+
+export const init: Step = {
+  name: "init",
+  async run(context) {
+    const folder = known(context, "folder");
+    if (!(await prepareInit(context, folder))) await initAlone(context);
+    const backend = known(context, "backend");
+    checkBackend(context, folder, backend);
+    return { backend };
+  },
+  resume(context, facts) {
+    context.facts.backend = facts.backend ?? backendBefore(context);
+  },
+};
+
+/**
+ * Fetches modules and providers, and decides where the state is kept. Returns whether the command
+ * that fetched the providers was the whole `init`.
+ */
+async function prepareInit(context: JobContext, folder: string): Promise<boolean> {
+  const { facts } = context;
+  if (hasRun(context, "init")) {
+    facts.backend = injectedBackend(context, folder);
+    return false;
+  }
+  if (hasRun(context, wholeInit)) {
+    facts.backend = injectedBackend(context, folder);
+  } else {
+    removeInjected(folder);
+    await fetchModules(context);
+    const backend = plainBackend(context, folder);
+    if (backend) {
+      facts.backend = backend;
+      injectBackend(context, folder, backend);
+      giveState(context);
+    }
+  }
+  const isDone = await fetchProviders(context);
+  giveWorkspace(context);
+  if (facts.backend) return isDone;
+  facts.backend = await chooseBackend(context, folder);
+  injectBackend(context, folder, facts.backend);
+  giveWorkspace(context);
+  return false;
+}
+
+async function initAlone(context: JobContext): Promise<void> {
+  const args = [
+    "init",
+    "-input=false",
+    ...(context.facts.locked ? ["-lockfile=readonly"] : []),
+    ...backendConfigOf(context),
+  ];
+  const end = await runTerraform(context, "init", args, {
+    logged: true,
+    patience: context.settings.patience.init,
+  });
+  rmSync(context.workspace.backendConfig, { force: true });
+  if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
+}
+
+async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
+  const failure = await failureOf("init", end);
+  const isUnclear =
+    context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
+  return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
+}
+
+/**
+ * The last moment before anything of the job runs: gives the job the files that the agent has
+ * prepared.
+ */
+function giveWorkspace(context: JobContext): void {
+  const { source, home, temporary, artifact, cliConfig } = context.workspace;
+  context.isolation.give(source, home, temporary, artifact, cliConfig);
+  giveState(context);
+}
+
+/** A state that the agent keeps itself. */
+function giveState({ claim, settings, isolation }: JobContext): void {
+  const state = localStateFolder(settings.workDir, claim);
+  if (state !== undefined && existsSync(state)) isolation.give(state);
+}
