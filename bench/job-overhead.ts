@@ -1,9 +1,9 @@
 /**
  * Row 12 of docs/figures.md: the time of the smallest job from its creation to its end, with a
- * waiting agent, as a ratio to the same terraform commands in `sh`. The job's time includes the
- * queue, the claim, the log, a durable managed state and the report. `sh` runs the commands twice:
- * with the state at an HTTP server that keeps it in memory, so that terraform does the same work,
- * and with the state in a file.
+ * waiting agent, as a ratio to the terraform commands in `sh` that a user would run. The job's time
+ * includes the queue, the claim, the log, a durable managed state, the outputs and the report. `sh`
+ * runs the commands twice: with the state at an HTTP server that keeps it in memory, so that
+ * terraform does the same work, and with the state in a file.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -64,8 +64,6 @@ try {
     if (Object.keys(backend).length > 0)
       writeFileSync(join(folder, "backend.tf"), 'terraform {\n  backend "http" {}\n}\n');
     const commands = [
-      // As in a job, what init downloads is fetched first, while nothing of the configuration runs.
-      "terraform init -input=false -backend=false -get=false",
       "terraform init -input=false",
       "{ terraform plan -input=false -lock-timeout=60s -detailed-exitcode -out=tfplan || [ $? = 2 ]; }",
       "terraform apply -input=false -lock-timeout=60s tfplan",

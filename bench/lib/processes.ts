@@ -10,7 +10,13 @@ import { token } from "./fill.ts";
 const root = join(import.meta.dirname, "../..");
 
 /** The flags with which bin/windlass starts an agent. */
-export const agentFlags = ["--max-semi-space-size=1", "--max-old-space-size=64"];
+export const agentFlags = [
+  "--max-semi-space-size=1",
+  "--max-old-space-size=64",
+  "--liftoff-only",
+  "--invocation-count-for-turbofan=60000",
+  "--invocation-count-for-osr=10000",
+];
 
 export interface BenchServer {
   readonly url: string;
