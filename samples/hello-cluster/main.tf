@@ -1,5 +1,5 @@
 # A make-believe cluster: everything a real deployment has (a module, a template, steps that take a while, outputs), made of
-# nothing but terraform's built-in provider. So it needs no cloud account and downloads no provider.
+# nothing but terraform's built-in provider. So it needs no account anywhere and downloads no provider.
 
 terraform {
   required_version = ">= 1.4.0"
