@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { token } from "./fill.ts";
+import { token, type Filled } from "./fill.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -114,6 +114,19 @@ export async function startNoop(): Promise<BenchServer> {
   });
   const url = await firstMatch(child, child.stdout, /(http:\S+)/);
   return serverOf(child, `${url}/noop`, () => undefined);
+}
+
+/** Starts the prototype, with queued jobs for the worker that claims. */
+export async function startPrototype(
+  queued: number,
+  { idleWorker, busyWorker }: Pick<Filled, "idleWorker" | "busyWorker">,
+): Promise<BenchServer> {
+  const directory = mkdtempSync(join(tmpdir(), "windlass-prototype-"));
+  const program = join(import.meta.dirname, "prototype.ts");
+  const words = [program, directory, token, String(queued), idleWorker, busyWorker];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+  const url = await firstMatch(child, child.stdout, /(http:\S+)/);
+  return serverOf(child, url, () => rmSync(directory, { recursive: true, force: true }));
 }
 
 /** CPU microseconds of all threads of a process (Linux: nanosecond clock of the scheduler). */
