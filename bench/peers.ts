@@ -14,7 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { lackOfPostgres, startPostgres } from "../test/helpers/postgres.ts";
-import { startQueue, type Queue } from "./lib/queue.ts";
+import { flushMilliseconds } from "./lib/flush.ts";
+import { startPrototypeQueue, startQueue, type Queue } from "./lib/queue.ts";
 import { stop } from "./lib/processes.ts";
 import { median, printTable, type Figure } from "./lib/table.ts";
 
@@ -39,6 +40,8 @@ const onPostgres: readonly Peer[] = [
 ];
 const onRedis: readonly Peer[] = [{ name: "BullMQ", jobs: 5000, throughput: 0.5, latency: 0.75 }];
 const windlassJobs = 1500;
+/** V8 compiles more code for them than for a queue in a process. */
+const warmUpJobs = 20_000;
 
 interface Running extends Peer, Queue {}
 
@@ -47,7 +50,7 @@ const absent: string[] = [];
 try {
   await install();
   const running = [...(await startOnPostgres()), ...(await startOnRedis())];
-  const windlass = await startQueue({ jobs: windlassJobs * (rounds + 2), parked });
+  const windlass = await startQueue({ jobs: warmUpJobs + windlassJobs * (rounds + 2), parked });
   closers.push(() => windlass.close());
   const figures = await timeThroughput(windlass, running);
   figures.push(...(await timeLatency(windlass, running)));
@@ -59,6 +62,9 @@ try {
 
 async function timeThroughput(windlass: Queue, peers: readonly Running[]): Promise<Figure[]> {
   const all = [{ ...windlass, name: "Windlass", jobs: windlassJobs }, ...peers];
+  const prototype = await startPrototypeQueue(warmUpJobs + windlassJobs * rounds);
+  closers.push(() => prototype.close());
+  for (const { drain } of [windlass, prototype]) await drain(warmUpJobs, lanes);
   const rates = new Map(all.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1)
     for (const { name, jobs, drain } of all) {
@@ -67,6 +73,10 @@ async function timeThroughput(windlass: Queue, peers: readonly Running[]): Promi
       if (round > 0) rates.get(name)!.push((jobs * 1000) / milliseconds);
     }
   const own = rates.get("Windlass")!;
+  const least: number[] = [];
+  for (let round = 0; round < rounds; round += 1)
+    least.push((windlassJobs * 1000) / (await prototype.drain(windlassJobs, lanes)));
+  console.log(`The prototype of bench/lib, over HTTP and durable: ${rate(least)}`);
   return peers.map(({ name, throughput }) => ({
     row: "5",
     what: `jobs claimed and completed a second / ${name}`,
@@ -83,6 +93,9 @@ function rate(values: readonly number[]): string {
 
 async function timeLatency(windlass: Queue, peers: readonly Running[]): Promise<Figure[]> {
   const own = median(await windlass.wake(wakes, parked));
+  console.log(
+    `A durable commit of one row in SQLite: ${median(flushMilliseconds(200)).toFixed(2)} ms. A job is claimed after two.`,
+  );
   const figures: Figure[] = [];
   for (const { name, latency, wake } of peers) {
     if (latency === undefined) continue;

@@ -1,6 +1,6 @@
 /**
- * The least that a server can do for a claim, a poll, a heartbeat and a log post: Fastify, one token
- * check, one statement, and the group commit with which the answer is durable. No roles, audit,
+ * The least that a server can do for a claim, a poll, a heartbeat, a log post and the end of a job:
+ * Fastify, one token check, one statement, and the group commit with which the answer is durable. No roles, audit,
  * approvals, limits, events, metrics or checks of what arrives. What it costs is the bound that HTTP,
  * Fastify and SQLite set on the product (docs/figures.md).
  *
@@ -54,6 +54,7 @@ const statements = {
       (select id from jobs indexed by queued where worker = ? and status = 'QUEUED' order by id limit 1)
       returning id, definition`,
   ),
+  complete: database.prepare("update jobs set status = ? where id = ?"),
 };
 
 interface Change {
@@ -87,26 +88,32 @@ function workerOf({ headers }: FastifyRequest): string {
   return id;
 }
 
-const app = Fastify();
-app.post("/api/jobs/claim", async (request, reply) => {
+const server = Fastify();
+server.put("/api/jobs/:id/status", (request) => {
+  workerOf(request);
+  const { id } = request.params as { id: string };
+  const { status } = request.body as { status: string };
+  return write(() => statements.complete.run(status, id)).then(() => ({ id, status }));
+});
+server.post("/api/jobs/claim", async (request, reply) => {
   const worker = workerOf(request);
   if (statements.isQueued.get(worker) === undefined) return reply.code(204).send();
   const job = await write<{ id: string; definition: string }>(() =>
     statements.claim.get(Date.now(), worker),
   );
-  return { id: job.id, definition: JSON.parse(job.definition) as object };
+  return { job: { id: job.id }, definition: JSON.parse(job.definition) as object };
 });
-app.post("/api/workers/heartbeat", async (request) => {
+server.post("/api/workers/heartbeat", (request) => {
   const worker = workerOf(request);
   const { version } = request.body as { version: string };
-  await write(() => statements.heartbeat.run(Date.now(), version, worker));
-  return { status: "ONLINE" };
+  const now = Date.now();
+  return write(() => statements.heartbeat.run(now, version, worker)).then(() => ({ status: "OK" }));
 });
-app.post("/api/jobs/:id/logs", async (request, reply) => {
+server.post("/api/jobs/:id/logs", async (request, reply) => {
   workerOf(request);
   const { id } = request.params as { id: string };
   const { stream_type, log_chunk } = request.body as { stream_type: string; log_chunk: string };
   reply.code(201);
   return write(() => statements.log.get(id, stream_type, Date.now(), log_chunk));
 });
-console.log(await app.listen({ port: 0 }));
+console.log(await server.listen({ port: 0 }));

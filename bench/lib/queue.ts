@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent } from "undici";
 import { addWorkers, fill, token, type Filled } from "./fill.ts";
-import { startWindlass } from "./processes.ts";
+import { startPrototype, startWindlass } from "./processes.ts";
 import { signIn } from "./sign-in.ts";
 
 export interface Queue {
@@ -16,20 +16,8 @@ const waitSeconds = 30;
 const workerOf = (id: string) => ({ "x-worker-id": id, "x-worker-token": token });
 const idOf = (text: string) => (JSON.parse(text) as { job: { id: string } }).job.id;
 
-/** Starts a server with queued jobs, and with runners of an owner who has none. */
-export async function startQueue(size: {
-  readonly jobs: number;
-  readonly parked: number;
-}): Promise<Queue & { close(): Promise<void> }> {
-  let filled!: Filled;
-  let client!: Record<string, string>;
-  let runners: string[] = [];
-  const server = await startWindlass(async (directory) => {
-    filled = await fill(directory, size.jobs);
-    runners = await addWorkers(directory, filled.idleOwner, size.parked);
-    client = await signIn(directory, filled.idleOwner);
-  });
-
+/** What a runner calls at a server. */
+function callsOf(origin: string) {
   async function ask(
     dispatcher: Agent,
     path: string,
@@ -37,7 +25,7 @@ export async function startQueue(size: {
     { method = "POST", body }: { method?: "POST" | "PUT"; body?: object } = {},
   ): Promise<string> {
     const response = await dispatcher.request({
-      origin: server.url,
+      origin,
       method,
       path,
       headers: { ...credential, ...(body ? { "content-type": "application/json" } : {}) },
@@ -54,22 +42,55 @@ export async function startQueue(size: {
       body: { status: "SUCCESS" },
     });
 
+  async function drain(worker: string, jobs: number, lanes: number): Promise<number> {
+    const dispatcher = new Agent({ connections: lanes });
+    let left = jobs;
+    const begun = performance.now();
+    const lane = async () => {
+      while ((left -= 1) >= 0) {
+        const claimed = await ask(dispatcher, "/api/jobs/claim", workerOf(worker));
+        await complete(dispatcher, worker, idOf(claimed));
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    const took = performance.now() - begun;
+    await dispatcher.close();
+    return took;
+  }
+  return { ask, complete, drain };
+}
+
+/** Starts the prototype with queued jobs. */
+export async function startPrototypeQueue(
+  jobs: number,
+): Promise<Pick<Queue, "drain"> & { close(): Promise<void> }> {
+  const busyWorker = "busy";
+  const server = await startPrototype(jobs, { idleWorker: "idle", busyWorker });
+  const { drain } = callsOf(server.url);
   return {
-    async drain(jobs, lanes) {
-      const dispatcher = new Agent({ connections: lanes });
-      let left = jobs;
-      const begun = performance.now();
-      const lane = async () => {
-        while ((left -= 1) >= 0) {
-          const claimed = await ask(dispatcher, "/api/jobs/claim", workerOf(filled.busyWorker));
-          await complete(dispatcher, filled.busyWorker, idOf(claimed));
-        }
-      };
-      await Promise.all(Array.from({ length: lanes }, lane));
-      const took = performance.now() - begun;
-      await dispatcher.close();
-      return took;
-    },
+    drain: (count, lanes) => drain(busyWorker, count, lanes),
+    close: () => server.stop(),
+  };
+}
+
+/** Starts a server with queued jobs, and with runners of an owner who has none. */
+export async function startQueue(size: {
+  readonly jobs: number;
+  readonly parked: number;
+}): Promise<Queue & { close(): Promise<void> }> {
+  let filled!: Filled;
+  let client!: Record<string, string>;
+  let runners: string[] = [];
+  const server = await startWindlass(async (directory) => {
+    filled = await fill(directory, size.jobs);
+    runners = await addWorkers(directory, filled.idleOwner, size.parked);
+    client = await signIn(directory, filled.idleOwner);
+  });
+
+  const { ask, complete, drain } = callsOf(server.url);
+
+  return {
+    drain: (count, lanes) => drain(filled.busyWorker, count, lanes),
 
     async wake(jobs, parked) {
       const dispatcher = new Agent({ connections: null });
