@@ -136,7 +136,12 @@ export async function countOpenJobs(
   queries: Queries,
   { owner, status, limit }: { owner: string; status: "QUEUED" | "PROCESSING"; limit: number },
 ): Promise<number> {
-  return (await listJobIds(queries, { owner, status, limit })).length;
+  const counted = jobsOf(queries, { owner, status, limit }).select("jobs.id").as("counted");
+  const { count } = await queries.sql
+    .selectFrom(counted)
+    .select((db) => db.fn.countAll<number | string>().as("count"))
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 /** The last job that is searched; undefined if all are. */
