@@ -12,13 +12,19 @@ const lookLimit = 8 * mebibyte;
 
 /**
  * Whether a terraform file of the directory may contain one of the words as an identifier. False is
- * certain, because an identifier of HCL has only one spelling. A file that cannot be read, JSON
- * with escaped characters, and more than 8 MiB of files count as containing it.
+ * certain, because an identifier of HCL has only one spelling. A file or directory that cannot be
+ * read, JSON with escaped characters, and more than 8 MiB of files count as containing it.
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
   let room = lookLimit;
-  return readdirSync(folder).some((name) => {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return true;
+  }
+  return names.some((name) => {
     if (!/\.(?:tf|tofu)(?:\.json)?$/.test(name)) return false;
     const text = textOf(root, join(folder, name), room);
     room -= text?.length ?? 0;

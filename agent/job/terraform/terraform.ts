@@ -11,6 +11,7 @@ import { cloudEnvironment } from "../credentials/credentials.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
 import { JournalFailed, type StopReason } from "../journal.ts";
+import { mentions } from "../mentions.ts";
 import { hasExited, openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
 import { mebibyte } from "../../../common/units.ts";
@@ -138,7 +139,7 @@ const commandOf = (
     args,
     cwd: known(context, "folder"),
     env: {
-      ...(startsProviders(context, args) ? {} : { GOGC: fewCollections }),
+      ...(mayCollectLess(context, args) ? { GOGC: fewCollections } : {}),
       ...(environment ??
         environmentOf({
           path: context.settings.path,
@@ -155,13 +156,19 @@ const commandOf = (
 
 /**
  * Terraform collects garbage at every doubling of its memory, which takes a quarter of a short
- * command. Not for commands that start providers: they inherit the setting, and need much memory.
+ * command. Not for commands that need much memory, or whose providers or provisioners inherit the
+ * setting.
  */
 const fewCollections = "400";
 
-function startsProviders(context: JobContext, [subcommand = ""]: readonly string[]): boolean {
-  if (["init", "get", "output"].includes(subcommand)) return false;
-  return existsSync(join(known(context, "folder"), ".terraform", "providers"));
+/** What makes a plan large or runs other programs. Provisioners are in `resource` or `removed`. */
+const resourceWords = ["resource", "data", "module", "removed"];
+
+function mayCollectLess(context: JobContext, [subcommand = ""]: readonly string[]): boolean {
+  if (["init", "get", "output"].includes(subcommand)) return true;
+  const folder = known(context, "folder");
+  if (existsSync(join(folder, ".terraform", "providers"))) return false;
+  return !mentions(context.workspace.root, folder, resourceWords);
 }
 
 /** The waiting wrapper, if it is for exactly this command. */

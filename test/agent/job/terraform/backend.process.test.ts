@@ -204,10 +204,11 @@ async function startOneState() {
   return one;
 }
 
-test("mentions returns true for a file that cannot be read", () => {
+test("mentions returns true for a file or directory that cannot be read", () => {
   const { folder, close } = job({});
   mkdirSync(join(folder, "dir.tf"));
   expect(mentions(folder, folder, ["backend"])).toBe(true);
+  expect(mentions(folder, join(folder, "missing"), ["backend"])).toBe(true);
   close();
 });
 
