@@ -102,9 +102,12 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(page).not.toContain("applied only once");
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
-    for (const list of ["/", "/jobs"]) {
+    for (const [list, row] of [
+      ["/", /DEPLOY \S+ and 1 earlier CANCELLED /],
+      ["/jobs", /DEPLOY \S+ CANCELLED /],
+    ] as const) {
       const text = words(await admin.page(`${list}?team=${await teamOf(admin)}`));
-      expect(text).toMatch(/DEPLOY \S+ CANCELLED /);
+      expect(text).toMatch(row);
       expect(text).toContain(`rejected by ${grace.email}: not on Friday`);
       expect(text).not.toContain("NEEDS APPROVAL");
     }
