@@ -2,6 +2,7 @@
 import { isClose } from "../../common/spelling.ts";
 import { CliError } from "../terminal/output.ts";
 import { idPrefixOf } from "./ids.ts";
+import { teamWords } from "./team.ts";
 
 interface Findable {
   readonly id: string;
@@ -10,30 +11,39 @@ interface Findable {
 }
 
 /**
- * Returns the item with this name or id, or the only one whose id begins so. Throws `CliError` with
- * similar names, or with all whose ids begin so.
+ * Returns the only item with this name, or the one with this id, or the only one whose id begins
+ * so. Throws `CliError` with similar names, or with all that have this name or whose ids begin so.
  */
 export function find<T extends Findable>(
+  { team }: { readonly team: string | undefined },
   what: string,
   noun: string,
   all: readonly T[],
   wanted: string,
+  describe: (item: T) => string | undefined = ({ name }) => name,
 ): T {
   // An id takes precedence, so that no name can hide another item; then a name, because a name can
   // look like the beginning of an id.
   const id = wanted.toLowerCase();
-  const found = all.find((one) => one.id === id) ?? all.find(({ name }) => name === wanted);
-  if (found) return found;
+  const byId = all.find((one) => one.id === id);
+  if (byId) return byId;
+  const [named, ...namesakes] = all.filter(({ name }) => name === wanted);
+  if (named && namesakes.length === 0) return named;
+  if (named)
+    throw new CliError(
+      `Several ${noun} are named "${wanted}". Pass the id of one:${listed([named, ...namesakes], describe)}`,
+      2,
+    );
   const prefix = idPrefixOf(wanted);
   const [first, ...others] =
     prefix === undefined ? [] : all.filter((one) => digitsOf(one.id).startsWith(digitsOf(prefix)));
   if (first && others.length === 0) return first;
-  if (first) throw ambiguous(noun, wanted, [first, ...others], ({ name }) => name);
+  if (first) throw ambiguous(noun, wanted, [first, ...others], describe);
   const close = all.flatMap(({ name }) => name ?? []).filter((name) => isClose(name, wanted));
   const hint =
     close.length > 0
       ? `Did you mean ${close.slice(0, 3).join(" or ")}?`
-      : `To see what exists: windlass ${noun} list`;
+      : `To see what exists: windlass ${noun} list${teamWords(team)}`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
 }
 
@@ -50,10 +60,17 @@ export function ambiguous<T extends { readonly id: string }>(
   all: readonly T[],
   describe: (item: T) => string | undefined,
 ): CliError {
-  const lines = all.slice(0, listedAtMost).map((one) => `\n  ${one.id}  ${describe(one) ?? ""}`);
-  const more = all.length > listedAtMost ? "\n  …" : "";
   return new CliError(
-    `Several ${noun} have ids that begin with ${prefix}. Type more of the id:${lines.map((line) => line.trimEnd()).join("")}${more}`,
+    `Several ${noun} have ids that begin with ${prefix}. Type more of the id:${listed(all, describe)}`,
     2,
   );
+}
+
+function listed<T extends { readonly id: string }>(
+  all: readonly T[],
+  describe: (item: T) => string | undefined,
+): string {
+  const lines = all.slice(0, listedAtMost).map((one) => `\n  ${one.id}  ${describe(one) ?? ""}`);
+  const more = all.length > listedAtMost ? "\n  …" : "";
+  return `${lines.map((line) => line.trimEnd()).join("")}${more}`;
 }

@@ -79,7 +79,14 @@ export function accessTokensCommand() {
       action(async (run: Run, wanted: string) => {
         const { find } = await import("../api/find.ts");
         const { access_tokens } = await run.api.call("listAccessTokens");
-        const { id, name } = find("access token", "access-tokens", access_tokens, wanted);
+        const { id, name } = find(
+          run.api,
+          "access token",
+          "access-tokens",
+          access_tokens,
+          wanted,
+          ({ name: named, prefix, role }) => `${named}, ${role}, ${prefix}…`,
+        );
         await run.api.call("revokeAccessToken", { params: { id } });
         run.done(`The access token "${name}" is revoked.`);
       }),

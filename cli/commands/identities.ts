@@ -116,7 +116,7 @@ export function identitiesCommand() {
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
   const { find } = await import("../api/find.ts");
   const { cloud_identities } = await api.call("listCloudIdentities");
-  return find("identity", "identities", cloud_identities, name);
+  return find(api, "identity", "identities", cloud_identities, name);
 }
 
 function show(run: Run, it: CloudIdentity): void {

@@ -33,7 +33,7 @@ export function loginsCommand() {
       action(async (run: Run, named: string) => {
         const { find } = await import("../api/find.ts");
         const { logins: all } = await run.api.call("listLogins");
-        const { id } = find("login", "logins", all, named);
+        const { id } = find({ team: undefined }, "login", "logins", all, named);
         await run.api.call("revokeLogin", { params: { id } });
         run.done("The login is ended.");
       }),

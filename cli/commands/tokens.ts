@@ -61,7 +61,7 @@ export function tokensCommand() {
       action(async (run: Run, named: string) => {
         const { find } = await import("../api/find.ts");
         const { registration_tokens } = await run.api.call("listRegistrationTokens");
-        const { id } = find("registration token", "tokens", registration_tokens, named);
+        const { id } = find(run.api, "registration token", "tokens", registration_tokens, named);
         await run.api.call("revokeRegistrationToken", { params: { id } });
         run.done("The registration token is revoked.");
       }),

@@ -156,10 +156,8 @@ export function workersCommand() {
   ]);
 }
 
-/** Returns a worker by name or id. Throws `CliError` if there is none. */
 async function workerOf({ api }: Run, name: string): Promise<Worker> {
-  const { find } = await import("../api/find.ts");
-  return find("worker", "workers", (await api.call("listWorkers")).workers, name);
+  return (await import("../workers/find.ts")).workerOf(api, name);
 }
 
 /**

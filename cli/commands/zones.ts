@@ -109,7 +109,7 @@ export function zonesCommand() {
 
 /** Returns a zone by name or id. Throws `CliError` if there is none. */
 const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
-  find("zone", "zones", (await api.call("listZones")).zones, name);
+  find(api, "zone", "zones", (await api.call("listZones")).zones, name);
 
 async function show(run: Run, zone: Zone): Promise<void> {
   const { styledStanding } = await import("../configurations/failed.ts");

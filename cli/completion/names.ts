@@ -17,7 +17,8 @@ export async function printNames(run: Run, kind: Kind): Promise<void> {
     // While the name of a team is typed, `--team` has only its beginning.
     const team = kind === "teams" ? "" : run.team;
     const lines = await read[kind](openApi({ settings, server, profile, team, signal }));
-    for (const [name, meaning] of lines) print(`${name}\t${clean(meaning)}`);
+    // Several workers may have one name. It is offered once.
+    for (const [name, meaning] of new Map(lines)) print(`${name}\t${clean(meaning)}`);
   } catch {
     // A message in the middle of a command line would help no one.
   }

@@ -70,7 +70,8 @@ type Before = Pick<
 export async function changesOf(run: Run, options: ChangeOptions, before: Before): Promise<Fields> {
   const { zone, dir } = options;
   return defined({
-    zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
+    zone_id:
+      zone && find(run.api, "zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     submodules: options.submodules,
     approval: approvalOf(options, before.approval),
     ...(await fieldsOf(run, options, before, dir)),
@@ -175,5 +176,10 @@ export function fileOf({ file }: SourceOptions): Record<string, unknown> {
 const identityOf = async ({ api }: Run, name: string): Promise<string | null> =>
   name === "none"
     ? null
-    : find("identity", "identities", (await api.call("listCloudIdentities")).cloud_identities, name)
-        .id;
+    : find(
+        api,
+        "identity",
+        "identities",
+        (await api.call("listCloudIdentities")).cloud_identities,
+        name,
+      ).id;

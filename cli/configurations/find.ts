@@ -33,7 +33,7 @@ export async function configurationOf(api: Api, name: string): Promise<Configura
   if (named) return named;
   const { configurations } = await api.call("listConfigurations");
   try {
-    return find("configuration", "configurations", configurations, name);
+    return find(api, "configuration", "configurations", configurations, name);
   } catch (error) {
     const { spaceHint } = await import("../teams/elsewhere.ts");
     const hint = await spaceHint(api, (other) => isIn(other, name));
@@ -46,7 +46,7 @@ async function isIn(api: Api, name: string): Promise<boolean> {
   if (await findConfiguration(api, name)) return true;
   const { configurations } =
     idPrefixOf(name) === undefined ? { configurations: [] } : await api.call("listConfigurations");
-  return find("configuration", "configurations", configurations, name) !== undefined;
+  return find(api, "configuration", "configurations", configurations, name) !== undefined;
 }
 
 /** Returns the configuration that `windlass up` created from the current directory. */

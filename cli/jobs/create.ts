@@ -4,7 +4,6 @@ import { canAsk, confirm, notATerminal } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import { withRemedy } from "../api/failures.ts";
-import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
@@ -15,6 +14,7 @@ import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
+import { workerOf } from "../workers/find.ts";
 import { approvalNote } from "./approvals.ts";
 import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
@@ -142,7 +142,7 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
 
 /** `jobs destroy-worker`: asks for confirmation. */
 export async function destroyWorker(run: Run, name: string, options: AskingOptions): Promise<void> {
-  const worker = await workerOf(run, name);
+  const worker = await workerOf(run.api, name);
   const { teardownOf } = await import("../workers/teardown.ts");
   const destroys = (await teardownOf(run.api, worker)) ?? "what it was deployed with";
   const what = `the worker "${worker.name}": destroy ${destroys}, and remove the worker`;
@@ -215,7 +215,7 @@ async function create(
   body: CreateJob,
   { worker, label, debug }: CreateOptions,
 ): Promise<Job> {
-  const assigned = worker === undefined ? undefined : (await workerOf(run, worker)).id;
+  const assigned = worker === undefined ? undefined : (await workerOf(run.api, worker)).id;
   return run.api.call("createJob", {
     body: {
       ...body,
@@ -253,6 +253,3 @@ function nothingYet({ job_type, plan_options }: Job): string {
   const isDestroying = job_type !== "DEPLOY" || plan_options?.destroy;
   return ` Nothing is ${isDestroying ? "destroyed" : "deployed"} yet; to wait for it, pass --wait.`;
 }
-
-const workerOf = async ({ api }: Run, name: string) =>
-  find("worker", "workers", (await api.call("listWorkers")).workers, name);

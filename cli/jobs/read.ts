@@ -100,7 +100,7 @@ async function filterOf(
       : { configuration: (await configurationOf(api, configuration)).id }),
     ...(zone === undefined
       ? {}
-      : { zone_id: find("zone", "zones", (await api.call("listZones")).zones, zone).id }),
+      : { zone_id: find(api, "zone", "zones", (await api.call("listZones")).zones, zone).id }),
     ...(mine ? { mine } : {}),
     ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
   };

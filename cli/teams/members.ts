@@ -56,7 +56,7 @@ export async function removeMember(
 
 async function memberOf({ api }: Run, slug: string, named: string): Promise<Member> {
   const { members } = await api.call("listMembers", { params: { slug }, query: {} });
-  return find("member", "teams members", members.map(asNamed), named);
+  return find({ team: slug }, "member", "teams members", members.map(asNamed), named);
 }
 
 /** `teams invite`: prints a link that works once. */
@@ -110,7 +110,15 @@ export async function revokeInvitation(run: Run, named: string): Promise<void> {
   const slug = await slugOf(run);
   const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });
   const all = invitations.map((one) => ({ ...one, name: one.email ?? undefined }));
-  const { id } = find("invitation", "teams invitations", all, named);
+  const { id } = find(
+    { team: slug },
+    "invitation",
+    "teams invitations",
+    all,
+    named,
+    ({ name, role, expires_at }) =>
+      `${name ?? "anyone with the link"}, as ${role}, until ${time(expires_at)}`,
+  );
   await run.api.call("revokeInvitation", { params: { slug, id } });
   run.done("The invitation is revoked. Its link does not work any more.");
 }

@@ -128,7 +128,7 @@ export async function leave(run: Run, slug: string, options: Yes): Promise<void>
       "WINDLASS_TOKEN is set, and only a user who is signed in can leave a team. Unset WINDLASS_TOKEN.",
     );
   const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
-  const me = find("member", "teams members", members.map(asNamed), email);
+  const me = find({ team: slug }, "member", "teams members", members.map(asNamed), email);
   await confirm(`Leave the team "${slug}"? Your access tokens in it stop working.`, options);
   await run.api.call("removeMember", { params: { slug, user_id: me.id } });
   await replaceInProfiles(run, slug, undefined);

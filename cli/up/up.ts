@@ -82,7 +82,7 @@ async function configure(
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) {
     const { zones } = await run.api.call("listZones");
-    if (find("zone", "zones", zones, options.zone).id !== before.zone_id)
+    if (find(run.api, "zone", "zones", zones, options.zone).id !== before.zone_id)
       throw new CliError(
         `The configuration "${name}" is not in the zone "${options.zone}". Pass another --name.`,
       );

@@ -112,7 +112,13 @@ export async function setAttached(
 }
 
 const setOf = async ({ api }: Run, name: string): Promise<VariableSet> =>
-  find("variable set", "variable-sets", (await api.call("listVariableSets")).variable_sets, name);
+  find(
+    api,
+    "variable set",
+    "variable-sets",
+    (await api.call("listVariableSets")).variable_sets,
+    name,
+  );
 
 type Values = Pick<VariableSet, "variables" | "environment">;
 
@@ -151,7 +157,7 @@ async function targetsOf(
   for (const name of configurations ?? [])
     configuration_ids.push((await configurationOf(api, name)).id);
   return {
-    ...(zones && { zone_ids: zones.map((name) => find("zone", "zones", all, name).id) }),
+    ...(zones && { zone_ids: zones.map((name) => find(api, "zone", "zones", all, name).id) }),
     ...(configurations && { configuration_ids }),
   };
 }

@@ -18,7 +18,7 @@ export async function move(
   if (team === undefined)
     throw new CliError('Missing team. Pass --team TEAM, or --team "" for your personal space.', 2);
   const api = openApi({ settings, server, profile, signal });
-  const zone = find("zone", "zones", (await api.call("listZones")).zones, name);
+  const zone = find(api, "zone", "zones", (await api.call("listZones")).zones, name);
   const where = team === "" ? "your personal space" : `the team "${team}"`;
   const body = { team: team === "" ? null : team };
   await confirm(

@@ -16,8 +16,8 @@ nearest one.
 ## Names and ids
 
 A command accepts the name of an object, its id, or the beginning of its id: at least 4 characters, with or without the hyphens. (Only \`audit list --target\` needs the whole id.) If
-several ids have this beginning, the command lists them and does nothing. On a terminal, lists print the first 13 characters of an id, which are the time at which it was made, in milliseconds; ids that were made in the same
-millisecond are printed whole. A pipe always gets whole ids.
+several ids have this beginning, or several workers have this name, the command lists them and does nothing. On a terminal, lists print the first 13 characters of an id, which are the
+time at which it was made, in milliseconds; ids that were made in the same millisecond are printed whole. A pipe always gets whole ids.
 
 In place of a job, \`NAME/-\` is the latest job of the configuration NAME, and \`-\` that of the configuration that \`windlass up\` created from the current directory.
 With \`jobs deploy --plan\`, it is the latest plan: \`windlass jobs deploy network --plan -\`.

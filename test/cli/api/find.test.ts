@@ -7,11 +7,13 @@ const zones = [
   { id: "01890a5d-ac97-7000-8000-00000000000b", name: "preview" },
   { id: "01890b00-0000-7000-8000-00000000000c", name: "01890a5d" },
   { id: "7f3a5c0e9d2b4186", name: "a hash" },
+  { id: "01890c00-0000-7000-8000-00000000000d", name: "twice" },
+  { id: "01890d00-0000-7000-8000-00000000000e", name: "twice" },
 ];
 /** The name of what is found, or the exit code and the message. */
 const found = (wanted: string): string => {
   try {
-    return find("zone", "zones", zones, wanted).name;
+    return find({ team: "platform" }, "zone", "zones", zones, wanted).name;
   } catch (error) {
     if (error instanceof CliError) return `${error.exitCode}: ${error.message}`;
     throw error;
@@ -38,10 +40,20 @@ describe("a resource", () => {
     );
   });
 
+  it("is not found by the name of several, which are listed", () => {
+    expect(found("twice")).toBe(
+      `2: Several zones are named "twice". Pass the id of one:\n  ${zones[4]!.id}  twice\n  ${zones[5]!.id}  twice`,
+    );
+    expect(found(zones[4]!.id)).toBe("twice");
+  });
+
   it.each([
     ["prodaction", '1: There is no zone "prodaction". Did you mean production?'],
-    ["0189ffff", '1: There is no zone "0189ffff". To see what exists: windlass zones list'],
-    ["7ff", '1: There is no zone "7ff". To see what exists: windlass zones list'],
+    [
+      "0189ffff",
+      '1: There is no zone "0189ffff". To see what exists: windlass zones list --team platform',
+    ],
+    ["7ff", '1: There is no zone "7ff". To see what exists: windlass zones list --team platform'],
   ])("is not found by %j, with what to do", (wanted, message) => {
     expect(found(wanted)).toBe(message);
   });
