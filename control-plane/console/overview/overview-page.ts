@@ -3,6 +3,7 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
+import { addressOf } from "../jobs/jobs-filter.ts";
 import { attentionView, type Attention } from "./attention-view.ts";
 import { waitingView, type Waiting } from "../approvals/waiting-view.ts";
 import { table } from "../page/table.ts";
@@ -95,18 +96,24 @@ export const overviewPage = (overview: Overview): Html => {
 
 /** The newest job of each configuration, and how many came before it. */
 function recentTable(jobs: readonly JobSummary[], now: string): Html {
-  const groups = Map.groupBy(jobs, ({ id, configuration_id }) => configuration_id ?? id);
+  const groups = Map.groupBy(jobs, groupOf);
   const newest = [...groups.values()].map((group) => group[0]!);
-  const earlier = ({ configuration_id: id }: JobSummary): Html | null => {
-    const [, ...others] = (id === null ? undefined : groups.get(id)) ?? [];
+  const earlier = (job: JobSummary): Html | null => {
+    const [, ...others] = groups.get(groupOf(job)) ?? [];
     if (others.length === 0) return null;
     const failed = others.filter(({ status }) => status === "FAILED").length;
-    return html` <a class="soft" href="/configurations/${id}#jobs-title"
+    const { configuration_id: id, name } = job;
+    const all = id === null ? addressOf({ name: name ?? "" }) : `/configurations/${id}#jobs-title`;
+    return html` <a class="soft" href="${all}"
       >and ${others.length} earlier${failed === 0 ? null : `, ${failed} failed`}</a
     >`;
   };
   return jobTable(newest, now, "Recently ended jobs", earlier);
 }
+
+/** Of the jobs of a deleted configuration, only its name is known. */
+const groupOf = ({ id, configuration_id, name }: JobSummary): string =>
+  configuration_id ?? (name === null ? id : `name ${name}`);
 
 /** `7 of 12 resources`, from the first that is done; the total is known of a plan that is applied. */
 function resourcesText({ changes }: JobSummary, changed: number | undefined): string | null {

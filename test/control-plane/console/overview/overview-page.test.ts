@@ -1,11 +1,13 @@
 import { describe, expect } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/places.ts";
+import { callsOf } from "../../../helpers/calls.ts";
 import { words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
 
 const { plane, it } = planeForFile();
 
@@ -102,27 +104,51 @@ describe("a running apply on the overview", () => {
 });
 
 describe("recently ended jobs", () => {
+  /** Ends a PLAN of a configuration. */
+  const runner = (user: SampleUser) => async (id: string, status: "SUCCESS" | "FAILED") => {
+    await user.queue({ job_type: "PLAN", configuration_id: id });
+    const job = await user.start();
+    await user.end(job, status);
+    return job;
+  };
+  const recentOf = ({ text }: { text: string }): string =>
+    text.split("<h2>Recently ended</h2>")[1] ?? "";
+  const jobsIn = (text: string) =>
+    [...text.matchAll(/href="\/jobs\/([^"]+)"/g)].map(([, id]) => id);
+
   it("are one row for each configuration, with the number of earlier ones", async () => {
     const user = await openSampleUser(plane);
     const [busy, calm] = [await user.configure("busy"), await user.configure("calm")];
-    const run = async (configuration_id: string, status: "SUCCESS" | "FAILED") => {
-      await user.queue({ job_type: "PLAN", configuration_id });
-      const id = await user.start();
-      await user.end(id, status);
-      return id;
-    };
+    const run = runner(user);
     await run(busy, "SUCCESS");
     await run(busy, "FAILED");
     const only = await run(calm, "SUCCESS");
     await run(busy, "SUCCESS");
     const newest = await run(busy, "SUCCESS");
     const page = await ask(plane, "GET", "/", { headers: user.headers });
-    const [, recent = ""] = page.text.split("<h2>Recently ended</h2>");
-    const linked = [...recent.matchAll(/href="\/jobs\/([^"]+)"/g)].map(([, id]) => id);
-    expect(linked).toEqual([newest, only]);
+    const recent = recentOf(page);
+    expect(jobsIn(recent)).toEqual([newest, only]);
     expect(recent).toContain(`href="/configurations/${busy}#jobs-title"`);
     expect(words({ text: recent })).toContain("busy and 3 earlier, 1 failed");
     expect(words({ text: recent }).match(/earlier/g)).toHaveLength(1);
+  });
+
+  it("are one row for a deleted configuration too", async () => {
+    const user = await openSampleUser(plane);
+    const configuration_id = await user.configure("gone & away");
+    const run = runner(user);
+    await run(configuration_id, "SUCCESS");
+    await run(configuration_id, "FAILED");
+    const newest = await run(configuration_id, "SUCCESS");
+    const { ask: call } = callsOf(plane, user.headers);
+    await call(endpoints.deleteConfiguration, { params: { name: configuration_id } });
+    const page = await ask(plane, "GET", "/", { headers: user.headers });
+    const recent = recentOf(page);
+    expect(jobsIn(recent)).toEqual([newest]);
+    expect(words({ text: recent })).toContain("gone & away and 2 earlier, 1 failed");
+    const [, all = ""] = /href="(\/jobs\?[^"]+)"/.exec(recent) ?? [];
+    const list = await ask(plane, "GET", all, { headers: user.headers });
+    expect(list.text.match(/<a href="\/jobs\/[^"]+">PLAN/g)).toHaveLength(3);
   });
 });
 
