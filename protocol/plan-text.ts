@@ -91,15 +91,23 @@ interface AttributeText {
   readonly after: string | undefined;
 }
 
-/** Returns the text of both values; of a 0.1 agent's attribute, none. */
+/** What a plan says of a value that it does not know, before the apply and after it. */
+const unknownValue = (isOver: boolean): string =>
+  isOver ? "(not known when it was planned)" : "(known after the apply)";
+
+/**
+ * Returns the text of both values; of a 0.1 agent's attribute, none. `isOver`: the job that applied
+ * the plan has ended.
+ */
 export function attributeText(
   action: PlanAction,
   { before, after, sensitive, unknown }: PlannedAttribute,
+  isOver = false,
 ): AttributeText {
   const isNew = action === "create";
   const isGone = action === "delete";
   const old = sensitive ? "(sensitive)" : valueText(before);
-  const next = unknown ? "(known after the apply)" : sensitive ? "(sensitive)" : valueText(after);
+  const next = unknown ? unknownValue(isOver) : sensitive ? "(sensitive)" : valueText(after);
   // A sensitive attribute says only that it changes.
   if (sensitive && !unknown) return { before: undefined, after: next };
   return {
@@ -109,10 +117,13 @@ export function attributeText(
 }
 
 /** Returns `name: before → after` of an output, or a line for each part of its value that changes. */
-export function outputLines({ name, action, sensitive, attributes = [] }: OutputChange): string[] {
+export function outputLines(
+  { name, action, sensitive, attributes = [] }: OutputChange,
+  isOver = false,
+): string[] {
   if (attributes.length === 0) return [`${visible(name)}${sensitive ? " (sensitive)" : ""}`];
   return attributes.map((attribute) =>
-    attributeLine(action, { ...attribute, path: partOf(name, attribute.path) }),
+    attributeLine(action, { ...attribute, path: partOf(name, attribute.path) }, isOver),
   );
 }
 
@@ -182,8 +193,12 @@ function changeLines(change: PlannedChange): string[] {
 }
 
 /** Returns `path: before → after`. */
-export function attributeLine(action: PlanAction, attribute: PlannedAttribute): string {
-  const { before, after } = attributeText(action, attribute);
+export function attributeLine(
+  action: PlanAction,
+  attribute: PlannedAttribute,
+  isOver = false,
+): string {
+  const { before, after } = attributeText(action, attribute, isOver);
   const values = [before, after].filter((text) => text !== undefined).join(" → ");
   return values === "" ? visible(attribute.path) : `${visible(attribute.path)}: ${values}`;
 }

@@ -45,18 +45,19 @@ interface Shown {
 /** Returns the plan as lines. */
 export function planView(plan: PlanSummary, { attributes = true, applied }: Shown = {}): string[] {
   const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
+  const isOver = applied !== undefined;
   const resources = applied?.resource_progress?.resources ?? [];
   const outcomes = new Map(resources.map(({ address, outcome }) => [address, outcome]));
   for (const change of plan.changes) {
     const paths = attributes ? [] : pathsOf(change);
     lines.push(changeLine(change, paths, outcomes.get(change.address)));
-    if (attributes) lines.push(...attributeLines(change));
+    if (attributes) lines.push(...attributeLines(change, isOver));
   }
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
   if (plan.outputs.some(({ action }) => action !== "none")) {
     lines.push("Outputs:");
     for (const output of plan.outputs)
-      if (output.action !== "none") lines.push(...outputView(output, attributes));
+      if (output.action !== "none") lines.push(...outputView(output, attributes, isOver));
     if (plan.outputs_omitted > 0) lines.push(`  … and ${plan.outputs_omitted} more`);
   }
   if (plan.drift.length > 0) {
@@ -64,10 +65,11 @@ export function planView(plan: PlanSummary, { attributes = true, applied }: Show
     for (const { address, action } of plan.drift) lines.push(signed(action, address));
     if (plan.drift_omitted > 0) lines.push(`  … and ${plan.drift_omitted} more`);
   }
-  for (const { address, status } of shownChecks(plan))
-    lines.push(
-      styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${checks[status]}`),
-    );
+  for (const { address, status } of shownChecks(plan)) {
+    const text =
+      isOver && status === "unknown" ? "check was not known when it was planned" : checks[status];
+    lines.push(styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${text}`));
+  }
   if (!plan.complete)
     lines.push("This plan is partial. After applying it, plan again for the remaining changes.");
   return lines;
@@ -106,18 +108,22 @@ function pathsOf(change: PlannedChange): string[] {
 /** Characters of one line of an attribute; `--json` and the console have all. */
 const lineLimit = 200;
 
-function outputView({ name, ...output }: OutputChange, withValues: boolean): string[] {
+function outputView(
+  { name, ...output }: OutputChange,
+  withValues: boolean,
+  isOver: boolean,
+): string[] {
   const { action, sensitive, attributes } = output;
   const isKnown = withValues && attributes !== undefined && action !== "delete";
   if (!isKnown) return [signed(action, name, sensitive ? "sensitive" : "")];
-  return outputLines({ name, ...output }).map((line) => signed(action, short(line)));
+  return outputLines({ name, ...output }, isOver).map((line) => signed(action, short(line)));
 }
 
 /** Of what is destroyed, the values do not matter any more. */
-function attributeLines(change: PlannedChange): string[] {
+function attributeLines(change: PlannedChange, isOver: boolean): string[] {
   if (change.action === "delete") return [];
   return attributesOf(change).map((attribute) => {
-    return `          ${short(clean(attributeLine(change.action, attribute)))}`;
+    return `          ${short(clean(attributeLine(change.action, attribute, isOver)))}`;
   });
 }
 

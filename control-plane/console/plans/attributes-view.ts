@@ -7,35 +7,40 @@ import type {
 import { attributesOf, attributeText, visible } from "../../../protocol/plan-text.ts";
 import { html, type Html } from "../page/html.ts";
 
-/** Returns null if nothing is known of the attributes. */
-export function attributesView(change: PlannedChange): Html | null {
+/** Returns null if nothing is known of the attributes. `isOver`: the apply has ended. */
+export function attributesView(change: PlannedChange, isOver: boolean): Html | null {
   const attributes = attributesOf(change);
   if (attributes.length === 0) return null;
   return html`<ul class="attributes">
     ${attributes.map(
       (attribute) =>
         html`<li>
-          <code class="path">${visible(attribute.path)}</code> ${valuesOf(change, attribute)}
+          <code class="path">${visible(attribute.path)}</code>
+          ${valuesOf(change, attribute, isOver)}
         </li>`,
     )}
   </ul>`;
 }
 
 /** Returns an output with what changes in its value, on one line unless parts of it change. */
-export function outputView(output: OutputChange): Html {
+export function outputView(output: OutputChange, isOver: boolean): Html {
   const { name, sensitive, attributes = [] } = output;
   const [first, ...others] = attributes;
   if (!first) return html`<code>${name}</code>${sensitive ? " (sensitive)" : null}`;
   if (others.length === 0 && first.path === "")
-    return html`<code>${name}</code> ${valuesOf(output, first)}`;
+    return html`<code>${name}</code> ${valuesOf(output, first, isOver)}`;
   return html`<code>${name}</code>
     <ul class="attributes">
-      ${attributes.map((one) => html`<li><code class="path">${visible(one.path)}</code> ${valuesOf(output, one)}</li>`)}
+      ${attributes.map((one) => html`<li><code class="path">${visible(one.path)}</code> ${valuesOf(output, one, isOver)}</li>`)}
     </ul>`;
 }
 
-function valuesOf({ action }: Pick<PlannedChange, "action">, attribute: PlannedAttribute): Html {
-  const { before, after } = attributeText(action, attribute);
+function valuesOf(
+  { action }: Pick<PlannedChange, "action">,
+  attribute: PlannedAttribute,
+  isOver: boolean,
+): Html {
+  const { before, after } = attributeText(action, attribute, isOver);
   const old = before === undefined ? null : value("del", before, attribute.before);
   if (after === undefined) return html`${old}`;
   const isMarked = attribute.sensitive || attribute.unknown;

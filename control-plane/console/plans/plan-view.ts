@@ -35,7 +35,7 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
   const changed = outputs.filter(({ action }) => action !== "none");
-  const isShort = changes.length <= openUpTo;
+  const shown = { isShort: changes.length <= openUpTo, isOver: tense !== "planned" };
   const tile = (number: number, action: Action, sign: string, planned: string, done: string) =>
     count(number, action, sign, tense === "done" ? done : planned);
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
@@ -54,7 +54,7 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
     ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}
     ${actions.map(([action, sign, word]) => {
       const some = changes.filter((change) => change.action === action);
-      return group(some, action, sign, `${verbs[tense](some.length)} ${word}`, isShort);
+      return group(some, action, sign, `${verbs[tense](some.length)} ${word}`, shown);
     })}
     ${more(plan.changes_omitted, "changes; the log has all of them")}
     ${
@@ -62,7 +62,7 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
         ? null
         : html`<h3>Changes to outputs</h3>
             <ul class="changes">
-              ${changed.map((output) => row(output.action, outputView(output)))}
+              ${changed.map((output) => row(output.action, outputView(output, shown.isOver)))}
             </ul>
             ${more(plan.outputs_omitted, "outputs")}`
     }
@@ -71,7 +71,7 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
         ? null
         : html`<h3>Checks</h3>
             <ul class="changes">
-              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${status === "unknown" ? "is known only after the apply" : "fails"}</span></li>`)}
+              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${checkText(status, shown.isOver)}</span></li>`)}
             </ul>`
     }
     ${
@@ -139,12 +139,23 @@ const verbs = {
 const openUpTo = 30;
 const open = html`open`;
 
+interface Shown {
+  readonly isShort: boolean;
+  /** The job that applied the plan has ended. */
+  readonly isOver: boolean;
+}
+
+function checkText(status: PlanSummary["checks"][number]["status"], isOver: boolean): string {
+  if (status !== "unknown") return "fails";
+  return isOver ? "was not known when it was planned" : "is known only after the apply";
+}
+
 const group = (
   changes: readonly PlannedChange[],
   action: Action,
   sign: string,
   words: string,
-  isShort: boolean,
+  shown: Shown,
 ): Html | null =>
   changes.length === 0
     ? null
@@ -157,14 +168,14 @@ const group = (
           ${changes.length === 1 ? "resource" : "resources"} ${words}
         </summary>
         <ul class="changes">
-          ${changes.map((change) => html`<li data-action="${action}">${signOf(action)} ${resource(change, isShort)}</li>`)}
+          ${changes.map((change) => html`<li data-action="${action}">${signOf(action)} ${resource(change, shown)}</li>`)}
         </ul>
       </details>`;
 
 /** The resource; what changes in it is folded, unless it is little. */
-const resource = (change: PlannedChange, isShort: boolean): Html => {
+const resource = (change: PlannedChange, { isShort, isOver }: Shown): Html => {
   const { action } = change;
-  const values = attributesView(change);
+  const values = attributesView(change, isOver);
   if (values === null) return html`<span>${what(change)}</span>`;
   const isOpen = isShort && (action === "update" || action === "replace");
   return html`<details class="resource" ${isOpen ? open : null}>

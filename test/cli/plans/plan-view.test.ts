@@ -157,6 +157,40 @@ describe("a plan", () => {
     ]);
   });
 
+  test("that was applied does not promise what was not known when it was planned", () => {
+    const attributes = [{ path: "id", unknown: true }];
+    const plan: PlanSummary = {
+      ...nothing,
+      applyable: true,
+      counts: { ...nothing.counts, create: 1 },
+      changes: [{ address: "a.made", action: "create", attributes }],
+      outputs: [
+        {
+          name: "id",
+          action: "create",
+          sensitive: false,
+          attributes: [{ path: "", unknown: true }],
+        },
+      ],
+      checks: [{ address: "check.health", status: "unknown" }],
+    };
+    const ended = { started_at: "", resource_progress: null };
+    for (const status of ["SUCCESS", "FAILED", "CANCELLED"] as const)
+      expect(planView(plan, { applied: { ...ended, status } }).slice(1)).toEqual([
+        "    + a.made",
+        "          id: (not known when it was planned)",
+        "Outputs:",
+        "    + id: (not known when it was planned)",
+        "  ! check.health: check was not known when it was planned",
+      ]);
+    expect(planView(plan).slice(2)).toEqual([
+      "          id: (known after the apply)",
+      "Outputs:",
+      "    + id: (known after the apply)",
+      "  ! check.health: check is evaluated after the apply",
+    ]);
+  });
+
   test("without attributes names a few that change", () => {
     const attributes = Array.from({ length: 7 }, (_, at) => ({
       path: `a${at}`,

@@ -229,6 +229,38 @@ test("a DEPLOY shows the plan that it applies with its values; a very large one 
   expect((await deploy("large ".repeat(600))).map(values)).toEqual([hidden, hidden, shown]);
 });
 
+test.each(["SUCCESS", "FAILED", "CANCELLED"] as const)(
+  "a DEPLOY that ended %s does not say that values are known after the apply",
+  async (status) => {
+    const configuration_id = await fixture.configure(`unknown ${status}`);
+    const attribute = (path: string) => ({ path, unknown: true });
+    await fixture.queue({ job_type: "PLAN", configuration_id });
+    const plan_job_id = await fixture.start();
+    await fixture.end(plan_job_id, "SUCCESS", {
+      plan_summary: {
+        ...emptySummary,
+        counts: { ...emptySummary.counts, create: 1 },
+        changes: [{ address: "a.b", action: "create", attributes: [attribute("id")] }],
+        outputs: [{ name: "x", action: "create", sensitive: false, attributes: [attribute("")] }],
+        checks: [{ address: "check.c", status: "unknown" }],
+      },
+    });
+    const read = async (id: string) => {
+      const text = (await page(id)).replace(/<details class="markdown">[^]*?<\/details>/, "");
+      return [
+        /\(known after the apply\)|known only after/.test(text),
+        text.match(/not known when it was planned/g)?.length ?? 0,
+      ];
+    };
+    const { id } = await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+    await fixture.start();
+    expect(await read(id)).toEqual([true, 0]);
+    await fixture.end(id, status);
+    expect(await read(id)).toEqual([false, 3]);
+    expect(await read(plan_job_id)).toEqual([true, 0]);
+  },
+);
+
 test("a job that was retried names its retry, and a second retry leads there", async () => {
   const configuration_id = await fixture.configure("retried");
   const plan = async () => {
