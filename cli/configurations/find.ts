@@ -4,6 +4,7 @@ import { ProblemError } from "../../protocol/transport.ts";
 import type { Api } from "../api/api.ts";
 import { idPrefixOf } from "../api/ids.ts";
 import { find } from "../api/find.ts";
+import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** Returns the configuration with this name or id, or undefined. */
@@ -49,22 +50,27 @@ async function isIn(api: Api, name: string): Promise<boolean> {
   return find(api, "configuration", "configurations", configurations, name) !== undefined;
 }
 
-/** Returns the configuration that `windlass up` created from the current directory. */
-export async function configurationHere(api: Api): Promise<Configuration> {
-  const { readOrigins } = await import("../up/origin.ts");
+/**
+ * Returns the configuration that `windlass up` created from the current directory, and the run in
+ * its space.
+ */
+export async function configurationHere(
+  current: Run,
+): Promise<{ run: Run; configuration: Configuration }> {
+  const [{ readOrigins }, { inLinkedSpace, madeFrom }] = await Promise.all([
+    import("../up/origin.ts"),
+    import("../up/linked-space.ts"),
+  ]);
   const origins = await readOrigins(process.cwd());
-  const { configurations } =
-    origins.length === 0 ? { configurations: [] } : await api.call("listConfigurations");
-  const [found, ...others] = configurations.filter(
-    ({ origin }) => origin !== undefined && origins.includes(origin),
-  );
-  if (!found)
+  const run = await inLinkedSpace(current, origins);
+  const [configuration, ...others] = await madeFrom(run.api, origins);
+  if (!configuration)
     throw new CliError(
-      "- is the latest job of the configuration of the current directory, and this one has none. Name the configuration: NAME/-",
+      "- is the latest job of the configuration of the current directory, and this one has none here. Name the configuration: NAME/-",
       2,
     );
-  if (others.length === 0) return found;
-  const names = [found, ...others].map(({ name }) => `${name}/-`);
+  if (others.length === 0) return { run, configuration };
+  const names = [configuration, ...others].map(({ name }) => `${name}/-`);
   throw new CliError(
     `Several configurations were created from this directory. Pass ${names.join(" or ")}`,
     2,

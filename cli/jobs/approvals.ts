@@ -6,7 +6,7 @@ import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
-import { jobIdOf } from "./find.ts";
+import { findJob } from "./find.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { consoleAddress, showJob } from "./read.ts";
 import { followCommand, staleText } from "./words.ts";
@@ -16,8 +16,8 @@ export interface DecideOptions {
 }
 
 /** `jobs approve`. */
-export async function approve(run: Run, named: string, options: DecideOptions): Promise<void> {
-  const { job, before } = await decide(run, named, "approve", options);
+export async function approve(current: Run, named: string, options: DecideOptions): Promise<void> {
+  const { run, job, before } = await decide(current, named, "approve", options);
   const missing = job.approval_need?.missing ?? 0;
   const again = before === "approve" ? " Your approval from before counts once." : "";
   await showJob(run, job);
@@ -29,20 +29,24 @@ export async function approve(run: Run, named: string, options: DecideOptions): 
 }
 
 /** `jobs reject`. */
-export async function reject(run: Run, named: string, options: DecideOptions): Promise<void> {
-  const { job } = await decide(run, named, "reject", options);
+export async function reject(current: Run, named: string, options: DecideOptions): Promise<void> {
+  const { run, job } = await decide(current, named, "reject", options);
   await showJob(run, job);
   run.done("Rejected. The deployment is cancelled.");
 }
 
 /** Sends a decision. `before`: what the user had decided before. */
 async function decide(
-  run: Run,
+  current: Run,
   named: string,
   decision: ApprovalDecision,
   { comment }: DecideOptions,
-): Promise<{ readonly job: Job; readonly before: ApprovalDecision | undefined }> {
-  const id = await deploymentOf(run, named);
+): Promise<{
+  readonly run: Run;
+  readonly job: Job;
+  readonly before: ApprovalDecision | undefined;
+}> {
+  const { run, id } = await findDeployment(current, named);
   const found = await run.api.call("getJob", { params: { id } });
   const { approvals = [] } = found;
   const stale = decision === "approve" ? staleText(run.api, found) : undefined;
@@ -53,7 +57,7 @@ async function decide(
   const before = approvals.find(({ email }) => email === run.api.email)?.decision;
   const body = { decision, ...(comment === undefined ? {} : { comment }) };
   try {
-    return { job: await run.api.call("decideJob", { params: { id }, body }), before };
+    return { run, job: await run.api.call("decideJob", { params: { id }, body }), before };
   } catch (error) {
     throw withRemedy(error, {
       approver_is_author: `To see who can decide: windlass jobs show ${id}${teamWords(run.api.team)}`,
@@ -62,12 +66,13 @@ async function decide(
 }
 
 /**
- * Returns the id of a deployment. Refuses `NAME/-` where `jobs show NAME/-` shows another job, such
+ * Finds the id of a deployment. Refuses `NAME/-` where `jobs show NAME/-` shows another job, such
  * as a plan that was made while the deployment waits: users decide only about what they have seen.
  */
-async function deploymentOf(run: Run, named: string): Promise<string> {
-  const id = await jobIdOf(run, named, { type: "DEPLOY" });
-  if (!/(^|\/)-$/.test(named) || (await jobIdOf(run, named)) === id) return id;
+async function findDeployment(current: Run, named: string): ReturnType<typeof findJob> {
+  const found = await findJob(current, named, { type: "DEPLOY" });
+  const { run, id } = found;
+  if (!/(^|\/)-$/.test(named) || (await findJob(run, named)).id === id) return found;
   throw new CliError(
     `The latest job is not a deployment. To see the latest deployment: windlass jobs show ${id}${teamWords(run.api.team)}\nThen pass its id instead of ${named}.`,
     2,

@@ -16,7 +16,7 @@ import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { workerOf } from "../workers/find.ts";
 import { approvalNote } from "./approvals.ts";
-import { jobIdOf } from "./find.ts";
+import { findJob } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
 import { refuseSecondRetry } from "./second-retry.ts";
@@ -54,21 +54,21 @@ export async function plan(run: Run, name: string, options: PlanJobOptions): Pro
 
 /** `jobs deploy`: applies a plan, or plans and applies in one job. */
 export async function deploy(
-  run: Run,
+  current: Run,
   name: string | undefined,
   options: DeployOptions,
 ): Promise<void> {
-  const configuration = name === undefined ? undefined : await configurationOf(run.api, name);
+  const configuration = name === undefined ? undefined : await configurationOf(current.api, name);
   if (options.plan === undefined) {
     if (!configuration)
       throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
     const body = { job_type: "DEPLOY", configuration_id: configuration.id } as const;
-    await queue(run, body, options).catch((error: unknown) => {
-      throw withRemedy(error, { plan_required: planFirst(run, configuration.name) });
+    await queue(current, body, options).catch((error: unknown) => {
+      throw withRemedy(error, { plan_required: planFirst(current, configuration.name) });
     });
     return;
   }
-  const id = await jobIdOf(run, options.plan, { configuration, type: "PLAN" });
+  const { run, id } = await findJob(current, options.plan, { configuration, type: "PLAN" });
   const planned = await run.api.call("getJob", { params: { id } });
   if (
     configuration &&
@@ -153,8 +153,9 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
 }
 
 /** `jobs cancel`. */
-export async function cancel(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
-  const job = await cancelled(run, await jobIdOf(run, named));
+export async function cancel(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
+  const { run, id } = await findJob(current, named);
+  const job = await cancelled(run, id);
   run.done(
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
@@ -176,8 +177,8 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
 }
 
 /** `jobs retry`. Queues nothing if a job of the same request is open, or its plan still to deploy. */
-export async function retry(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
-  const id = await jobIdOf(run, named);
+export async function retry(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
+  const { run, id } = await findJob(current, named);
   const before = await run.api.call("getJob", { params: { id } });
   const { job_type, plan_job_id, status } = before;
   if (status !== "FAILED" && status !== "CANCELLED")

@@ -16,23 +16,37 @@ interface Choice {
   readonly type?: JobType | undefined;
 }
 
+interface Found {
+  /** In the space of the job: `-` also finds a configuration of a team that was not named. */
+  readonly run: Run;
+  readonly id: string;
+}
+
 /** Returns the id of the job that `text` names. Throws `CliError` unless it is exactly one. */
-export async function jobIdOf(run: Run, text: string, choice: Choice = {}): Promise<string> {
-  if (text === "-") return latest(run, choice);
+export async function findJob(run: Run, text: string, choice: Choice = {}): Promise<Found> {
+  if (text === "-") {
+    const here = choice.configuration
+      ? { run, configuration: choice.configuration }
+      : await configurationHere(run);
+    return { run: here.run, id: await latest(here.run, here.configuration, choice) };
+  }
   if (text.endsWith("/-")) {
     const configuration = await configurationOf(run.api, text.slice(0, -2));
-    return latest(run, { ...choice, configuration });
+    return { run, id: await latest(run, configuration, choice) };
   }
   const prefix = idPrefixOf(text);
   if (prefix === undefined)
     throw new CliError(
       `"${text}" does not name a job. Pass an id or its first ${idPrefixLength} characters or more, or NAME/- for the latest job of the configuration NAME. To see the jobs: windlass jobs list`,
     );
-  return isWholeId(prefix) ? prefix : byPrefix(run, prefix);
+  return { run, id: isWholeId(prefix) ? prefix : await byPrefix(run, prefix) };
 }
 
-async function latest({ api }: Run, { configuration, type }: Choice): Promise<string> {
-  const { id, name } = configuration ?? (await configurationHere(api));
+async function latest(
+  { api }: Run,
+  { id, name }: NonNullable<Choice["configuration"]>,
+  { type }: Choice,
+): Promise<string> {
   const query = { configuration: id, ...(type === undefined ? {} : { job_type: type }) };
   const {
     items: [job],

@@ -22,7 +22,7 @@ import {
   resourceProgressWords,
 } from "../../protocol/words.ts";
 import { configurationOf } from "../configurations/find.ts";
-import { jobIdOf } from "./find.ts";
+import { findJob } from "./find.ts";
 import {
   decisionText,
   deployCommand,
@@ -110,11 +110,11 @@ const typeOf = (word: string): JobType => word.toUpperCase().replace("-", "_") a
 
 /** `jobs show`. */
 export async function show(
-  run: Run,
+  current: Run,
   named: string,
   { plan, markdown }: ShowOptions,
 ): Promise<void> {
-  const id = await jobIdOf(run, named);
+  const { run, id } = await findJob(current, named);
   if (markdown) return showMarkdown(run, id);
   const job = await run.api.call("getJob", { params: { id } });
   if (!plan) await showJob(run, job);

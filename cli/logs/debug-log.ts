@@ -7,7 +7,7 @@ import { mebibyte } from "../../common/units.ts";
 import { debugLogTextLimit } from "../../protocol/limits.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
-import { jobIdOf } from "../jobs/find.ts";
+import { findJob } from "../jobs/find.ts";
 import type { Run } from "../run.ts";
 
 export interface DebugLogOptions {
@@ -16,13 +16,13 @@ export interface DebugLogOptions {
 
 /** Writes it uncompressed: to stdout, or whole into a file. */
 export async function debugLog(
-  run: Run,
+  current: Run,
   named: string,
   { output }: DebugLogOptions,
 ): Promise<void> {
   if (output === undefined && process.stdout.isTTY)
     throw new CliError("it may hold secrets: send it to a file, as in --output debug.log", 2);
-  const id = await jobIdOf(run, named);
+  const { run, id } = await findJob(current, named);
   const { body } = await run.api.send("downloadDebugLog", { params: { id } });
   if (output === undefined) return pipeline(unpack(body), process.stdout, { end: false });
   const unfinished = `${output}.${process.pid}.tmp`;

@@ -4,7 +4,7 @@ import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 import { followJob } from "./follow.ts";
 import { logLines } from "./log-lines.ts";
-import { jobIdOf } from "../jobs/find.ts";
+import { findJob } from "../jobs/find.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 
 export interface LogsOptions {
@@ -12,8 +12,8 @@ export interface LogsOptions {
 }
 
 /** Prints the log so far, or with `--follow` all of it until the job ends. */
-export async function logs(run: Run, named: string, { follow }: LogsOptions): Promise<void> {
-  const id = await jobIdOf(run, named);
+export async function logs(current: Run, named: string, { follow }: LogsOptions): Promise<void> {
+  const { run, id } = await findJob(current, named);
   // Fails early if the job does not exist. A connection that breaks later is reopened.
   const job = await run.api.call("getJob", { params: { id } });
   if (job.log_pruned_at !== null)

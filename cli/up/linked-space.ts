@@ -1,24 +1,41 @@
 /** The space in which `windlass up` deployed a directory before. */
+import type { Configuration } from "../../protocol/configurations.ts";
 import { spacesWith } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
-import { readOrigins } from "./origin.ts";
 import type { Api } from "../api/api.ts";
 
+/** Returns the configurations of a space that were created from a directory with these origins. */
+export async function madeFrom(api: Api, origins: readonly string[]): Promise<Configuration[]> {
+  if (origins.length === 0) return [];
+  const { configurations } = await api.call("listConfigurations");
+  return configurations.filter(({ origin }) => origin !== undefined && origins.includes(origin));
+}
+
 /**
- * Returns the run in the space of the configuration that was created from the directory, so that a
- * forgotten `--team` makes no second one. A named team, or a configuration of this directory in the
- * current space, takes precedence.
+ * Returns the run in the space of the configuration that was created from the directory with these
+ * origins, so that a forgotten `--team` makes no second one. A named team, or a configuration of
+ * the directory in the current space, takes precedence; `up` then names the other spaces that have
+ * one.
  */
-export async function inLinkedSpace(run: Run, directory: string): Promise<Run> {
+export async function inLinkedSpace(
+  run: Run,
+  origins: readonly string[],
+  { namesOthers = false } = {},
+): Promise<Run> {
   const { api, settings } = run;
   if (run.team !== undefined || settings.team !== undefined || api.isAccessToken) return run;
-  const origins = await readOrigins(directory);
-  const isMadeHere = async (one: Api): Promise<boolean> => {
-    const { configurations } = await one.call("listConfigurations");
-    return configurations.some(({ origin }) => origin !== undefined && origins.includes(origin));
-  };
-  if (origins.length === 0 || (await isMadeHere(api))) return run;
+  const isMadeHere = async (one: Api): Promise<boolean> =>
+    (await madeFrom(one, origins)).length > 0;
+  if (origins.length === 0) return run;
+  if (await isMadeHere(api)) {
+    const also = namesOthers ? await spacesWith(api, isMadeHere) : [];
+    if (also.length > 0)
+      run.done(
+        `This directory was deployed in ${also.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${also.map(optionOf).join(" or ")}.`,
+      );
+    return run;
+  }
   const [slug, ...others] = await spacesWith(api, isMadeHere);
   if (slug === undefined) return run;
   if (others.length > 0)
@@ -26,11 +43,13 @@ export async function inLinkedSpace(run: Run, directory: string): Promise<Run> {
       `This directory was deployed in several spaces. Pass ${[slug, ...others].map(optionOf).join(" or ")}`,
       2,
     );
-  const where = slug === "" ? "your personal space" : `the team "${slug}"`;
   run.done(
-    `This directory was deployed in ${where} before, so this is done there too. For another space, pass ${optionOf(api.team ?? "")}.`,
+    `This directory was deployed in ${spaceText(slug)} before, so this command acts there too. For another space, pass ${optionOf(api.team ?? "")}.`,
   );
   return { ...run, api: api.inSpace(slug) };
 }
+
+const spaceText = (slug: string): string =>
+  slug === "" ? "your personal space" : `the team "${slug}"`;
 
 const optionOf = (slug: string): string => `--team ${slug === "" ? '""' : slug}`;

@@ -42,7 +42,9 @@ export interface UpOptions extends FieldOptions {
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
-  const run = await inLinkedSpace(current, directory);
+  const run = await inLinkedSpace(current, await readOrigins(directory), {
+    namesOthers: true,
+  });
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
   const { configuration, source } = await configure(run, directory, options);

@@ -19,7 +19,8 @@ A command accepts the name of an object, its id, or the beginning of its id: at 
 several ids have this beginning, or several workers have this name, the command lists them and does nothing. On a terminal, lists print the first 13 characters of an id, which are the
 time at which it was made, in milliseconds; ids that were made in the same millisecond are printed whole. A pipe always gets whole ids.
 
-In place of a job, \`NAME/-\` is the latest job of the configuration NAME, and \`-\` that of the configuration that \`windlass up\` created from the current directory.
+In place of a job, \`NAME/-\` is the latest job of the configuration NAME, and \`-\` that of the configuration that \`windlass up\` created from the current directory,
+in the current space or, without \`--team\`, in another one of yours.
 With \`jobs deploy --plan\`, it is the latest plan: \`windlass jobs deploy network --plan -\`.
 
 ## In scripts

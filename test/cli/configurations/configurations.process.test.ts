@@ -125,7 +125,7 @@ describe.concurrent("windlass configurations", () => {
     expect(JSON.parse(shown.stdout as string)).toMatchObject({ id });
     const other = await show(ada.path);
     expect(other).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(other.stderr).toContain("this one has none. Name the configuration: NAME/-");
+    expect(other.stderr).toContain("this one has none here. Name the configuration: NAME/-");
     await ada.user.configure({ name: "twice", source, origin });
     const both = await show(cwd);
     expect(both).toMatchObject({ exitCode: 2, stdout: "" });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
 import { configurationOf } from "../../../cli/configurations/find.ts";
-import { jobIdOf } from "../../../cli/jobs/find.ts";
+import { findJob } from "../../../cli/jobs/find.ts";
 import type { Run } from "../../../cli/run.ts";
 import { CliError } from "../../../cli/terminal/output.ts";
 import { clientHeaders } from "../../helpers/plane.ts";
@@ -24,7 +24,7 @@ const it = base.extend("find", async ({ owner }) => {
         configuration: await configurationOf(api, configuration),
         type: "PLAN" as const,
       };
-      return await jobIdOf({ api } as Run, text, choice || {});
+      return (await findJob({ api } as Run, text, choice || {})).id;
     } catch (error) {
       if (error instanceof CliError) return `${error.exitCode}: ${error.message}`;
       throw error;
@@ -76,7 +76,7 @@ it("what is in another space of the user is named with that space, and with no o
     );
   const api = await openFor(user.headers);
   const there = ` It is in the team "${slug}": add --team ${slug}`;
-  const findIn = (text: string) => refusal(jobIdOf({ api } as Run, text));
+  const findIn = (text: string) => refusal(findJob({ api } as Run, text));
   expect(await findIn(job.slice(0, 18))).toMatch(new RegExp(`${there}$`));
   // A whole id is found in whichever space it is.
   expect(await findIn(job)).toBe("found");
