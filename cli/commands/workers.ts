@@ -1,5 +1,7 @@
 /** `windlass workers`: the runners that run your jobs. */
+import { neverStarted, startCommand, workerStatusWords } from "../../protocol/worker-words.ts";
 import type { Worker } from "../../protocol/workers.ts";
+import { teamWords } from "../api/team.ts";
 import type { UpdateOptions } from "../workers/update.ts";
 import { counted, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
@@ -18,13 +20,13 @@ export function workersCommand() {
     .command("list")
     .description("list the workers whose runners can run your jobs")
     .action(
-      action(async ({ api, list }) => {
-        const response = await api.call("listWorkers");
+      action(async ({ api, list, done }) => {
+        const { workers: all } = await api.call("listWorkers");
         list(
-          response.workers,
+          all,
           {
             NAME: ({ name }) => name,
-            STATUS: ({ status }) => status,
+            STATUS: workerStatusWords,
             VERSION: ({ version }) => version,
             LABELS: ({ labels }) => labels.join(",") || "-",
             JOBS: (worker) => (worker.mode === "cloud-hosted" ? null : usedSlots(worker)),
@@ -34,10 +36,18 @@ export function workersCommand() {
           },
           "There are no workers yet. To create one: windlass workers create NAME",
         );
+        if (all.some(neverStarted))
+          done(
+            `\nTo see how to start the runner of a worker that never started: windlass workers show NAME${teamWords(api.team)}`,
+          );
       }),
     );
   named("show", "show a worker").action(
-    action(async (run: Run, name: string) => show(run, await workerOf(run, name))),
+    action(async (run: Run, name: string) => {
+      const worker = await workerOf(run, name);
+      await show(run, worker);
+      if (neverStarted(worker)) run.done(startText(run, worker));
+    }),
   );
   examples(
     workers
@@ -182,7 +192,7 @@ async function show(run: Run, worker: Worker): Promise<void> {
   run.show(worker, {
     name: worker.name,
     id: worker.id,
-    status: worker.status,
+    status: workerStatusWords(worker),
     mode: worker.mode,
     version: worker.version,
     labels: worker.labels.join(", "),
@@ -199,16 +209,22 @@ async function show(run: Run, worker: Worker): Promise<void> {
 /** The server does not report these for a cloud-hosted worker. */
 const stateOf = ({ last_heartbeat }: Worker, jobs: readonly string[]) => ({
   jobs: jobs.join("\n") || "none",
-  seen: `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
+  seen: last_heartbeat === null ? "never" : `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
 });
+
+const startText = ({ api }: Run, { id }: Worker): string => `
+Its runner has never started. Run this on its machine, with the worker's token in the file worker-token:
+${indented(startCommand(api.server, id))}
+If you do not have the token any more, create another one: windlass workers rotate-token ${id}${teamWords(api.team)}`;
+
+const indented = (text: string): string => text.replaceAll(/^/gm, "  ");
 
 function identity(run: Run, made: { worker_id: string; worker_token: string }): void {
   run.show(made, { worker_id: made.worker_id, worker_token: made.worker_token });
   run.done(
     `
 The token is not shown again. Save it in a file that only the runner's user can read, then run:
-  WINDLASS_URL=${run.api.server} WINDLASS_WORKER_ID=${made.worker_id} \\
-    WINDLASS_WORKER_TOKEN_FILE=worker-token windlass agent
+${indented(startCommand(run.api.server, made.worker_id))}
 In a container, use the same three settings and mount the file. For a systemd service, let the runner register itself instead:
   windlass tokens create
   sudo windlass agent install --url ${run.api.server} --registration-token-file -`,

@@ -1,5 +1,6 @@
 /** What needs a person, first on the overview. */
 import { isChanging } from "../../../protocol/words.ts";
+import { neverStarted } from "../../../protocol/worker-words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type {
   FailedConfiguration,
@@ -58,7 +59,7 @@ export const attentionView = (
           ${job.waiting_reason === null ? null : waiting(job.waiting_reason)}`,
       ),
     ...workers
-      .filter(({ status }) => status === "OFFLINE")
+      .filter((worker) => worker.status === "OFFLINE" && !neverStarted(worker))
       .slice(0, shown)
       .map(
         ({ id, name, last_heartbeat }) =>

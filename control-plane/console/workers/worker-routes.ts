@@ -54,7 +54,15 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
       by === undefined ? undefined : findConfigurationName(context, caller, by),
       findRule(context, caller, by ?? null),
     ]);
-    const story = { worker, jobs, latest, deployedBy, rule, now: nowOf(context) };
+    const story = {
+      worker,
+      jobs,
+      latest,
+      deployedBy,
+      rule,
+      url: context.publicUrl(),
+      now: nowOf(context),
+    };
     const body = workerPage(story, teardown);
     return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
   };

@@ -1,5 +1,6 @@
 /** Workers: the list, and one of them with what it runs and ran. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
+import { neverStarted, startCommand, workerStatusWords } from "../../../protocol/worker-words.ts";
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/worker.ts";
@@ -45,17 +46,21 @@ export const workerTable = (
     "Workers",
     ["Name", "Status", "Jobs", "Version", "Host", "Labels", "Last heartbeat"],
     workers.map((worker) => {
-      const { id, name, status, capacity, hostname, labels } = worker;
+      const { id, name, capacity, hostname, labels } = worker;
       const running = String(held.get(id) ?? 0);
       const isOurs = worker.mode !== "cloud-hosted";
       return [
         html`<a href="/workers/${id}">${name}</a>`,
-        badge(status),
+        badge(workerStatusWords(worker)),
         isOurs ? (capacity === null ? running : `${running} of ${capacity}`) : "–",
         versionOf(worker, latest),
         hostname ?? "–",
         labels.join(", ") || "–",
-        isOurs ? heard(worker, now) : "–",
+        neverStarted(worker)
+          ? html`never: <a href="/workers/${id}">start its runner</a>`
+          : isOurs
+            ? heard(worker, now)
+            : "–",
       ];
     }),
   );
@@ -77,6 +82,8 @@ export interface WorkerStory {
   readonly deployedBy: string | undefined;
   /** The approval rule of that configuration. */
   readonly rule: ApprovalRule | null;
+  /** The address of this server. */
+  readonly url: string;
   readonly now: string;
 }
 
@@ -87,7 +94,7 @@ export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
     <div id="worker" data-live>
       <header class="title">
         <h1>${worker.name}</h1>
-        ${badge(worker.status)}
+        ${badge(workerStatusWords(worker))}
       </header>
       ${stateOf(story)}
       ${
@@ -112,7 +119,7 @@ export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
     ${worker.mode === "cloud-hosted" ? null : changes(story, teardown)}`;
 };
 
-const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
+const stateOf = ({ worker, latest, url, now }: WorkerStory): Html | null => {
   const { status, mode, version, last_heartbeat } = worker;
   return html`${
     mode === "cloud-hosted"
@@ -123,20 +130,27 @@ const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
       : null
   }
   ${
-    status === "OFFLINE" && mode !== "cloud-hosted"
+    status === "OFFLINE" && last_heartbeat !== null
       ? html`<p class="error flow">
-          No heartbeat
-          ${last_heartbeat === null ? "yet" : html`for ${sinceThen(last_heartbeat, now)}`}. Check on
-          its machine whether the agent runs (<code>systemctl status windlass-agent</code>), and
-          whether it reaches this server (<code>windlass agent doctor</code>).
+          No heartbeat for ${sinceThen(last_heartbeat, now)}. Check on its machine whether the agent
+          runs (<code>systemctl status windlass-agent</code>), and whether it reaches this server
+          (<code>windlass agent doctor</code>).
         </p>`
       : null
   }
   ${
-    status === "REGISTERED"
-      ? html`<p class="notice flow">
-          The worker is registered, but its agent has not started yet.
-        </p>`
+    (status === "REGISTERED" && mode !== "cloud-hosted") || neverStarted(worker)
+      ? html`<div class="notice flow">
+          <p>
+            Its runner has ${status === "REGISTERED" ? "not started yet" : "never started"}. Run
+            this on its machine, with the worker's token in the file <code>worker-token</code>:
+          </p>
+          <pre class="log" tabindex="0">${startCommand(url, worker.id)}</pre>
+          <p>
+            If you do not have the token any more, create a new one below. If the runner was
+            started, check whether it reaches this server (<code>windlass agent doctor</code>).
+          </p>
+        </div>`
       : null
   }
   ${

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
 import { words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -23,4 +25,26 @@ test("a worker is shown with the jobs that it holds, not with those of its last 
   await setRows(plane, "workers", { active_job_ids: JSON.stringify([job]) }, { id });
   await fixture.end(job, "SUCCESS");
   expect(await shown()).toEqual(["0 of 2", "0 of 2"]);
+});
+
+test("a worker that never started is not one that went offline, and its page says how to start it", async () => {
+  const { headers, worker: seen } = await openSampleUser(plane);
+  const { worker_id: id } = await callsOf(plane, headers).get(endpoints.createWorker, {
+    body: { name: "new" },
+  });
+  const read = async (path: string) => words(await ask(plane, "GET", path, { headers }));
+  expect(await read(`/workers/${id}`)).toMatch(/new REGISTERED Its runner has not started yet\./);
+  await setRows(plane, "workers", { offline_at: Date.now() }, { id });
+
+  for (const path of ["/", "/workers"])
+    expect(await read(path)).toContain("new NEVER STARTED 0 – – – never: start its runner");
+  expect(await read("/")).not.toContain("Needs you");
+  const page = await read(`/workers/${id}`);
+  expect(page).toMatch(/new NEVER STARTED Its runner has never started\./);
+  expect(page).toContain(`WINDLASS_URL=${plane.url} WINDLASS_WORKER_ID=${id} \\ `);
+  expect(page).not.toMatch(/OFFLINE|No heartbeat/);
+
+  await setRows(plane, "workers", { offline_at: Date.now() }, { id: seen });
+  expect(await read("/")).toMatch(/Needs you The worker \S+ is offline: last seen /);
+  expect(await read(`/workers/${seen}`)).toMatch(/OFFLINE No heartbeat for /);
 });
