@@ -84,7 +84,7 @@ export function openApi(given: ApiOptions): Api {
       const renewed = await credential.token(true);
       if (renewed !== used) return once({ authorization: `Bearer ${renewed}`, ...inSpace });
       throw new CliError(
-        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${error.message}. To create an access token: windlass access-tokens create`,
+        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${error.message}. To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
         1,
         error,
       );

@@ -1,6 +1,8 @@
 /** `windlass identities`: cloud identities, the roles that jobs assume in a cloud account. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
+import { teamWords } from "../api/team.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
@@ -29,7 +31,7 @@ export function identitiesCommand() {
             ROLE: ({ role_arn }) => role_arn,
             ID: ({ id }) => id,
           },
-          "There are no cloud identities yet. To create one: windlass identities create NAME --role ARN",
+          `There are no cloud identities yet. To create one: windlass identities create NAME --role ARN${teamWords(api.team)}`,
         );
       }),
     );
@@ -47,7 +49,7 @@ export function identitiesCommand() {
           const body = { name, provider: "aws" as const, role_arn: role };
           show(run, await run.api.call("createCloudIdentity", { body }));
           run.done(
-            `The role must trust your runners. For the policy: windlass identities trust-policy ${name} --help`,
+            `The role must trust your runners. For the policy: windlass identities trust-policy ${shellWord(name)} --help`,
           );
         }),
       ),

@@ -34,7 +34,7 @@ export function workersCommand() {
               mode === "cloud-hosted" ? null : ago(last_heartbeat),
             ID: ({ id }) => id,
           },
-          "There are no workers yet. To create one: windlass workers create NAME",
+          `There are no workers yet. To create one: windlass workers create NAME${teamWords(api.team)}`,
         );
         if (all.some(neverStarted))
           done(
@@ -226,7 +226,7 @@ function identity(run: Run, made: { worker_id: string; worker_token: string }): 
 The token is not shown again. Save it in a file that only the runner's user can read, then run:
 ${indented(startCommand(run.api.server, made.worker_id))}
 In a container, use the same three settings and mount the file. For a systemd service, let the runner register itself instead:
-  windlass tokens create
+  windlass tokens create${teamWords(run.api.team)}
   sudo windlass agent install --url ${run.api.server} --registration-token-file -`,
   );
 }

@@ -4,6 +4,7 @@ import { examples, noun, verbExamples, yes } from "../noun.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { time } from "../terminal/times.ts";
 
 /** Builds the command. */
@@ -26,7 +27,7 @@ export function zonesCommand() {
             CREATED: ({ created_at }) => time(created_at),
             ID: ({ id }) => id,
           },
-          "There are no zones yet. To create one: windlass zones create NAME",
+          `There are no zones yet. To create one: windlass zones create NAME${teamWords(api.team)}`,
         );
       }),
     );
@@ -87,7 +88,8 @@ export function zonesCommand() {
         const { confirm } = await import("../terminal/ask.ts");
         await confirm(`Delete the zone "${zone.name}"?`, options);
         const { withRemedy } = await import("../api/failures.ts");
-        const remedy = `Move each to another zone (windlass configurations update NAME --zone ZONE) or delete it (windlass configurations delete NAME). To see them: windlass zones show ${shellWord(zone.name)}`;
+        const team = teamWords(run.api.team);
+        const remedy = `Move each to another zone (windlass configurations update NAME --zone ZONE${team}) or delete it (windlass configurations delete NAME${team}). To see them: windlass zones show ${shellWord(zone.name)}${team}`;
         await run.api.call("deleteZone", { params: { id: zone.id } }).catch((error: unknown) => {
           throw withRemedy(error, { zone_not_empty: remedy });
         });

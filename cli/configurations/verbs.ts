@@ -68,7 +68,7 @@ export async function create(
   await showConfiguration(run, configuration);
   if (options.dir !== undefined)
     await noteLocalState(run, join(options.dir, options.workingDirectory ?? ""), configuration);
-  run.done(`Next: windlass jobs plan ${shellWord(named)} --wait`);
+  run.done(`Next: windlass jobs plan ${shellWord(named)} --wait${teamWords(run.api.team)}`);
 }
 
 /** `configurations update`: changes only the fields that the options name. */
@@ -116,7 +116,7 @@ async function onlyZone({ api }: Run): Promise<string> {
   if (zones.length === 1 && zones[0]) return zones[0].id;
   throw new CliError(
     zones.length === 0
-      ? "There is no zone yet. To create one: windlass zones create NAME"
+      ? `There is no zone yet. To create one: windlass zones create NAME${teamWords(api.team)}`
       : `You have several zones. Pass --zone ${zones.map(({ name }) => name).join(" or ")}`,
     2,
   );

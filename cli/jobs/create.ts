@@ -185,7 +185,7 @@ export async function retry(current: Run, named: string, { wait }: CreateOptions
     throw new CliError(
       `The ${nameOf(before)} (job ${id}) is ${status}, and only a failed or cancelled job can be retried.${
         named.endsWith("-")
-          ? " It is the latest job. To retry an earlier one, pass its id: windlass jobs list"
+          ? ` It is the latest job. To retry an earlier one, pass its id: windlass jobs list${teamWords(run.api.team)}`
           : ""
       }`,
     );

@@ -4,6 +4,7 @@ import { idPrefixLength } from "../../protocol/limits.ts";
 import { ambiguous, listedAtMost } from "../api/find.ts";
 import { idPrefixOf, isWholeId } from "../api/ids.ts";
 import { readPages } from "../api/pages.ts";
+import { teamWords } from "../api/team.ts";
 import { configurationHere, configurationOf } from "../configurations/find.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
@@ -37,7 +38,7 @@ export async function findJob(run: Run, text: string, choice: Choice = {}): Prom
   const prefix = idPrefixOf(text);
   if (prefix === undefined)
     throw new CliError(
-      `"${text}" does not name a job. Pass an id or its first ${idPrefixLength} characters or more, or NAME/- for the latest job of the configuration NAME. To see the jobs: windlass jobs list`,
+      `"${text}" does not name a job. Pass an id or its first ${idPrefixLength} characters or more, or NAME/- for the latest job of the configuration NAME. To see the jobs: windlass jobs list${teamWords(run.api.team)}`,
     );
   return { run, id: isWholeId(prefix) ? prefix : await byPrefix(run, prefix) };
 }
@@ -71,7 +72,7 @@ async function byPrefix({ api }: Run, prefix: string): Promise<string> {
       async (other) => (await other.call("listJobs", { query })).jobs.length > 0,
     );
     throw new CliError(
-      `There is no job whose id begins with ${prefix}.${hint || " To see the jobs: windlass jobs list"}`,
+      `There is no job whose id begins with ${prefix}.${hint || ` To see the jobs: windlass jobs list${teamWords(api.team)}`}`,
     );
   }
   if (others.length > 0) throw ambiguous("jobs", prefix, jobs, describe);

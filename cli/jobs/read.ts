@@ -80,7 +80,7 @@ const isUndone = ({ job_type, status }: Pick<Job, "job_type" | "status">): boole
 /** What a list without jobs says. */
 function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>): string {
   if (Object.keys(filter).length === 0)
-    return "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION";
+    return `There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION${teamWords(team)}`;
   if (!filter?.waiting_for_me) return "No jobs match.";
   return team === undefined
     ? "No deployment waits for your approval here. To see those of a team, add --team TEAM"

@@ -90,7 +90,8 @@ export async function invite(
 
 /** `teams invitations list`. */
 export async function listInvitations(run: Run): Promise<void> {
-  const params = { slug: await slugOf(run) };
+  const slug = await slugOf(run);
+  const params = { slug };
   const { invitations } = await run.api.call("listInvitations", { params, query: {} });
   run.list(
     invitations,
@@ -101,7 +102,7 @@ export async function listInvitations(run: Run): Promise<void> {
       "CREATED BY": ({ created_by }) => created_by,
       ID: ({ id }) => id,
     },
-    "No invitation of this team is open. To invite someone: windlass teams invite --role deployer",
+    `No invitation of this team is open. To invite someone: windlass teams invite --role deployer --team ${slug}`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** The verbs of `windlass variable-sets`. */
 import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { isTerraform } from "../configurations/var-files.ts";
 import {
@@ -47,7 +48,7 @@ export async function list(run: Run): Promise<void> {
       CHANGED: ({ updated_at }) => ago(updated_at),
       ID: ({ id }) => id,
     },
-    "There are no variable sets yet. To create one: windlass variable-sets create NAME --var name=value",
+    `There are no variable sets yet. To create one: windlass variable-sets create NAME --var name=value${teamWords(run.api.team)}`,
   );
 }
 

@@ -1,0 +1,84 @@
+/** The commands that the client prints act in the team in which the user's own command acted. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Job } from "../../protocol/jobs.ts";
+import { copyFixture } from "../helpers/fixtures.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { userMachine } from "../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+
+const nouns =
+  "zones|configurations|variable-sets|jobs|state|workers|tokens|access-tokens|identities|audit|teams (?:members|invitations|invite)";
+/** A command ends at the end of its line, or where the sentence goes on. */
+const printed = new RegExp(String.raw`windlass (?:${nouns})\b.*?(?=$|\)|, then|\. )`, "gm");
+
+test("every printed command has --team, if the command before had it", async () => {
+  await using ada = await userMachine(plane);
+  await ada.json("teams", "create", "Platform", "--slug", "platform");
+  const inTeam = ["--team", "platform"];
+  const directory = copyFixture("success-cluster", join(ada.path, "net"));
+  const stateFile = join(ada.path, "state.json");
+  const resource = {
+    mode: "managed",
+    type: "terraform_data",
+    name: "a",
+    provider: 'provider["terraform.io/builtin/terraform"]',
+    instances: [{ schema_version: 0, attributes: { id: "1" } }],
+  };
+  const lineage = "0b1c7b0e-6f0e-4d1e-9a53-0d3d2f1c5a77";
+  writeFileSync(
+    stateFile,
+    JSON.stringify({ version: 4, serial: 1, lineage, outputs: {}, resources: [resource] }),
+  );
+  const wrong: string[] = [];
+  /** Runs a command that prints at least one other. */
+  const prints = async (...words: string[]): Promise<void> => {
+    const { stdout, stderr } = await ada.run(...words, ...inTeam);
+    const text = `${String(stdout)}\n${String(stderr)}`;
+    const commands = text.match(printed) ?? ["no command"];
+    for (const command of commands.filter((one) => !one.includes("--team platform")))
+      wrong.push(`${words.join(" ")}: ${command}`);
+  };
+
+  for (const noun of ["zones", "variable-sets", "workers", "identities", "jobs"])
+    await prints(noun, "list");
+  await prints("teams", "invitations", "list");
+  const create = ["configurations", "create", "net", "--dir", directory];
+  await prints(...create);
+  await ada.json("zones", "create", "production", ...inTeam);
+  await prints(...create);
+  await prints("zones", "delete", "production", "--yes");
+  await prints("workers", "create", "runner-1");
+
+  for (const noun of ["zones", "configurations", "variable-sets", "workers", "identities"])
+    await prints(noun, "show", "missing");
+  for (const words of [
+    ["tokens", "revoke"],
+    ["access-tokens", "revoke"],
+    ["teams", "members", "remove"],
+    ["teams", "invitations", "revoke"],
+    ["state", "list"],
+    ["jobs", "show"],
+  ])
+    await prints(...words, "missing");
+  await prints("jobs", "show", "01890a5d");
+  await prints("jobs", "show", "01890a5d-ac96-7000-8000-00000000000a");
+
+  await prints("jobs", "plan", "net");
+  await prints("jobs", "retry", "net/-");
+  const [{ id } = { id: "" }] = await ada.json<Job[]>("jobs", "list", ...inTeam);
+  await ada.json("jobs", "cancel", id, ...inTeam);
+  await prints("jobs", "retry", id);
+  await prints("jobs", "retry", id);
+  await ada.json("jobs", "cancel", "net/-", ...inTeam);
+  await prints("jobs", "destroy", "net");
+  await prints("state", "push", "net", "--file", stateFile, "--yes");
+  await prints("state", "show", "net", "terraform_data.b");
+  await prints("state", "download", "net", "--serial", "9");
+  await prints("configurations", "delete", "net", "--yes");
+  await ada.json("configurations", "update", "net", "--approvals", "1", ...inTeam);
+  await prints("jobs", "deploy", "net");
+  expect(wrong).toEqual([]);
+});
