@@ -7,7 +7,8 @@ import type { PlanOptions } from "./plan-options.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
-  waiting_for_worker: "waiting for a runner with a free slot",
+  // How many slots a runner has free is not known: it may be about to take the job.
+  waiting_for_worker: "the next runner with a free slot takes it",
   no_matching_worker:
     "there is no worker for this job: register one, with the labels of the job if it has any",
   needs_backend_config: "waiting for a runner that supports backend_config: upgrade the agent",

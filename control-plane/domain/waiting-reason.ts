@@ -51,7 +51,7 @@ export function waitingReason(
   const able = meant.filter((worker) => mayTake(worker, claimable));
   if (able.length === 0) return `needs_${rarest(claimable, meant)}`;
   const statuses = new Set(able.map(workerStatus));
-  if (statuses.has("ONLINE") || statuses.has("REGISTERED")) return "waiting_for_worker";
+  if (statuses.has("ONLINE")) return "waiting_for_worker";
   const isDraining = statuses.has("DRAINING");
   if (isTeardown || job.assigned_worker_id === null)
     return isDraining ? "workers_draining" : "no_worker_online";

@@ -337,6 +337,7 @@ export const findReadyWorker = statement<
   candidates(db, owner)
     .where("offline_at", "is", null)
     .where("draining_at", "is", null)
+    .where("last_heartbeat_at", "is not", null)
     .where(hasAll(sql.ref("workers.labels"), labels))
     .where(hasAll(sql.ref("workers.features"), features))
     .limit(1),

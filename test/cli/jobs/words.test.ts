@@ -28,6 +28,13 @@ test("a job without a matching worker names the labels that it needs", () => {
   expect(line()).toMatch(/^there is no worker for this job/);
 });
 
+test("a job that a runner can take does not say that no runner has a free slot", () => {
+  const job = { labels: [], config_snapshot: null };
+  expect(waitingLine({ team: undefined }, job, "waiting_for_worker")).toBe(
+    "the next runner with a free slot takes it",
+  );
+});
+
 test("a list says who cancelled a job", () => {
   const status = (cancelled_by: string | null): string =>
     listedStatus({ status: "CANCELLED", cancelled_by } as Job);

@@ -60,6 +60,18 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "no_worker_online",
   ],
   [
+    "no runner of an able worker has started",
+    job,
+    around({ workers: [{ ...worker, last_heartbeat_at: null }] }),
+    "no_worker_online",
+  ],
+  [
+    "one able worker is online and the runner of another has not started",
+    job,
+    around({ workers: [{ ...worker, last_heartbeat_at: null }, worker] }),
+    "waiting_for_worker",
+  ],
+  [
     "all able workers drain",
     job,
     around({ workers: [{ ...worker, draining_at: 1 }] }),

@@ -120,6 +120,21 @@ describe("a claim", () => {
     expect((await claimed)?.job.id).toBe(second.id);
   });
 
+  it("is awaited only of a runner that has started", async () => {
+    const create = (name: string) =>
+      client.get(endpoints.createWorker, { body: { name, labels: ["gpu"] } });
+    const waitsFor = async () =>
+      (await client.get(getJob, { params: { id: job.id } })).waiting_reason;
+    await create("never started");
+    const job = await queue({ labels: ["gpu"] });
+    expect(job.waiting_reason).toBe("no_worker_online");
+    const { worker_id, worker_token } = await create("starts");
+    expect(await waitsFor()).toBe("no_worker_online");
+    const started = callsOf(plane, { "x-worker-id": worker_id, "x-worker-token": worker_token });
+    await started.get(heartbeat, { body: { version: "1.0.0" } });
+    expect(await waitsFor()).toBe("waiting_for_worker");
+  });
+
   it("leaves the job to another worker after the waiting client has disconnected", async () => {
     const leaving = new AbortController();
     const left = runner.ask(claimJob, { query: { wait: 20 } }, { signal: leaving.signal });
