@@ -7,10 +7,10 @@ import { cpuPerRequest, type Load } from "./lib/load.ts";
 import { startProfiled } from "./lib/processes.ts";
 import { profile, type Spent, type Times } from "./lib/profile.ts";
 
-const warmUp = 6000;
+const warmUp = 60_000;
 const profiled = 4000;
 /** Of the reports that end a job each. */
-const fewer = 2000;
+const fewer = 5000;
 
 let filled!: Filled;
 const { server, debuggerUrl } = await startProfiled(async (directory) => {

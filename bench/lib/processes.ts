@@ -51,6 +51,8 @@ async function startServer(
       WINDLASS_LOG_FORMAT: "json",
       WINDLASS_STREAMS_PER_PERSON: "1000",
       WINDLASS_QUOTA_QUEUED_JOBS: "1000000",
+      // What is beyond it is not stored.
+      WINDLASS_QUOTA_LOG_MIB: "100000",
       ...settings,
     },
     stdio: ["ignore", "ignore", "pipe"],
