@@ -52,7 +52,7 @@ describe("in a browser", () => {
       await page.getByRole("link", { name: `Continue with ${title}` }).click();
       await page.getByRole("heading", { name: "Settings" }).waitFor();
       expect(page.url()).toBe(`${url}/settings`);
-      await page.locator(".who", { hasText: `ada@${name}.example` }).waitFor();
+      await page.locator(".who", { hasText: `ada@${name}.example` }).waitFor({ state: "attached" });
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       expect(complaints).toEqual([]);
