@@ -110,15 +110,27 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const wordsOf = (offers: readonly Offer[]): string =>
   quoted(offers.map(({ word }) => word).join(" "));
 
-/** Each option that takes a value, once: an option means the same everywhere. */
-function valuesOf(places: readonly Place[]): Map<string, Value> {
-  const options = places.flatMap((place) => place.options);
-  return new Map(options.flatMap(({ word, value }) => (value ? [[word, value] as const] : [])));
+/**
+ * What may follow each option that takes a value, with a pattern of the place and the option. An
+ * option that means the same everywhere is there once; `--role` does not.
+ */
+function valuesOf(places: readonly Place[]): [pattern: string, value: Value][] {
+  const uses = places.flatMap(({ path, options }) =>
+    options.flatMap(({ word, value }) => (value ? [{ path, word, value }] : [])),
+  );
+  return [...Map.groupBy(uses, ({ word }) => word)].flatMap(([word, all]) => {
+    const byMeaning = new Map(all.map(({ value }) => [JSON.stringify(value), value]));
+    return byMeaning.size === 1
+      ? [...byMeaning.values()].map((value): [string, Value] => [`*${quoted(` ${word}`)}`, value])
+      : all.map(({ path, value }): [string, Value] => [quoted(`${path} ${word}`), value]);
+  });
 }
 
 /** Lines of a `case` that set `words` and `names` after an option. */
 const valueCases = (places: readonly Place[], set: (value: Value) => string): string =>
-  [...valuesOf(places)].map(([word, value]) => `    (${word}) ${set(value)} ;;`).join("\n");
+  valuesOf(places)
+    .map(([pattern, value]) => `    (${pattern}) ${set(value)} ;;`)
+    .join("\n");
 
 /** How long a shell remembers names, in seconds. */
 const rememberSeconds = 30;
@@ -179,7 +191,7 @@ _windlass() {
   case "$place" in
 ${cases.join("\n")}
   esac
-  case "$before" in
+  case "$place $before" in
 ${values}
   esac
   COMPREPLY=()
@@ -238,7 +250,7 @@ ${cases.join("\n")}
     before=\${current%%=*} current=''
     compset -P '*='
   fi
-  case "$before" in
+  case "$place $before" in
 ${values}
   esac
   [[ $current == -* ]] && offered=($options) names=''

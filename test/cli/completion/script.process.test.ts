@@ -60,6 +60,8 @@ describe.concurrent("completion", () => {
       await completes("windlass jobs plan netw", "ork");
       await completes("windlass jobs list --zone zo", "ne");
       await completes("windlass jobs list --status fai", "led");
+      // A role here, and the name of a cloud role in `identities create`.
+      await completes("windlass teams invite --role dep", "loyer");
       await completes(`windlass jobs show ${id.slice(0, 20)}`, id.slice(20));
       await completes("windlass configurations show od", "name");
       expect(existsSync(join(root, "odd"))).toBe(false);
