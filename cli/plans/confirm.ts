@@ -17,7 +17,7 @@ export async function confirmPlan(
   const later = `To apply exactly this plan later: ${deployCommand(api, plan)}`;
   if (!yes && !canAsk())
     throw new CliError(
-      `${question} Not a terminal, so the question cannot be asked and nothing was changed. Pass --yes to confirm. ${later}`,
+      `${question} Not a terminal, so the question cannot be asked and no resource was changed. Pass --yes to confirm. ${later}`,
       notConfirmed,
     );
   try {
@@ -25,6 +25,7 @@ export async function confirmPlan(
   } catch (error) {
     say(later);
     if (!(error instanceof CliError) || error.exitCode !== 1) throw error;
-    throw new CliError(error.message, notConfirmed, error);
+    // The command may have changed the configuration before it planned.
+    throw new CliError("Not confirmed. No resource was changed.", notConfirmed, error);
   }
 }

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
+import { openTeam } from "../helpers/people.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/sample-data.ts";
 import { skipAt } from "../helpers/tools.ts";
@@ -18,6 +19,22 @@ beforeAll(async () => {
 describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
+
+  test("keys lead to the pages of the team", async () => {
+    const { slug, admin } = await openTeam(plane);
+    const { page, complaints } = await visitor.visit(plane, admin.email);
+    await page.goto(`${plane.url}/?team=${slug}`);
+    for (const [key, path] of [
+      ["j", "/jobs"],
+      ["o", "/"],
+    ] as const) {
+      await page.getByRole("button", { name: "Keys" }).waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.waitForURL(`${plane.url}${path}?team=${slug}`);
+    }
+    expect(complaints).toEqual([]);
+  });
 
   test("keys lead to pages, rows, the search and the list of keys, and can be switched off", async () => {
     const { page, complaints } = await visitor.visit(plane, email, { colorScheme: "light" });

@@ -64,7 +64,7 @@ describe.concurrent("windlass up", () => {
     const directory = directoryIn(ada.path);
     const piped = await ada.run("up", directory, "--name", "piped", "--zone", "new", "--json");
     expect(piped).toMatchObject({ exitCode: 3 });
-    expect(piped.stderr).toContain("nothing was changed. Pass --yes");
+    expect(piped.stderr).toContain("no resource was changed. Pass --yes");
     const { id } = JSON.parse(piped.stdout as string) as Job;
     expect(piped.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
     await using terminal = openTerminal(["up", directory, "--name", "piped"], ada.environment);

@@ -96,7 +96,8 @@ async function inTerminal(words: readonly string[], course: CommandCase, environ
     await refused.shows(asks);
     refused.type("n\r");
     expect(await refused.exited).toBe(plans ? 3 : 1);
-    expect(refused.screen()).toContain("windlass: Not confirmed. Nothing was changed.");
+    const unchanged = plans ? "No resource was changed." : "Nothing was changed.";
+    expect(refused.screen()).toContain(`windlass: Not confirmed. ${unchanged}`);
   }
   await using terminal = into
     ? openProgram(["sh", "-c", `exec "$@" > '${into}'`, "sh", bin, ...words], environment)

@@ -42,7 +42,7 @@ document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]") || localStorage.getItem(setting) === "off") return;
   const isPlace = isGoing && key in places;
   isGoing = key === "g";
-  if (isPlace) location.href = places[/** @type {keyof typeof places} */ (key)][0];
+  if (isPlace) location.href = addressOf(places[/** @type {keyof typeof places} */ (key)][0]);
   else if (isGoing) return;
   else if (key === "/") search();
   else if (key === "?") showKeys();
@@ -64,6 +64,12 @@ function search() {
     input.select();
   } else location.href = "/search";
 }
+
+/** Of the navigation, which knows the team. @param {string} path */
+const addressOf = (path) =>
+  [...document.querySelectorAll("header nav a")]
+    .map((link) => /** @type {HTMLAnchorElement} */ (link).href)
+    .find((address) => new URL(address).pathname === path) ?? path;
 
 /** Focuses the link of the next row, or of the row before. @param {1 | -1} step */
 function move(step) {

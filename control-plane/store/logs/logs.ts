@@ -140,14 +140,20 @@ export const findResourceEvents = statement<
     .limit(limit),
 );
 
-/** How many resources a job has changed to the end, of its first events. */
+/**
+ * How many resources a job has changed to the end, of its first events. A replacement starts and ends
+ * twice: it is counted as done only while nothing of it is under way.
+ */
 export const countChanged = statement<{ job: string; limit: number }, { count: number }>(
   (db, { job, limit }) => {
-    const query = sql`select count(distinct address) as count from (
-      select json_extract(resource, '$.address') as address, json_extract(resource, '$.event') as event
-        from log_chunks indexed by log_chunks_resource
-        where job_id = ${job} and resource is not null order by id limit ${limit}) as events
-      where event = 'ended'`;
+    const query = sql`select count(*) as count from (
+      select address from (
+        select json_extract(resource, '$.address') as address, json_extract(resource, '$.event') as event
+          from log_chunks indexed by log_chunks_resource
+          where job_id = ${job} and resource is not null order by id limit ${limit}) as events
+        group by address
+        having sum(case event when 'ended' then 1 when 'started' then -1 else 0 end) >= 0
+          and sum(case event when 'ended' then 1 else 0 end) > 0) as done`;
     return { compile: () => query.compile(db) };
   },
 );

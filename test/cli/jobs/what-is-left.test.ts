@@ -41,16 +41,16 @@ test("a job that ended without success says what exists and what to do", async (
     return whatIsLeft(run, job, up);
   };
   expect(await end("PLAN", "FAILED")).toBe(
-    "Nothing was changed. Once the cause is removed, run windlass up again.",
+    "No resource was changed. Once the cause is removed, run windlass up again.",
   );
   const error_message =
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
   expect(await end("PLAN", "FAILED", { error_message })).toBe(
-    "Nothing was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
+    "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
   const two = `${error_message} ${error_message.replace("region", "size")}`;
   expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
-    "Nothing was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.",
+    "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.",
   );
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
@@ -62,7 +62,7 @@ test("a job that ended without success says what exists and what to do", async (
   const { id } = await user.queue({ job_type: "DEPLOY", configuration_id });
   const cancelled = await user.person.get(endpoints.cancelJob, { params: { id } });
   expect(await whatIsLeft(run, cancelled, up)).toBe(
-    "Nothing was changed. To go on, run windlass up again.",
+    "No resource was changed. To go on, run windlass up again.",
   );
   const rows: Record<string, unknown> = {};
   const show = (_: object, fields: object) => void Object.assign(rows, fields);
@@ -79,10 +79,10 @@ test("a job that ended without success says what exists and what to do", async (
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
   // Of `jobs deploy --wait` and all others.
   expect(await whatIsLeft(run, cancelled)).toBe(
-    `Nothing was changed. To go on, run: windlass jobs retry ${id} --wait`,
+    `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
   expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
-    "Nothing was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
+    "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
 });
 

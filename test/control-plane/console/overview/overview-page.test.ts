@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import type { LogResource } from "../../../../protocol/jobs.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/places.ts";
@@ -96,10 +97,29 @@ describe("a running apply on the overview", () => {
       )?.[0];
     expect(await progress()).toBeUndefined();
     const at = new Date().toISOString();
-    const of = (address: string, event: "started" | "ended") =>
-      ({ address, action: "create", event, at }) as const;
-    await user.resources(deploy, [of("a", "started"), of("b", "started"), of("a", "ended")]);
-    expect(await progress()).toBe("1 of 12 resources");
+    const of = (address: string, event: LogResource["event"]): LogResource => ({
+      address,
+      action: "create",
+      event,
+      at,
+    });
+    const replaced = (event: LogResource["event"], action: LogResource["action"]): LogResource => ({
+      address: "c",
+      action,
+      event,
+      at,
+    });
+    // Each post repeats those before it, which are stored once.
+    const events = [of("a", "started"), of("b", "started"), of("a", "ended")];
+    const post = async (...more: readonly LogResource[]) => {
+      events.push(...more);
+      await user.resources(deploy, events);
+      return progress();
+    };
+    expect(await post()).toBe("1 of 12 resources");
+    const half = [replaced("started", "delete"), replaced("ended", "delete")];
+    expect(await post(...half, replaced("started", "create"))).toBe("1 of 12 resources");
+    expect(await post(replaced("ended", "create"))).toBe("2 of 12 resources");
   });
 });
 
