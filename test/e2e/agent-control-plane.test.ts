@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine } from "../helpers/user-machine.ts";
@@ -20,6 +21,38 @@ const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
 
 describe.concurrent("a job", () => {
+  test("that changes a secret masks the value of the sensitive output before", async () => {
+    await using machine = await machineWithAgent();
+    const { user } = machine;
+    const files = {
+      "main.tf": `variable "password" {
+  type      = string
+  sensitive = true
+}
+resource "terraform_data" "login" {
+  input = var.password
+}
+output "password" {
+  value     = var.password
+  sensitive = true
+}`,
+    };
+    const deploy = async (password: string, configuration_id: string) => {
+      await user.call(endpoints.updateConfiguration, {
+        params: { name: configuration_id },
+        body: { variables: { password: { value: password, sensitive: true } } },
+      });
+      const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+      expect(await user.released(job)).toMatchObject({ status: "SUCCESS" });
+      return stripVTControlCharacters(await user.log(job));
+    };
+    const id = await user.configure({ source: { type: "inline", files } });
+    await deploy("hunter-before", id);
+    const log = await deploy("hunter-after", id);
+    expect(log).toMatch(/~ output = "\*+" -> \(known after apply\)/);
+    expect(log).not.toContain("hunter-");
+  });
+
   test("is planned from an archive and deployed, and destroyed by another agent with the same state", async () => {
     await using first = await machineWithAgent();
     const { user } = first;

@@ -18,6 +18,9 @@ import { lockLeft } from "./state-lock.ts";
 import { rescuedState } from "../workspace.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
+/** A larger state takes terraform long enough that starting it makes no difference. */
+const smallState = mebibyte;
+
 /** Plans into a file. Does nothing in a DEPLOY that has downloaded a plan. */
 export const plan = (destroy?: "destroy"): Step => ({
   name: "plan",
@@ -30,6 +33,7 @@ export const plan = (destroy?: "destroy"): Step => ({
     checkVarFiles(context);
     // Not again while a terraform that outlived its agent may be reading it.
     if (given && !hasRun(context, "plan")) writeVariables(context, given);
+    await concealFormer(context);
     const end = await runTerraform(context, "plan", args, {
       logged: true,
       patience: context.settings.patience.plan,
@@ -40,6 +44,19 @@ export const plan = (destroy?: "destroy"): Step => ({
     return { changes: end.code === 2 };
   },
 });
+
+/**
+ * Masks what sensitive outputs were before: terraform prints the old value of an attribute without
+ * marking it, and after a change of a secret the old one is often still valid.
+ */
+async function concealFormer(context: JobContext): Promise<void> {
+  const { claim, facts, api } = context;
+  const { spec_id: id, job_token: token } = claim.job;
+  if (facts.backend !== "managed" || !id || !token || hasRun(context, "plan")) return;
+  const state = await api.readState(id, token, smallState);
+  const secrets = (state && outputsInState(state, () => false)?.secrets) || [];
+  if (secrets.length > 0) conceal(context, secrets);
+}
 
 function planCommand(context: JobContext, destroy?: "destroy"): string[] | undefined {
   if (context.facts.manifest) return undefined;
@@ -170,9 +187,6 @@ export const readOutputs: Step = {
     }
   },
 };
-
-/** A larger state takes terraform long enough that starting it makes no difference. */
-const smallState = mebibyte;
 
 /**
  * Reads the outputs from the managed state, as `terraform output` does, without the 40 ms that

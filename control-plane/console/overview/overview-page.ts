@@ -88,13 +88,17 @@ export const overviewPage = (overview: Overview): Html => {
       ${
         recent.length === 0
           ? html`<p class="soft">No job has ended yet.</p>`
-          : html`${recentTable(recent, now)}
+          : html`<p class="soft">The last ${recentJobs} jobs, one row for each configuration.</p>
+              ${recentTable(recent, now)}
               <p><a href="/jobs">All jobs</a></p>`
       }
     </div>`;
 };
 
-/** The newest job of each configuration, and how many came before it. */
+/** Of these newest ended jobs, the newest of each configuration has a row. */
+export const recentJobs = 30;
+
+/** The newest job of each configuration, and how many of these jobs came before it. */
 function recentTable(jobs: readonly JobSummary[], now: string): Html {
   const groups = Map.groupBy(jobs, groupOf);
   const newest = [...groups.values()].map((group) => group[0]!);

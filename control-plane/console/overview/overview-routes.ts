@@ -13,12 +13,10 @@ import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
 import { sendPage } from "../page/layout.ts";
-import { overviewPage, type RunningJob } from "./overview-page.ts";
+import { overviewPage, recentJobs, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
-/** Of these newest ended jobs, the newest of each configuration has a row. */
-const recentRead = 30;
 /** Running jobs whose resources are counted. */
 const countedJobs = 20;
 /** Of the deployments that wait for the reader, and of the reader's own that wait for others. */
@@ -47,14 +45,14 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
         count("QUEUED"),
         list("PROCESSING", shown),
         list("QUEUED", shown),
-        list("SUCCESS", recentRead),
-        list("FAILED", recentRead),
-        list("CANCELLED", recentRead),
+        list("SUCCESS", recentJobs),
+        list("FAILED", recentJobs),
+        list("CANCELLED", recentJobs),
       ]);
     const recent = ended
       .flat()
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
-      .slice(0, recentRead);
+      .slice(0, recentJobs);
     const body = overviewPage({
       waiting: { ...waiting, isInTeam: caller.spaces.length > 1 },
       failed,

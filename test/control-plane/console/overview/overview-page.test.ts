@@ -149,6 +149,7 @@ describe("recently ended jobs", () => {
     const recent = recentOf(page);
     expect(jobsIn(recent)).toEqual([newest, only]);
     expect(recent).toContain(`href="/configurations/${busy}#jobs-title"`);
+    expect(words({ text: recent })).toContain("The last 30 jobs, one row for each configuration.");
     expect(words({ text: recent })).toContain("busy and 3 earlier, 1 failed");
     expect(words({ text: recent }).match(/earlier/g)).toHaveLength(1);
   });
