@@ -44,7 +44,7 @@ export function readAuth(directory: string): AuthFile {
   try {
     text = readIfExists(path);
   } catch (error) {
-    throw new CliError(`${path} cannot be read: ${fileErrorText(error)}`);
+    throw new CliError(`"${path}" cannot be read: ${fileErrorText(error)}`);
   }
   if (text === undefined) return empty;
   try {

@@ -170,7 +170,7 @@ export function fileOf({ file }: SourceOptions): Record<string, unknown> {
   const value = readJson(file);
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new CliError(`${file} must be a JSON object with the fields of a configuration.`, 2);
+  throw new CliError(`"${file}" must be a JSON object with the fields of a configuration.`, 2);
 }
 
 const identityOf = async ({ api }: Run, name: string): Promise<string | null> =>

@@ -76,13 +76,13 @@ export async function packDirectory(
   const ignored = [...new Set(included)].filter((file) => !known.has(file));
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
-  if (files.length === 0) throw new CliError(`${directory} has no files to upload`);
+  if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
   if (files.length > filesLimit)
     throw new CliError(
-      `${directory} has ${files.length} files, more than ${filesLimit}. Exclude some in .windlassignore.`,
+      `"${directory}" has ${files.length} files, more than ${filesLimit}. Exclude some in .windlassignore.`,
     );
   if (!files.some((file) => /\.tf(\.json)?$|\.tofu(\.json)?$/.test(file)))
-    throw new CliError(`${directory} has no .tf files. Check the directory.`);
+    throw new CliError(`"${directory}" has no .tf files. Check the directory.`);
   // Loaded here because that module also builds all its schemas.
   const { archiveLimit } = await import("../../protocol/configurations.ts");
   const tooLarge = (bytes: number): CliError => sizeError(directory, bytes, archiveLimit, files);
@@ -113,7 +113,7 @@ function sizeError(
     .slice(0, 5)
     .map((one) => `\n  ${mebibytes(one.size)}  ${one.file}`);
   return new CliError(
-    `${directory} is ${mebibytes(size)}, more than the limit of ${mebibytes(limit)}. Exclude files in .windlassignore. The largest files:${largest.join("")}`,
+    `"${directory}" is ${mebibytes(size)}, more than the limit of ${mebibytes(limit)}. Exclude files in .windlassignore. The largest files:${largest.join("")}`,
   );
 }
 
@@ -130,7 +130,7 @@ function walk(directory: string): Listing {
   try {
     if (!statSync(directory).isDirectory()) throw new Error("it is not a directory");
   } catch (error) {
-    throw new CliError(`${directory} cannot be packed: ${fileErrorText(error)}`);
+    throw new CliError(`"${directory}" cannot be packed: ${fileErrorText(error)}`);
   }
   visit(directory, "", [], listing);
   return listing;

@@ -33,17 +33,17 @@ export function terraformFilesOf({ varFile = [] }: Options, root: string | undef
     try {
       if (!statSync(file).isFile()) throw new Error("it is not a file");
     } catch (error) {
-      throw new CliError(`${file} cannot be read: ${fileErrorText(error)}`, 2);
+      throw new CliError(`"${file}" cannot be read: ${fileErrorText(error)}`, 2);
     }
     if (root === undefined)
       throw new CliError(
-        `${file} is read on the runner, so it must be uploaded: pass --dir too. For a file of the source, pass --source-var-file; for a file that stays here, use the JSON form, .tfvars.json.`,
+        `"${file}" is read on the runner, so it must be uploaded: pass --dir too. For a file of the source, pass --source-var-file; for a file that stays here, use the JSON form, .tfvars.json.`,
         2,
       );
     const path = relative(resolve(root), resolve(file));
     if (path.startsWith(`..${sep}`) || path === "..")
       throw new CliError(
-        `${file} is read on the runner, so it must be inside ${root}, which is uploaded. Move it there, or use the JSON form, .tfvars.json.`,
+        `"${file}" is read on the runner, so it must be inside ${root}, which is uploaded. Move it there, or use the JSON form, .tfvars.json.`,
         2,
       );
     return path.split(sep).join("/");

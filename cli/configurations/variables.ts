@@ -99,7 +99,7 @@ function readValues(file: string): Record<string, unknown> {
   const value = readJson(file, file.endsWith(".json") ? undefined : notNamed);
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new CliError(`${file} is not a JSON object of names and values, as in *.tfvars.json`, 2);
+  throw new CliError(`"${file}" is not a JSON object of names and values, as in *.tfvars.json`, 2);
 }
 
 const notNamed =
@@ -111,8 +111,8 @@ export function readJson(file: string, notJson?: string): unknown {
     return parseExactly(readFileSync(file, "utf8"));
   } catch (error) {
     if (error instanceof SyntaxError && notJson !== undefined)
-      throw new CliError(`${file} cannot be read: ${notJson}`, 2);
-    throw new CliError(`${file} cannot be read: ${fileErrorText(error)}`, 2);
+      throw new CliError(`"${file}" cannot be read: ${notJson}`, 2);
+    throw new CliError(`"${file}" cannot be read: ${fileErrorText(error)}`, 2);
   }
 }
 

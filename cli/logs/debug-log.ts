@@ -31,7 +31,7 @@ export async function debugLog(
     renameSync(unfinished, output);
   } catch (error) {
     rmSync(unfinished, { force: true });
-    throw new CliError(`${output} cannot be written: ${fileErrorText(error)}`, 1, error);
+    throw new CliError(`"${output}" cannot be written: ${fileErrorText(error)}`, 1, error);
   }
   run.done(`The debug log is in ${output}. It may hold secrets: look before you pass it on.`);
 }

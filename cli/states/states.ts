@@ -125,7 +125,10 @@ async function readInput(file: string): Promise<Buffer> {
     throw new CliError(`The state cannot be read: ${fileErrorText(error)}`, 2);
   }
   if (size === 0)
-    throw new CliError(`${file === "-" ? "stdin" : file} is empty. There is no state to push.`, 2);
+    throw new CliError(
+      `${file === "-" ? "Stdin" : `"${file}"`} is empty. There is no state to push.`,
+      2,
+    );
   return Buffer.concat(parts);
 }
 

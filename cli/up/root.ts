@@ -26,7 +26,7 @@ export function findRoot(directory: string): string {
   for (const folder of folders) while (!isInside(folder, root)) root = dirname(root);
   if (root !== start && isInside(homedir(), root))
     throw new CliError(
-      `${directory} uses modules for which all of ${root} would be uploaded. Move the modules closer to it, or pass the directory to upload and --working-directory.`,
+      `"${directory}" uses modules for which all of ${root} would be uploaded. Move the modules closer to it, or pass the directory to upload and --working-directory.`,
       2,
     );
   return root;

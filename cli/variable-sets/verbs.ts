@@ -128,7 +128,7 @@ async function valuesOf(options: ValueOptions, before: Values): Promise<Values> 
   const file = options.varFile?.find(isTerraform);
   if (file !== undefined)
     throw new CliError(
-      `${file} could be read only by terraform, on the runner. A variable set takes the JSON form, .tfvars.json.`,
+      `"${file}" could be read only by terraform, on the runner. A variable set takes the JSON form, .tfvars.json.`,
       2,
     );
   refuseSeveralReaders({

@@ -1,5 +1,6 @@
 /** Finds a worker by its name or id. */
 import type { Worker } from "../../protocol/workers.ts";
+import { neverStarted, workerStatusWords } from "../../protocol/worker-words.ts";
 import type { Api } from "../api/api.ts";
 import { find } from "../api/find.ts";
 import { ago } from "../terminal/times.ts";
@@ -10,7 +11,9 @@ export async function workerOf(api: Api, name: string): Promise<Worker> {
   return find(api, "worker", "workers", workers, name, describe);
 }
 
-function describe({ name, status, hostname, last_heartbeat }: Worker): string {
-  const seen = last_heartbeat === null ? "never seen" : `seen ${ago(last_heartbeat)}`;
-  return [name, status, hostname, seen].filter(Boolean).join(", ");
+function describe(worker: Worker): string {
+  const { name, hostname, last_heartbeat } = worker;
+  const never = neverStarted(worker) ? undefined : "never seen";
+  const seen = last_heartbeat === null ? never : `seen ${ago(last_heartbeat)}`;
+  return [name, workerStatusWords(worker), hostname, seen].filter(Boolean).join(", ");
 }

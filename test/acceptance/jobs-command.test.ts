@@ -55,7 +55,7 @@ describe.concurrent("windlass jobs", () => {
     const nowhere = join(place.path, "none", "debug.log");
     const refused = await ada.run("jobs", "debug-log", id, "--output", nowhere);
     expect(refused).toMatchObject({ exitCode: 1 });
-    expect(refused.stderr).toContain(`${nowhere} cannot be written`);
+    expect(refused.stderr).toContain(`"${nowhere}" cannot be written`);
 
     const deployed = await ada.json<Job>("jobs", "deploy", "prod", "--plan", "-", "--wait");
     expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });

@@ -157,10 +157,14 @@ describe.concurrent("windlass configurations", () => {
       [["create", "x"], "Missing source."],
       [["create", "x", "--dir", directory], "has no .tf files"],
       [["create", "x", "--dir", join(ada.path, "nowhere")], "there is no such file or directory"],
+      [
+        ["create", "x", "--dir", "nowhere"],
+        'windlass: "nowhere" cannot be packed: there is no such',
+      ],
       [["create", "x", "--git", "https://a.example", "--dir", "."], "either --git or --dir"],
       [["create", "x", "--dir", directory, "--zone", "zonee"], "Did you mean zone?"],
       [["create", "x", "--dir", directory, "--var", "novalue"], "must be name=value"],
-      [["create", "--file", join(ada.path, "no.json")], "no.json cannot be read: there is no"],
+      [["create", "--file", join(ada.path, "no.json")], 'no.json" cannot be read: there is no'],
       [
         ["create", "x", ...git, "--var-file", join(ada.path, "main.tf")],
         "the name of a file of variables must end in .tfvars, or in .tfvars.json if it is JSON",

@@ -31,6 +31,6 @@ describe("files of variables", () => {
       terraformFilesOf({ varFile: [join(place.path, file)] }, from);
     expect(of("prod.tfvars", root)).toThrow(/must be inside .*net, which is uploaded/);
     expect(of("prod.tfvars")).toThrow(/must be uploaded: pass --dir too/);
-    expect(of("gone.tfvars", root)).toThrow(/gone.tfvars cannot be read: there is no such file/);
+    expect(of("gone.tfvars", root)).toThrow(/gone.tfvars" cannot be read: there is no such file/);
   });
 });

@@ -28,8 +28,13 @@ test("a worker that never started is listed as such, and shown with the command 
   expect(shown.stderr).toContain(`windlass workers rotate-token ${id}`);
   expect((await ada.json<Worker>("workers", "show", "new")).status).toBe("OFFLINE");
 
+  await ada.json("workers", "create", "new");
+  const several = await ada.run("workers", "show", "new");
+  expect(several.stderr).toContain(`  ${id}  new, NEVER STARTED`);
+  expect(several.stderr).toContain("  new, REGISTERED, never seen");
+
   await setRows(plane, "workers", { last_heartbeat_at: Date.now() }, { id });
-  const seen = await ada.run("workers", "show", "new");
+  const seen = await ada.run("workers", "show", id);
   expect(seen.stdout).toMatch(/^status +OFFLINE$/m);
   expect(seen.stderr).toBe("");
 });
