@@ -12,7 +12,7 @@ export interface ScalingCosts {
   readonly jobCores: number;
 }
 
-const size = { width: 720, height: 400, left: 70, right: 20, top: 24, bottom: 50 };
+const size = { width: 720, height: 400, left: 70, right: 36, top: 24, bottom: 50 };
 const runnersRange = [10, 100_000] as const;
 const coresRange = [0.0001, 10] as const;
 /** A server should use at most this share of its core on average. */
@@ -55,7 +55,7 @@ function drawSeries(
   index: number,
 ): string {
   const label = (text: string, row: number) =>
-    `<text x="${size.width - 310}" y="${size.height - 160 + 54 * index + 16 * row}" font-size="13" fill="${color}">${name}${text}</text>`;
+    `<text x="${size.width - size.right}" text-anchor="end" y="${size.height - 160 + 54 * index + 16 * row}" font-size="13" fill="${color}">${name}${text}</text>`;
   return `${line(idleCores, color)}
 ${line(idleCores + jobCores, color, "8 4")}
 ${measured.map(({ runners, cores }) => `<circle cx="${x(runners)}" cy="${y(cores)}" r="4" fill="${color}"/>`).join("\n")}
