@@ -156,11 +156,21 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
 export async function cancel(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
   const { run, id } = await findJob(current, named);
   const job = await cancelled(run, id);
-  run.done(
-    `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
-  );
+  run.done(`The ${nameOf(job)} is cancelled${await terraformText(run, job)}`);
   // The exit code is 0: a cancelled job is what the user asked for.
   await showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
+}
+
+/** What becomes of the terraform of a cancelled job, as the end of a sentence. */
+async function terraformText({ api }: Run, job: Job): Promise<string> {
+  const { released_at, outcome_unknown, worker_id } = job;
+  if (released_at !== null)
+    return outcome_unknown ? ". It is not known whether its terraform has ended." : ".";
+  const { workers } = await api.call("listWorkers");
+  const worker = workers.find(({ id }) => id === worker_id);
+  if (worker?.status !== "OFFLINE") return "; its runner stops terraform.";
+  const show = `windlass workers show ${worker.id}${teamWords(api.team)}`;
+  return `. Its runner is OFFLINE, so terraform may go on until the runner is back. To see whether it is: ${show}`;
 }
 
 /** Cancels the job, if it is not cancelled already. */

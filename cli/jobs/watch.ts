@@ -108,7 +108,7 @@ function progressText(
   if (progress?.waiting_reason) return waitingLine(api, job, progress.waiting_reason);
   if (progress?.status === "PROCESSING") return running;
   if (progress?.status !== "CANCELLED") return undefined;
-  return isHeld ? "cancelled; the runner stops terraform" : "cancelled";
+  return isHeld ? "cancelled; waiting for the runner to stop terraform" : "cancelled";
 }
 
 function detachedHint({ api }: Run, { id }: Job, isQueued: boolean): string {

@@ -7,10 +7,11 @@ import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { badge, isOpen } from "../page/words.ts";
-import { linkOf, type JobStory } from "./job-story.ts";
+import { linkOf, offlineNote, type JobStory } from "./job-story.ts";
 
 /** What can be done with it now. */
-export const actionsOf = ({ job, plan, use, rule, retry }: JobStory): Html => {
+export const actionsOf = (story: JobStory): Html => {
+  const { job, plan, use, rule, retry } = story;
   const { id, status, job_type, plan_job_id, configuration_id } = job;
   const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
   const isDeployable = isPlanned && use.not_deployable === null;
@@ -44,7 +45,7 @@ export const actionsOf = ({ job, plan, use, rule, retry }: JobStory): Html => {
             )
           : null
       }
-      ${isOpen(status) ? cancelOf(job) : null} ${isOver && retry === null ? again : null}
+      ${isOpen(status) ? cancelOf(story) : null} ${isOver && retry === null ? again : null}
     </div>`;
 };
 
@@ -84,15 +85,18 @@ const notDeployable = (
       </p>`;
 
 /** A job that may have changed something is not cancelled by one click. */
-const cancelOf = ({ id, status, job_type }: Job): Html => {
+const cancelOf = ({ job, worker }: JobStory): Html => {
+  const { id, status, job_type } = job;
   if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet");
-  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet");
+  const offline = offlineNote(job, worker);
+  const words = offline === null ? "Cancel: stop terraform" : "Cancel";
+  const stop = action(id, "cancel", words, "quiet");
   if (job_type === "PLAN") return stop;
   return ask(
     "Cancel…",
     html`<p>
-        Terraform stops as soon as it can. What it has changed until then stays; the rest is not
-        done.
+        ${offline ?? "Terraform stops as soon as it can."} What it has changed until then stays; the
+        rest is not done.
       </p>
       ${stop}`,
   );

@@ -18,7 +18,7 @@ import { logView } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
 import { actionsOf } from "./job-actions.ts";
 import { jobErrors } from "./job-errors.ts";
-import { linkOf, nameOf, type JobStory } from "./job-story.ts";
+import { linkOf, nameOf, offlineNote, type JobStory } from "./job-story.ts";
 import { cancelText } from "./job-table.ts";
 import { planView, type Tense } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
@@ -93,9 +93,10 @@ function tenseOf({ job_type, status }: Job): Tense {
   return status === "SUCCESS" ? "done" : "tried";
 }
 
-const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
+const cancelNotice = ({ job, worker, cancel }: JobStory): Html =>
   html`<p class="notice flow">
-    ${sentence(cancelText({ cancel, started_at }))} ${cancel === null ? null : clock(cancel.at)}
+    ${sentence(cancelText({ cancel, started_at: job.started_at }))}
+    ${cancel === null ? null : clock(cancel.at)} ${offlineNote(job, worker)}
   </p>`;
 
 const lostNotice = (at: string): Html =>

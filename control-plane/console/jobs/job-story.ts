@@ -52,3 +52,10 @@ export const linkOf = (job: Job): Html | string =>
   job.configuration_id === null
     ? nameOf(job)
     : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;
+
+/** Says that the runner of a running or cancelled job cannot be told to stop terraform now. */
+export const offlineNote = ({ released_at }: Job, worker: Worker | null): Html | null =>
+  released_at === null && worker?.status === "OFFLINE"
+    ? html`Its runner <a href="/workers/${worker.id}">${worker.name}</a> is offline, so terraform
+        may go on until the runner is back.`
+    : null;

@@ -336,6 +336,25 @@ test("a running DEPLOY is cancelled after a question, a running PLAN at once", a
   await fixture.end(plan, "FAILED");
 });
 
+test("the page of a job whose runner is offline does not say that terraform stops", async () => {
+  const user = await openSampleUser(plane);
+  const configuration_id = await user.configure("network");
+  await user.queue({ job_type: "DEPLOY", configuration_id });
+  const job = await user.start();
+  const read = async () =>
+    words(await ask(plane, "GET", `/jobs/${job}`, { headers: user.headers }));
+  const offline = / is offline, so terraform may go on until the runner is back\./;
+  expect(await read()).toMatch(/Terraform stops as soon as it can[^]*Cancel: stop terraform/);
+  await setRows(plane, "workers", { offline_at: Date.now() }, { id: user.worker });
+  const running = await read();
+  expect(running).toMatch(offline);
+  expect(running).not.toMatch(/Terraform stops|stop terraform/);
+  await user.person.get(endpoints.cancelJob, { params: { id: job } });
+  expect(await read()).toMatch(offline);
+  await user.end(job, "CANCELLED");
+  expect(await read()).not.toMatch(offline);
+});
+
 test("the step at which a job failed is shown as failed", async () => {
   const configuration_id = await fixture.configure("failing");
   await fixture.queue({ job_type: "PLAN", configuration_id });
