@@ -13,7 +13,7 @@ export function statusAtStart(job: Job): ConfigurationStatus | null {
 interface Surroundings {
   /** The status that the job's start replaced. */
   readonly before: ConfigurationStatus | null;
-  /** Whether the job has changed the infrastructure, as far as is known. */
+  /** Whether the job has changed the infrastructure, or may have: its outcome is unknown. */
   readonly hasChanged: boolean;
   /** The status by what is deployed, which a PLAN's SUCCESS restores; null: it is not FAILED. */
   readonly deployed: ConfigurationStatus | null;

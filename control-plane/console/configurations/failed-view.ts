@@ -13,11 +13,11 @@ export function standingBadge(one: Parameters<typeof statusWords>[0]): Html {
 /** `last DEPLOY failed 3 min ago`, with a link to the job. */
 export const lastFailed = ({ id, job_type, status, ended_at }: FailedJob, now: string): Html =>
   html`<a href="/jobs/${id}">last ${job_type}</a>
-    ${status === "CANCELLED" ? "was cancelled half-way" : "failed"} ${ago(ended_at, now)}`;
+    ${status === "CANCELLED" ? "was cancelled" : "failed"} ${ago(ended_at, now)}`;
 
 /**
- * Returns the apply or destruction that failed or was cancelled half-way; null if none did, or
- * while another one runs.
+ * Returns the apply or destruction that failed, or was cancelled and may be half done; null if there
+ * is none, or while another one runs.
  */
 export const failedApply = ({
   status,

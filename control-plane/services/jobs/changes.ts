@@ -197,11 +197,12 @@ export const hintOf = (
 
 /**
  * The fields of a spec that show a job's end. A late report may bring another reason, or outputs,
- * with the same status. What a cancelled job has changed is known once its terraform has ended.
+ * with the same status. What a cancelled job has changed is known once its terraform has ended,
+ * or its runner has come back.
  */
 const endDiffers = (before: JobRow, job: JobRow): boolean =>
   job.status !== before.status ||
   job.error_message !== before.error_message ||
   (job.status === "CANCELLED"
-    ? job.released_at !== before.released_at
+    ? job.released_at !== before.released_at || job.outcome_unknown !== before.outcome_unknown
     : job.execution_metadata !== before.execution_metadata);

@@ -8,7 +8,7 @@ import {
   setSpecStatus,
 } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { findFailedJob, findLaterStarted } from "../../store/jobs/jobs.ts";
+import { findFailedJob, findLaterStarted, findStartedBefore } from "../../store/jobs/jobs.ts";
 import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
@@ -32,14 +32,22 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   if (!spec) return;
   const isCancelled = status === "CANCELLED";
   const written = isCancelled ? await findWritten(tx, id, job) : undefined;
-  const hasChanged = hasApplied || written !== undefined;
+  const mayHaveChanged = job.outcome_unknown === 1 && statusAtStart(job) !== null;
+  const hasChanged = hasApplied || written !== undefined || mayHaveChanged;
   const isRestored = type === "PLAN" && status === "SUCCESS" && spec.status === "FAILED";
   const deployed = isRestored ? await deployedStatus(tx, { id, ...spec }) : null;
   const before = job.spec_status_before;
   const next = statusAtEnd(job, { before, hasChanged, deployed });
   const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? 0 };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
-  if (isCancelled && !hasChanged) return tx.run(moveSpec, { id, status: next });
+  if (isCancelled && !hasChanged) {
+    if (spec.failed_job_id !== job.id || next === "FAILED")
+      return tx.run(moveSpec, { id, status: next });
+    // Its runner was lost, and has now reported that nothing was changed.
+    const older = await tx.first(findStartedBefore, later);
+    const failed_job_id = older?.status === "FAILED" ? older.id : null;
+    return tx.run(setSpecStatus, { id, status: next, error_message: null, failed_job_id });
+  }
   const failure = isCancelled ? cancelledMessage(job, written) : job.error_message;
   const error_message = next === "FAILED" ? failure : null;
   const failed_job_id = await failedJobAfter(tx, job, next, spec.failed_job_id);
@@ -80,8 +88,10 @@ async function findWritten(
   return isWritten ? newest : undefined;
 }
 
-function cancelledMessage({ error_message }: JobRow, state: StateVersionRow | undefined): string {
-  const cancelled = error_message ?? "cancelled during apply";
+function cancelledMessage(job: JobRow, state: StateVersionRow | undefined): string {
+  const { error_message, outcome_unknown } = job;
+  const how = outcome_unknown === 1 ? "cancelled, outcome unknown" : "cancelled during apply";
+  const cancelled = error_message ?? how;
   if (!state) return cancelled;
   const { resources } = state;
   return `${cancelled}; the state records ${resources} ${resources === 1 ? "resource" : "resources"}`;

@@ -146,6 +146,22 @@ export const findLaterStarted = statement<
     .limit(1),
 );
 
+/** The last DEPLOY or DESTROY of a spec that had started when this job was claimed. */
+export const findStartedBefore = statement<
+  { spec: string; claimed_at: number },
+  Pick<JobRow, "id" | "status">
+>((db, { spec, claimed_at }) =>
+  db
+    .selectFrom(jobsBy("jobs_spec_started"))
+    .select(["id", "status"])
+    .where("spec_id", "=", spec)
+    .where("claimed_at", "<", claimed_at)
+    .where("started_at", "is not", null)
+    .where("job_type", "<>", sql.lit("PLAN" as const))
+    .orderBy("claimed_at", "desc")
+    .limit(1),
+);
+
 /** The last DEPLOY or DESTROY of a spec that succeeded. */
 export const findLastDeployment = statement<
   { spec: string },

@@ -1,7 +1,12 @@
 import { describe, expect } from "vitest";
+import { system } from "../../../../control-plane/services/audit/audit.ts";
+import { writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
+import { loseJob } from "../../../../control-plane/services/jobs/outcomes.ts";
+import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { JobType } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
+import { statusWords } from "../../../../protocol/words.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addState } from "../../../helpers/rows.ts";
 
@@ -126,6 +131,54 @@ describe("the job whose failure has not been made good", () => {
     const { id } = await run("DEPLOY", body);
     await run("PLAN", success);
     expect(await read()).toMatchObject({ status: "NEW", failed_job: { id, status: "CANCELLED" } });
+  });
+});
+
+describe("a cancelled apply with an unknown outcome", () => {
+  const cancelled = { status: "CANCELLED" } as const;
+  const unknown = { ...cancelled, outcome_unknown: true } as const;
+
+  it("is a failure that has not been made good, a PLAN is none", async ({ run, read }) => {
+    await run("DEPLOY", success);
+    await run("PLAN", unknown);
+    expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
+    const { id } = await run("DEPLOY", unknown);
+    const failed_job = { id, status: "CANCELLED" };
+    const error_message = "cancelled, outcome unknown";
+    expect(await read()).toMatchObject({ status: "FAILED", error_message, failed_job });
+    expect(statusWords(await read())).toBe("DEPLOYED, last apply cancelled");
+    await run("PLAN", success);
+    expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job });
+    await run("DEPLOY", success);
+    expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
+  });
+
+  it("of a lost runner is one until the runner reports that nothing was changed", async ({
+    client,
+    start,
+    run,
+    read,
+    runner,
+  }) => {
+    const cancelAndLose = async () => {
+      const params = await start("DEPLOY");
+      await client.get(cancelJob, { params });
+      expect(await read()).not.toMatchObject({ failed_job: params });
+      await writeJobs(plane.context, async (tx, rings) => {
+        const job = await tx.first(findJob, params);
+        await loseJob(tx, rings, job!, system, Date.now());
+      });
+      expect(await read()).toMatchObject({ status: "FAILED", failed_job: params });
+      return params;
+    };
+    const back = (params: { id: string }) => runner.get(reportStatus, { params, body: cancelled });
+    await run("DEPLOY", success);
+    await back(await cancelAndLose());
+    expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
+    const failed_job = await run("DEPLOY", failure("Error: half done"));
+    await run("PLAN", success);
+    await back(await cancelAndLose());
+    expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job });
   });
 });
 
