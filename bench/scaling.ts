@@ -201,12 +201,9 @@ class Bench {
   /** The CPU seconds of a job. */
   async costOfJob(): Promise<readonly [number, number]> {
     const runners = new Runners(this.#scaled.server.url);
-    const run = async () => {
-      for (let at = 0; at < jobs; at += 1)
-        await runners.runJob(this.#scaled.busy[0]!, { ...normal, postsPerSecond: Infinity });
-    };
     const before = this.#cpu();
-    await run();
+    for (let at = 0; at < jobs; at += 1)
+      await runners.runJob(this.#scaled.busy[0]!, { ...normal, postsPerSecond: Infinity });
     const [server, database] = this.#cpuSince(before);
     await runners.close();
     return [server / jobs, database / jobs];

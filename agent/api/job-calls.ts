@@ -71,14 +71,19 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
     }
   };
-  const requestState = (specId: string, jobToken: string, signal: AbortSignal) => {
+  /** Returns undefined if there is no state; throws an error that is worth a retry. */
+  const openState = async (specId: string, jobToken: string, signal: AbortSignal) => {
     const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
-    const { dispatcher } = calls;
-    return request(`${server}/api/state/${specId}`, {
-      dispatcher,
+    const { statusCode, body } = await request(`${server}/api/state/${specId}`, {
+      dispatcher: calls.dispatcher,
       headers: { authorization },
       signal,
     });
+    if (statusCode === 200) return body;
+    await body.dump();
+    if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
+    // A server without managed states has none of this configuration either.
+    return undefined;
   };
   return {
     reportStatus: async (report) => {
@@ -123,23 +128,16 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     stateAddress: (specId) => `${server}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
       persist(calls, "look for a state", signal, async () => {
-        const { statusCode, body } = await requestState(specId, jobToken, signal);
-        if (statusCode === 200) return await isState(body);
-        await body.dump();
-        if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
-        // A server without managed states has none of this configuration either.
-        return false;
+        const body = await openState(specId, jobToken, signal);
+        return body !== undefined && (await isState(body));
       }),
     readState: async (specId, jobToken, limit) => {
       const signal = AbortSignal.timeout(calls.timeout);
       const once = async (): Promise<string | undefined> => {
-        const { statusCode, body } = await requestState(specId, jobToken, signal);
-        if (statusCode === 200) return textWithin(body, limit);
-        await body.dump();
-        if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
-        return undefined;
+        const body = await openState(specId, jobToken, signal);
+        return body && (await textWithin(body, limit));
       };
-      // The caller has another way to read the state.
+      // The callers have another way to read the state, or go on without it.
       return persist(calls, "read the state", signal, once).catch(() => undefined);
     },
   };

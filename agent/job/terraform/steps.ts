@@ -11,7 +11,7 @@ import { outputsInState, type Outputs } from "../outcome.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
-import { conceal, secrecyOf, secretsOf } from "../secrets.ts";
+import { conceal, secrecyOf, secretsOf, type Secrecy } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
 import { lockLeft } from "./state-lock.ts";
@@ -50,12 +50,9 @@ export const plan = (destroy?: "destroy"): Step => ({
  * marking it, and after a change of a secret the old one is often still valid.
  */
 async function concealFormer(context: JobContext): Promise<void> {
-  const { claim, facts, api } = context;
-  const { spec_id: id, job_token: token } = claim.job;
-  if (facts.backend !== "managed" || !id || !token || hasRun(context, "plan")) return;
-  const state = await api.readState(id, token, smallState);
-  const secrets = (state && outputsInState(state, () => false)?.secrets) || [];
-  if (secrets.length > 0) conceal(context, secrets);
+  if (hasRun(context, "plan")) return;
+  const former = await managedOutputs(context, () => false);
+  if (former && former.secrets.length > 0) conceal(context, former.secrets);
 }
 
 function planCommand(context: JobContext, destroy?: "destroy"): string[] | undefined {
@@ -171,7 +168,10 @@ export const readOutputs: Step = {
   always: true,
   async run(context) {
     try {
-      const found = await managedOutputs(context);
+      // A former agent has left that to terraform.
+      const found = hasRun(context, "output")
+        ? undefined
+        : await managedOutputs(context, secrecyOf(secretsOf(context)).hides);
       if (found) return reported(context, found);
       const end = await runTerraform(context, "output", outputCommand(), {
         logged: false,
@@ -192,13 +192,14 @@ export const readOutputs: Step = {
  * Reads the outputs from the managed state, as `terraform output` does, without the 40 ms that
  * terraform takes to start. Returns undefined if terraform must read them.
  */
-async function managedOutputs(context: JobContext): Promise<Outputs | undefined> {
-  const { claim, facts, api } = context;
+async function managedOutputs(
+  { claim, facts, api }: JobContext,
+  hides: Secrecy["hides"],
+): Promise<Outputs | undefined> {
   const { spec_id: id, job_token: token } = claim.job;
-  // A former agent has left that to terraform.
-  if (facts.backend !== "managed" || !id || !token || hasRun(context, "output")) return undefined;
+  if (facts.backend !== "managed" || !id || !token) return undefined;
   const state = await api.readState(id, token, smallState);
-  return state ? outputsInState(state, secrecyOf(secretsOf(context)).hides) : undefined;
+  return state ? outputsInState(state, hides) : undefined;
 }
 
 function reported(context: JobContext, { metadata, secrets }: Outputs): Pick<Facts, "metadata"> {
