@@ -39,6 +39,9 @@ export function verbExamples<C extends CommandUnknownOpts>(
   return command;
 }
 
+/** Describes an argument or option that names a configuration. */
+export const configurationHelp = "name or id of the configuration; - for that of this directory";
+
 /** Creates an option that may be repeated, with one value each: `--label gpu --label eu`. */
 export const repeated = <const F extends string>(flags: F, description: string) =>
   new Option(flags, description).argParser((value: string, before: string[] | undefined) => [

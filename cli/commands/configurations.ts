@@ -1,7 +1,7 @@
 /** `windlass configurations`: what to deploy, in which zone and with which values. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
-import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
+import { configurationHelp, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { approvalOptions, fieldOptions } from "./value-options.ts";
 
@@ -20,7 +20,7 @@ export function configurationsCommand() {
   configurations
     .command("show")
     .description("show a configuration, its variables, and the outputs of its last deployment")
-    .argument("<name>", "name or id of the configuration")
+    .argument("<name>", configurationHelp)
     .action(action(async (run: Run, name: string) => (await verbs()).show(run, name)));
   const create = configurations
     .command("create")
@@ -47,7 +47,7 @@ export function configurationsCommand() {
   const update = configurations
     .command("update")
     .description("change the fields that the options name; earlier plans become stale")
-    .argument("<name>", "name or id of the configuration");
+    .argument("<name>", configurationHelp);
   addFields(update, "name or id of the zone to move it to");
   update
     .option("--rename <name>", "the new name")
@@ -71,7 +71,7 @@ export function configurationsCommand() {
   configurations
     .command("delete")
     .description("delete a configuration that has nothing deployed, and its state")
-    .argument("<name>", "name or id of the configuration")
+    .argument("<name>", configurationHelp)
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) =>

@@ -1,6 +1,15 @@
 /** `windlass jobs`: plans, deployments and destructions. */
 import { Option } from "@commander-js/extra-typings";
-import { examples, exitCodes, limit, noun, oneOf, repeated, yes } from "../noun.ts";
+import {
+  configurationHelp,
+  examples,
+  exitCodes,
+  limit,
+  noun,
+  oneOf,
+  repeated,
+  yes,
+} from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { debugOption } from "./value-options.ts";
 import type {
@@ -42,7 +51,7 @@ export function jobsCommand() {
     jobs
       .command("plan")
       .description("plan a configuration: show what a deployment would change")
-      .argument("<configuration>", "name or id of the configuration")
+      .argument("<configuration>", configurationHelp)
       .option("--destroy", "plan to destroy what is deployed")
       .option("--refresh-only", "only update the state with what changed outside of terraform")
       .addOption(repeated("--target <address>", "plan only this resource or module; repeatable"))
@@ -71,7 +80,7 @@ export function jobsCommand() {
     jobs
       .command("deploy")
       .description("deploy a configuration, or apply exactly one plan")
-      .argument("[configuration]", "name or id; not needed with --plan")
+      .argument("[configuration]", `${configurationHelp}; not needed with --plan`)
       .option(
         "--plan <job>",
         "apply the plan of this job; - for the latest plan (default: plan and apply in one job)",
@@ -96,7 +105,7 @@ export function jobsCommand() {
     .description(
       "plan to destroy everything that a configuration has deployed, ask, then destroy it",
     )
-    .argument("<configuration>", "name or id of the configuration")
+    .argument("<configuration>", configurationHelp)
     .option(
       "-y, --yes",
       "do not ask; destroy in one job, or deploy the plan if the configuration requires approvals; needed without a terminal",
@@ -158,7 +167,10 @@ export function jobsCommand() {
           "destroy-worker",
         ]),
       )
-      .option("--configuration <name>", "only jobs of this configuration: its name or id")
+      .option(
+        "--configuration <name>",
+        "only jobs of this configuration: its name or id; - for that of this directory",
+      )
       .option("--zone <name>", "only jobs in this zone: its name or id")
       .option("--mine", "only jobs that you created")
       .option("--waiting-for-me", "only deployments that wait for your approval")

@@ -1,6 +1,6 @@
 /** `windlass state`: the managed state of a configuration. */
 import type { StateVersion } from "../../protocol/state-versions.ts";
-import { examples, limit, noun, yes, verbExamples } from "../noun.ts";
+import { configurationHelp, examples, limit, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { PushOptions } from "../states/states.ts";
 import { ago, time } from "../terminal/times.ts";
@@ -11,15 +11,13 @@ const states = () => import("../states/states.ts");
 export function stateCommand() {
   const state = noun("state", "managed Terraform state: resources, versions, import and lock");
   const named = (name: string, description: string) =>
-    state
-      .command(name)
-      .description(description)
-      .argument("<configuration>", "name or id of the configuration");
+    state.command(name).description(description).argument("<configuration>", configurationHelp);
   named("versions", "list the versions of a state, newest first")
     .addOption(limit("the number of versions to list"))
     .action(
-      action(async (run: Run, name: string, { limit }: { limit: string }) => {
-        const { id } = await configurationOf(run, name);
+      action(async (current: Run, name: string, { limit }: { limit: string }) => {
+        const { run, configuration } = await inSpaceOf(current, name);
+        const { id } = configuration;
         const { parseCount, readPages } = await import("../api/pages.ts");
         const { items, more } = await readPages(parseCount("--limit", limit), async (query) => {
           const page = await run.api.call("listStateVersions", { params: { name: id }, query });
@@ -83,8 +81,13 @@ export function stateCommand() {
       .addOption(yes())
       .action(
         action(
-          async (run: Run, name: string, options: { serial: string; yes?: true | undefined }) => {
-            const { id, name: found } = await configurationOf(run, name);
+          async (
+            current: Run,
+            name: string,
+            options: { serial: string; yes?: true | undefined },
+          ) => {
+            const { run, configuration } = await inSpaceOf(current, name);
+            const { id, name: found } = configuration;
             const { serial } = options;
             const { confirm } = await import("../terminal/ask.ts");
             await confirm(
@@ -127,9 +130,9 @@ export function stateCommand() {
   ]);
 }
 
-async function configurationOf(run: Run, name: string) {
-  const { configurationOf: of } = await import("../configurations/find.ts");
-  return of(run.api, name);
+async function inSpaceOf(run: Run, name: string) {
+  const found = await import("../configurations/find.ts");
+  return found.inSpaceOf(run, name);
 }
 
 function showVersion(run: Run, version: StateVersion): void {

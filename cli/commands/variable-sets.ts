@@ -1,6 +1,6 @@
 /** `windlass variable-sets`: values that several configurations share. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import { examples, noun, repeated, verbExamples, yes } from "../noun.ts";
+import { configurationHelp, examples, noun, repeated, verbExamples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { AttachOptions, SetOptions, UpdateOptions } from "../variable-sets/verbs.ts";
 import { valueOptions } from "./value-options.ts";
@@ -30,7 +30,7 @@ export function variableSetsCommand() {
   addTargets(
     create,
     "attach it to this zone: its name or id; repeatable",
-    "attach it to this configuration: its name or id; repeatable",
+    "attach it to this configuration: its name or id, - for that of this directory; repeatable",
   );
   create.action(
     action(async (run: Run, name: string, options: SetOptions) =>
@@ -74,7 +74,7 @@ export function variableSetsCommand() {
     ["detach", "take a set from configurations or zones"],
   ] as const) {
     const command = named(verb, description);
-    addTargets(command, "name or id of a zone; repeatable", "name or id; repeatable");
+    addTargets(command, "name or id of a zone; repeatable", `${configurationHelp}; repeatable`);
     command.action(
       action(async (run: Run, name: string, options: AttachOptions) =>
         (await verbs()).setAttached(run, name, options, verb === "attach"),

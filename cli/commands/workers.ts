@@ -77,7 +77,7 @@ export function workersCommand() {
       )
       .option(
         "--deploy-configuration <name>",
-        'name or id of the configuration whose state contains the worker; "none" removes it',
+        'name or id of the configuration whose state contains the worker; - for that of this directory; "none" removes it',
       )
       .addOption(
         repeated(

@@ -1,4 +1,4 @@
-/** Finds configurations by name or id, or by the directory from which they were created. */
+/** Finds configurations by name or id, or as `-` by the directory from which they were created. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import type { Api } from "../api/api.ts";
@@ -25,11 +25,15 @@ export async function findConfiguration(
   }
 }
 
+/** Stands for the configuration of the current directory. */
+const here = "-";
+
 /**
- * Returns the configuration that `find` finds. Throws `CliError` if there is none, and names the
- * other space of the user in which it is.
+ * Returns the configuration with this name or id, or for `-` that of the current directory. Throws
+ * `CliError` if there is none, and names the other space of the user in which it is.
  */
 export async function configurationOf(api: Api, name: string): Promise<Configuration> {
+  if (name === here) return onlyOne(api, await originsHere());
   const named = await findConfiguration(api, name);
   if (named) return named;
   const { configurations } = await api.call("listConfigurations");
@@ -43,6 +47,32 @@ export async function configurationOf(api: Api, name: string): Promise<Configura
   }
 }
 
+/**
+ * Like `configurationOf`, and returns the run in the space of the configuration: for `-` that is the
+ * space in which `windlass up` deployed the current directory.
+ */
+export async function inSpaceOf(
+  current: Run,
+  name: string,
+  nameAs: (name: string) => string = (one) => one,
+): Promise<{ run: Run; configuration: Configuration }> {
+  if (name !== here)
+    return { run: current, configuration: await configurationOf(current.api, name) };
+  const { inLinkedSpace } = await import("../up/linked-space.ts");
+  const origins = await originsHere();
+  const run = await inLinkedSpace(current, origins);
+  return { run, configuration: await onlyOne(run.api, origins, nameAs) };
+}
+
+/** Refuses a name that would stand for the configuration of the current directory. */
+export function refuseHere(name: string | undefined): void {
+  if (name !== here) return;
+  throw new CliError(
+    "- is not a name: it stands for the configuration of the current directory. Pass another name.",
+    2,
+  );
+}
+
 async function isIn(api: Api, name: string): Promise<boolean> {
   if (await findConfiguration(api, name)) return true;
   const { configurations } =
@@ -50,27 +80,28 @@ async function isIn(api: Api, name: string): Promise<boolean> {
   return find(api, "configuration", "configurations", configurations, name) !== undefined;
 }
 
-/**
- * Returns the configuration that `windlass up` created from the current directory, and the run in
- * its space.
- */
-export async function configurationHere(
-  current: Run,
-): Promise<{ run: Run; configuration: Configuration }> {
-  const [{ readOrigins }, { inLinkedSpace, madeFrom }] = await Promise.all([
-    import("../up/origin.ts"),
-    import("../up/linked-space.ts"),
-  ]);
-  const origins = await readOrigins(process.cwd());
-  const run = await inLinkedSpace(current, origins);
-  const [configuration, ...others] = await madeFrom(run.api, origins);
-  if (!configuration)
+const originsHere = async (): Promise<string[]> =>
+  (await import("../up/origin.ts")).readOrigins(process.cwd());
+
+/** Returns the only configuration that was created from a directory with these origins. */
+async function onlyOne(
+  api: Api,
+  origins: readonly string[],
+  nameAs = (name: string): string => name,
+): Promise<Configuration> {
+  const { madeFrom } = await import("../up/linked-space.ts");
+  const [configuration, ...others] = await madeFrom(api, origins);
+  if (!configuration) {
+    const { spaceHint } = await import("../teams/elsewhere.ts");
+    const isThere = async (one: Api): Promise<boolean> => (await madeFrom(one, origins)).length > 0;
+    const hint = await spaceHint(api, isThere);
     throw new CliError(
-      "- is the latest job of the configuration of the current directory, and this one has none here. Name the configuration: NAME/-",
+      `- stands for the configuration of the current directory, and this one has none here.${hint || ` Name the configuration: ${nameAs("NAME")}`}`,
       2,
     );
-  if (others.length === 0) return { run, configuration };
-  const names = [configuration, ...others].map(({ name }) => `${name}/-`);
+  }
+  if (others.length === 0) return configuration;
+  const names = [configuration, ...others].map(({ name }) => nameAs(name));
   throw new CliError(
     `Several configurations were created from this directory. Pass ${names.join(" or ")}`,
     2,

@@ -12,7 +12,7 @@ import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
 import { styledStanding } from "./failed.ts";
-import { configurationOf } from "./find.ts";
+import { inSpaceOf, refuseHere } from "./find.ts";
 import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
@@ -40,8 +40,9 @@ export async function list(run: Run): Promise<void> {
 }
 
 /** `configurations show`. */
-export async function show(run: Run, name: string): Promise<void> {
-  await showConfiguration(run, await configurationOf(run.api, name));
+export async function show(current: Run, name: string): Promise<void> {
+  const { run, configuration } = await inSpaceOf(current, name);
+  await showConfiguration(run, configuration);
 }
 
 /** `configurations create`. */
@@ -53,6 +54,7 @@ export async function create(
   const file = fileOf(options);
   const named = name ?? (file["name"] as string | undefined) ?? directoryName(options.dir);
   if (named === undefined) throw new CliError("Missing name. Pass it as the first argument.", 2);
+  refuseHere(named);
   const { source = file["source"], ...changes } = await changesOf(run, options, {
     variables: file["variables"] as never,
     environment: file["environment"] as never,
@@ -72,8 +74,9 @@ export async function create(
 }
 
 /** `configurations update`: changes only the fields that the options name. */
-export async function update(run: Run, name: string, options: ChangeOptions): Promise<void> {
-  const before = await configurationOf(run.api, name);
+export async function update(current: Run, name: string, options: ChangeOptions): Promise<void> {
+  refuseHere(options.rename);
+  const { run, configuration: before } = await inSpaceOf(current, name);
   const changes = await changesOf(run, options, before);
   const body = {
     ...fileOf(options),
@@ -90,11 +93,12 @@ export async function update(run: Run, name: string, options: ChangeOptions): Pr
 
 /** `configurations delete`: asks for confirmation. */
 export async function remove(
-  run: Run,
+  current: Run,
   name: string,
   options: { yes?: true | undefined },
 ): Promise<void> {
-  const { id, name: found } = await configurationOf(run.api, name);
+  const { run, configuration } = await inSpaceOf(current, name);
+  const { id, name: found } = configuration;
   await confirm(`Delete the configuration "${found}" and all versions of its state?`, options);
   try {
     await run.api.call("deleteConfiguration", { params: { name: id } });

@@ -1,7 +1,7 @@
 /** The verbs of `windlass jobs` that queue or cancel a job. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { canAsk, confirm, notATerminal } from "../terminal/ask.ts";
-import { configurationOf } from "../configurations/find.ts";
+import { inSpaceOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
@@ -42,8 +42,9 @@ export interface DeployOptions extends CreateOptions {
 }
 
 /** `jobs plan`. With `--detailed-exitcode`, waits, and ends with 2 if there are changes. */
-export async function plan(run: Run, name: string, options: PlanJobOptions): Promise<void> {
-  const { id: configuration_id } = await configurationOf(run.api, name);
+export async function plan(current: Run, name: string, options: PlanJobOptions): Promise<void> {
+  const { run, configuration } = await inSpaceOf(current, name);
+  const { id: configuration_id } = configuration;
   const wait = options.wait ?? options.detailedExitcode;
   const body = { job_type: "PLAN" as const, configuration_id, ...planFields(options) };
   const { id } = await queue(run, body, { ...options, wait });
@@ -54,11 +55,12 @@ export async function plan(run: Run, name: string, options: PlanJobOptions): Pro
 
 /** `jobs deploy`: applies a plan, or plans and applies in one job. */
 export async function deploy(
-  current: Run,
+  given: Run,
   name: string | undefined,
   options: DeployOptions,
 ): Promise<void> {
-  const configuration = name === undefined ? undefined : await configurationOf(current.api, name);
+  const { run: current, configuration } =
+    name === undefined ? { run: given, configuration: undefined } : await inSpaceOf(given, name);
   if (options.plan === undefined) {
     if (!configuration)
       throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
@@ -109,8 +111,8 @@ async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promi
  * `--yes`, destroys in one job, unless the configuration has an approval rule: then people approve
  * the plan.
  */
-export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
-  const configuration = await configurationOf(run.api, name);
+export async function destroy(current: Run, name: string, options: AskingOptions): Promise<void> {
+  const { run, configuration } = await inSpaceOf(current, name);
   const { id: configuration_id, name: found, deployed, approval } = configuration;
   const { yes, ...how } = options;
   if (yes && !approval) {

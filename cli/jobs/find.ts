@@ -5,7 +5,7 @@ import { ambiguous, listedAtMost } from "../api/find.ts";
 import { idPrefixOf, isWholeId } from "../api/ids.ts";
 import { readPages } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
-import { configurationHere, configurationOf } from "../configurations/find.ts";
+import { configurationOf, inSpaceOf } from "../configurations/find.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { nameOf } from "./words.ts";
@@ -28,7 +28,7 @@ export async function findJob(run: Run, text: string, choice: Choice = {}): Prom
   if (text === "-") {
     const here = choice.configuration
       ? { run, configuration: choice.configuration }
-      : await configurationHere(run);
+      : await inSpaceOf(run, "-", (name) => `${name}/-`);
     return { run: here.run, id: await latest(here.run, here.configuration, choice) };
   }
   if (text.endsWith("/-")) {

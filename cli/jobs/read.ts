@@ -21,7 +21,7 @@ import {
   planOptionsWords,
   resourceProgressWords,
 } from "../../protocol/words.ts";
-import { configurationOf } from "../configurations/find.ts";
+import { inSpaceOf } from "../configurations/find.ts";
 import { findJob } from "./find.ts";
 import {
   decisionText,
@@ -49,9 +49,9 @@ export interface ShowOptions {
 }
 
 /** `jobs list`. */
-export async function list(run: Run, options: ListOptions): Promise<void> {
+export async function list(current: Run, options: ListOptions): Promise<void> {
   const wanted = parseCount("--limit", options.limit);
-  const filter = await filterOf(run, options);
+  const { run, filter } = await filterOf(current, options);
   const { items, more } = await readPages(wanted, async (page) => {
     const { jobs, next_cursor } = await run.api.call("listJobs", { query: { ...page, ...filter } });
     return { items: jobs, next_cursor };
@@ -87,23 +87,27 @@ function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>
     : `No deployment of the team "${team}" waits for your approval.`;
 }
 
-/** The query that selects what the options ask. */
+/** The query that selects what the options ask, and the run in the space of the configuration. */
 async function filterOf(
-  { api }: Run,
-  { status, type, configuration, zone, mine, waitingForMe }: ListOptions,
-): Promise<Query<typeof endpoints.listJobs>> {
-  return {
+  current: Run,
+  { status, type, configuration: named, zone, mine, waitingForMe }: ListOptions,
+): Promise<{ run: Run; filter: Query<typeof endpoints.listJobs> }> {
+  const { run, configuration } =
+    named === undefined
+      ? { run: current, configuration: undefined }
+      : await inSpaceOf(current, named);
+  const { api } = run;
+  const filter = {
     ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
     ...(type === undefined ? {} : { job_type: typeOf(type) }),
-    ...(configuration === undefined
-      ? {}
-      : { configuration: (await configurationOf(api, configuration)).id }),
+    ...(configuration && { configuration: configuration.id }),
     ...(zone === undefined
       ? {}
       : { zone_id: find(api, "zone", "zones", (await api.call("listZones")).zones, zone).id }),
     ...(mine ? { mine } : {}),
     ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
   };
+  return { run, filter };
 }
 
 const typeOf = (word: string): JobType => word.toUpperCase().replace("-", "_") as JobType;

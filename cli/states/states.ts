@@ -1,11 +1,12 @@
 /** The verbs of `windlass state` that read and write whole states. */
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
+import type { Configuration } from "../../protocol/configurations.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { parseExactly } from "../../common/exact-json.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
-import { configurationOf } from "../configurations/find.ts";
+import { inSpaceOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
@@ -17,30 +18,34 @@ import { lockRemedies, lockText, versionRemedies } from "./lock.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
-export async function pull(run: Run, name: string, serial?: string): Promise<void> {
+export async function pull(current: Run, name: string, serial?: string): Promise<void> {
   if (process.stdout.isTTY)
     throw new CliError("A state may contain secrets. Write it to a file: … > network.tfstate", 2);
-  await pipeline(await read(run, name, serial), process.stdout, { end: false });
+  const { run, configuration } = await inSpaceOf(current, name);
+  await pipeline(await read(run, configuration, serial), process.stdout, { end: false });
 }
 
 /** `state list`: the addresses of the resources in the newest version. */
-export async function list(run: Run, name: string): Promise<void> {
-  const addresses = instancesOf(await readNewest(run, name)).map(({ address }) => address);
+export async function list(current: Run, name: string): Promise<void> {
+  const { run, configuration } = await inSpaceOf(current, name);
+  const instances = instancesOf(await readNewest(run, configuration));
+  const addresses = instances.map(({ address }) => address);
   if (run.json) return print(JSON.stringify(addresses, null, 2));
   if (addresses.length === 0) return say("The state has no resources.");
   for (const address of addresses) print(address);
 }
 
 /** `state show`: the attributes of one resource, without those that are marked as sensitive. */
-export async function show(run: Run, name: string, address: string): Promise<void> {
-  const instances = instancesOf(await readNewest(run, name));
+export async function show(current: Run, name: string, address: string): Promise<void> {
+  const { run, configuration } = await inSpaceOf(current, name);
+  const instances = instancesOf(await readNewest(run, configuration));
   const found = instances.find((one) => one.address === address);
   if (!found) {
     const parts = instances.filter((one) => one.address.startsWith(`${address}[`));
     const hint =
       parts.length > 0
         ? `It has ${parts.length} instances, such as ${parts[0]?.address}.`
-        : `To see all resources: windlass state list ${shellWord(name)}${teamWords(run.api.team)}`;
+        : `To see all resources: windlass state list ${shellWord(configuration.name)}${teamWords(run.api.team)}`;
     throw new CliError(`There is no resource "${address}" in the state. ${hint}`);
   }
   const attributes = shownAttributes(found.instance);
@@ -52,11 +57,12 @@ export async function show(run: Run, name: string, address: string): Promise<voi
 
 /** `state unlock`: asks, unless there is no lock or a running job has it. */
 export async function unlock(
-  run: Run,
+  current: Run,
   name: string,
   options: { readonly yes?: true | undefined },
 ): Promise<void> {
-  const { id, name: found } = await configurationOf(run.api, name);
+  const { run, configuration } = await inSpaceOf(current, name);
+  const { id, name: found } = configuration;
   const { state_lock: lock } = await run.api.call("getStateLock", { params: { name: id } });
   if (lock === null) return run.done(`The state of "${found}" is not locked.`);
   if (lock.held)
@@ -80,11 +86,12 @@ export interface PushOptions {
 
 /** `state push`: stores a state as the newest version, from a file or from stdin. */
 export async function push(
-  run: Run,
+  current: Run,
   name: string,
   { file = "-", force, yes }: PushOptions,
 ): Promise<void> {
-  const { id, name: found } = await configurationOf(run.api, name);
+  const { run, configuration } = await inSpaceOf(current, name);
+  const { id, name: found } = configuration;
   const bytes = await readInput(file);
   if (force)
     await confirm(`Replace the state of "${found}", whatever its lineage and serial?`, { yes });
@@ -132,14 +139,13 @@ async function readInput(file: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-async function readNewest(run: Run, name: string): Promise<StateDocument> {
-  const body = await read(run, name);
+async function readNewest(run: Run, configuration: Configuration): Promise<StateDocument> {
+  const body = await read(run, configuration);
   return parseExactly(await body.text()) as StateDocument;
 }
 
 /** The content of a version, by default of the newest. */
-async function read(run: Run, name: string, serial?: string) {
-  const { id } = await configurationOf(run.api, name);
+async function read(run: Run, { id, name }: Configuration, serial?: string) {
   const wanted = serial ?? String((await newest(run, id)).serial);
   const input = { params: { name: id, serial: wanted } };
   const response = await run.api.send("downloadStateVersion", input).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import type { Configuration, Source, Zone } from "../../protocol/configurations.
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
-import { findConfiguration } from "../configurations/find.ts";
+import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
@@ -72,6 +72,7 @@ async function configure(
   options: UpOptions,
 ): Promise<{ configuration: Configuration; source: Source }> {
   const name = options.name ?? basename(resolve(directory));
+  refuseHere(name);
   const [before, origins] = await Promise.all([
     findConfiguration(run.api, name),
     readOrigins(directory),

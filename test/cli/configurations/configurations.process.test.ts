@@ -110,7 +110,7 @@ describe.concurrent("windlass configurations", () => {
     expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
   });
 
-  test("the latest job of the current directory is that of the configuration created from it", async () => {
+  test("- is the configuration created from the current directory, and in jobs its latest job", async () => {
     await using ada = await userMachine(plane);
     const source = { type: "inline", files: { "main.tf": "" } };
     const origin = randomUUID();
@@ -126,6 +126,42 @@ describe.concurrent("windlass configurations", () => {
     const other = await show(ada.path);
     expect(other).toMatchObject({ exitCode: 2, stdout: "" });
     expect(other.stderr).toContain("this one has none here. Name the configuration: NAME/-");
+    const inHere = (...words: string[]) => windlass(words, { cwd, env: ada.environment });
+    for (const words of [
+      ["configurations", "show", "-"],
+      ["configurations", "update", "-", "--label", "eu"],
+      ["jobs", "plan", "-"],
+      ["jobs", "plan", "-", "--json"],
+      ["jobs", "list", "--configuration", "-"],
+      ["state", "versions", "-"],
+      ["state", "unlock", "-"],
+      ["variable-sets", "create", "eu", "--configuration", "-"],
+    ]) {
+      const { exitCode, stdout, stderr } = await inHere(...words);
+      expect({ words, exitCode, text: `${String(stdout)}${String(stderr)}` }).toMatchObject({
+        words,
+        exitCode: 0,
+        text: expect.stringMatching(/here|There is no state yet/),
+      });
+    }
+    const listed = await inHere("state", "list", "-");
+    expect(listed).toMatchObject({ exitCode: 1 });
+    expect(listed.stderr).toContain("There is no state yet");
+    const outside = await windlass(["configurations", "show", "-"], {
+      cwd: ada.path,
+      env: ada.environment,
+    });
+    expect(outside).toMatchObject({ exitCode: 2 });
+    expect(outside.stderr).toContain("this one has none here. Name the configuration: NAME");
+    for (const words of [
+      ["configurations", "create", "-", "--dir", "."],
+      ["configurations", "update", "here", "--rename", "-"],
+      ["up", "--name", "-"],
+    ]) {
+      const refused = await inHere(...words);
+      expect([words, refused.exitCode]).toEqual([words, 2]);
+      expect(refused.stderr).toContain("- is not a name");
+    }
     await ada.user.configure({ name: "twice", source, origin });
     const both = await show(cwd);
     expect(both).toMatchObject({ exitCode: 2, stdout: "" });
