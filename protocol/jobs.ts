@@ -17,6 +17,7 @@ import {
 import { jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
+import { OptionalWaitingDetails, ShownWaitingReason } from "./waiting.ts";
 
 export const JobType = OneOf(jobTypes);
 export type JobType = Static<typeof JobType>;
@@ -24,41 +25,6 @@ export type JobType = Static<typeof JobType>;
 export const jobStatuses = ["QUEUED", "PROCESSING", "SUCCESS", "FAILED", "CANCELLED"] as const;
 export const JobStatus = OneOf(jobStatuses);
 export type JobStatus = Static<typeof JobStatus>;
-
-/** Why a QUEUED job is not running yet; null on any other job. */
-export const WaitingReason = OneOf([
-  /** An online worker may take it and will when it has a free slot. */
-  "waiting_for_worker",
-  /** The owner has no worker whose labels include the job's. */
-  "no_matching_worker",
-  /** There are such workers, but none reports the feature that the job needs. */
-  "needs_backend_config",
-  "needs_debug",
-  "needs_plan_options",
-  "needs_submodules",
-  "needs_var_files",
-  /** There are such workers, none of them online. */
-  "no_worker_online",
-  /** Of such workers none takes new jobs, and at least one is DRAINING. */
-  "workers_draining",
-  /** The assigned worker is OFFLINE. */
-  "assigned_worker_offline",
-  /** The assigned worker is DRAINING. */
-  "assigned_worker_draining",
-  /** Another job of the configuration is running or not released yet. */
-  "configuration_busy",
-  /** The state is locked by a lost job or by a user. */
-  "state_locked",
-  /** DESTROY_WORKER: the worker to tear down still holds a job. */
-  "worker_in_use",
-]);
-export type WaitingReason = Static<typeof WaitingReason>;
-
-/** One of these words, or a sentence about the approvals that a deployment waits for. */
-const ShownWaitingReason = Type.Union([
-  WaitingReason,
-  Type.String({ examples: ["waits for 1 approval by a deployer other than ada@example.com"] }),
-]);
 
 /** Limit of the outputs that are kept of one job. */
 export const outputsLimit = 1000;
@@ -161,6 +127,7 @@ export const Job = Type.Object({
     Nullable(ShownWaitingReason),
     "Why the job is not running yet: one of the listed words, or a sentence about the approvals that it waits for; null unless QUEUED.",
   ),
+  waiting_details: OptionalWaitingDetails,
   approvals: Type.Optional(
     Type.Array(Approval, {
       description: "What people have decided about it, the first decision first.",
@@ -318,6 +285,7 @@ export const JobProgress = Type.Object({
   id: Uuid,
   status: JobStatus,
   waiting_reason: Nullable(ShownWaitingReason),
+  waiting_details: OptionalWaitingDetails,
   log_complete: LogComplete,
   log_pruned_at: Nullable(Timestamp),
 });

@@ -1,9 +1,10 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
-import type { JobType, ResourceOutcome, ResourceProgress, WaitingReason } from "./jobs.ts";
+import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
+import type { WaitingDetails, WaitingReason } from "./waiting.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
@@ -26,17 +27,56 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   worker_in_use: "the worker to tear down still holds a job",
 };
 
+/** The same for reasons whose workers are known: what stands before and after their names. */
+const wordsOfWorkers: Readonly<Partial<Record<string, readonly [before: string, after: string]>>> =
+  {
+    no_worker_online: ["no worker for this job is online: start the runner of ", ""],
+    workers_draining: [
+      "no worker for this job takes new jobs: end the drain of ",
+      ", or start another runner",
+    ],
+    assigned_worker_offline: ["the assigned worker ", " is offline: start its runner"],
+    assigned_worker_draining: ["the assigned worker ", " is draining: end the drain"],
+    worker_in_use: ["the worker to tear down, ", ", still holds a job"],
+  };
+
+/** Of a job that waits. */
+export type Waiting = Pick<Job, "waiting_details"> & { readonly waiting_reason: string };
+
+/** Whether the server said why the job waits. */
+export const isWaiting = <T extends Pick<Job, "waiting_reason" | "waiting_details">>(
+  job: T,
+): job is T & Waiting => job.waiting_reason !== null;
+
 /**
- * Returns the text for a reason; one that is not a known word is a sentence by itself. `labels`:
- * those of the job, where they are known.
+ * Returns the text for a waiting reason in parts, of which those that are workers can be links; a
+ * reason that is not a known word is a sentence by itself.
  */
-export function waitingText(reason: string, labels: readonly string[] = []): string {
+export function waitingParts({
+  waiting_reason: reason,
+  waiting_details: details,
+}: Waiting): (string | WaitingDetails["workers"][number])[] {
+  const words = (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
+  const { labels = [], workers = [], more_workers = false } = details ?? {};
   if (reason === "no_matching_worker" && labels.length > 0)
-    return labels.length === 1
-      ? `no worker has the label ${labels[0]}: register one with it`
-      : `no worker has all of the labels ${labels.join(", ")}: register one with them`;
-  return (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
+    return [
+      labels.length === 1
+        ? `no worker has the label ${labels[0]}: register one with it`
+        : `no worker has all of the labels ${labels.join(", ")}: register one with them`,
+    ];
+  if (workers.length === 0) return [words];
+  const [before, after] = wordsOfWorkers[reason] ?? [`${words} of `, ""];
+  const names = more_workers ? [...workers, "another"] : workers;
+  const between = (place: number): string[] =>
+    place === 0 ? [] : [place === names.length - 1 ? " or " : ", "];
+  return [before, ...names.flatMap((name, place) => [...between(place), name]), after];
 }
+
+/** Returns the text for a waiting reason. */
+export const waitingText = (waiting: Waiting): string =>
+  waitingParts(waiting)
+    .map((part) => (typeof part === "string" ? part : `"${part.name}"`))
+    .join("");
 
 /** Describes an approval rule in short, such as `destructive, 2 people`. */
 export const approvalWords = (rule: ApprovalRule | null): string =>

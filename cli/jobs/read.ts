@@ -17,6 +17,7 @@ import {
   approversText,
   changesText,
   gitSourceText,
+  isWaiting,
   jobTypeWords,
   planOptionsWords,
   resourceProgressWords,
@@ -188,7 +189,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
         ? gitSourceText(snapshot.source, job.execution_metadata?.source_commit)
         : null,
     status: styledStatus(job.status),
-    waiting: job.waiting_reason && waitingLine(run.api, job, job.waiting_reason),
+    waiting: isWaiting(job) ? waitingLine(run.api, job, job) : null,
     stale: staleText(run.api, job),
     rule: need && approvalWords(need.rule),
     approvals: job.approvals?.map(decisionText).join("\n"),

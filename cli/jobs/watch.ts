@@ -8,6 +8,7 @@ import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { teamWords } from "../api/team.ts";
+import { isWaiting } from "../../protocol/words.ts";
 import { adviseWorker } from "../workers/none.ts";
 import { whatIsLeft, type NextStep } from "./what-is-left.ts";
 import { outcomeText, nameOf, waitingLine } from "./words.ts";
@@ -105,7 +106,7 @@ function progressText(
   progress: JobProgress | undefined,
   isHeld: boolean,
 ): string | undefined {
-  if (progress?.waiting_reason) return waitingLine(api, job, progress.waiting_reason);
+  if (progress && isWaiting(progress)) return waitingLine(api, job, progress);
   if (progress?.status === "PROCESSING") return running;
   if (progress?.status !== "CANCELLED") return undefined;
   return isHeld ? "cancelled; waiting for the runner to stop terraform" : "cancelled";

@@ -7,6 +7,7 @@ import {
   failedCommand,
   waitingForApproval,
   waitingText,
+  type Waiting,
 } from "../../protocol/words.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
@@ -36,12 +37,12 @@ export function listedStatus({ status, approval_need: need, cancelled_by: by }: 
 /** Says why a queued job waits and what the user can do, with the command where there is one. */
 export function waitingLine(
   api: Pick<Api, "team">,
-  { labels, config_snapshot }: Pick<Job, "labels" | "config_snapshot">,
-  reason: string,
+  { config_snapshot }: Pick<Job, "config_snapshot">,
+  waiting: Waiting,
 ): string {
-  const text = waitingText(reason, labels);
+  const text = waitingText(waiting);
   const name = config_snapshot?.name;
-  return reason === "state_locked" && name !== undefined
+  return waiting.waiting_reason === "state_locked" && name !== undefined
     ? `${text}: ${unlockCommand(api, name)}`
     : text;
 }

@@ -1,6 +1,10 @@
 /** Why a queued job is not running yet. Derived for each response, never stored. Pure. */
 import type { Feature } from "../../protocol/features.ts";
-import type { WaitingReason } from "../../protocol/jobs.ts";
+import {
+  waitingWorkersShown,
+  type WaitingDetails,
+  type WaitingReason,
+} from "../../protocol/waiting.ts";
 import type { JobRow } from "./job.ts";
 import {
   isMeantFor,
@@ -14,7 +18,7 @@ import {
 
 /** A worker that may be able to run a job. */
 export type Candidate = Claimant &
-  Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">;
+  Pick<WorkerRow, "name" | "offline_at" | "draining_at" | "last_heartbeat_at">;
 
 /** What else decides whether a job can be claimed. */
 export interface Surroundings {
@@ -33,29 +37,67 @@ export type WaitingJob = Pick<
   "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels" | "features"
 >;
 
+/** Why a job waits. */
+export interface Waiting {
+  readonly reason: WaitingReason;
+  readonly details: WaitingDetails | null;
+}
+
 /**
  * The first thing that would have to change for the job to be claimed; null unless it is QUEUED.
  */
-export function waitingReason(
+export function waitingOf(
   job: WaitingJob,
   { isBusy, isLocked, isTargetHeld, workers }: Surroundings,
-): WaitingReason | null {
+): Waiting | null {
   if (job.status !== "QUEUED") return null;
-  if (isBusy) return "configuration_busy";
-  if (isLocked) return "state_locked";
+  if (isBusy) return { reason: "configuration_busy", details: null };
+  if (isLocked) return { reason: "state_locked", details: null };
   const isTeardown = job.job_type === "DESTROY_WORKER";
-  if (isTeardown && isTargetHeld) return "worker_in_use";
+  if (isTeardown && isTargetHeld)
+    return about(
+      "worker_in_use",
+      workers.filter(({ id }) => id === job.assigned_worker_id),
+    );
   const claimable = withLists(job);
   const meant = workers.filter((worker) => isMeantFor(worker, claimable));
-  if (meant.length === 0) return "no_matching_worker";
+  if (meant.length === 0) return about("no_matching_worker", [], missing(claimable, workers));
   const able = meant.filter((worker) => mayTake(worker, claimable));
-  if (able.length === 0) return `needs_${rarest(claimable, meant)}`;
-  const statuses = new Set(able.map(workerStatus));
-  if (statuses.has("ONLINE")) return "waiting_for_worker";
-  const isDraining = statuses.has("DRAINING");
+  if (able.length === 0) return about(`needs_${rarest(claimable, meant)}`, meant);
+  const withStatus = Map.groupBy(able, workerStatus);
+  if (withStatus.has("ONLINE")) return { reason: "waiting_for_worker", details: null };
+  const draining = withStatus.get("DRAINING");
   if (isTeardown || job.assigned_worker_id === null)
-    return isDraining ? "workers_draining" : "no_worker_online";
-  return isDraining ? "assigned_worker_draining" : "assigned_worker_offline";
+    return draining ? about("workers_draining", draining) : about("no_worker_online", able);
+  return draining
+    ? about("assigned_worker_draining", draining)
+    : about("assigned_worker_offline", able);
+}
+
+const about = (
+  reason: WaitingReason,
+  workers: readonly Candidate[],
+  labels: string[] = [],
+): Waiting => ({
+  reason,
+  details: {
+    labels,
+    workers: workers
+      .toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id))
+      .slice(0, waitingWorkersShown)
+      .map(({ id, name }) => ({ id, name })),
+    more_workers: workers.length > waitingWorkersShown,
+  },
+});
+
+const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
+
+/** Of the labels of the job those that no worker has, or all if there is a worker for each. */
+function missing({ labels }: Claimable, workers: readonly Candidate[]): string[] {
+  const lacking = labels.filter(
+    (label) => !workers.some((worker) => worker.labels.includes(label)),
+  );
+  return lacking.length === 0 ? [...labels] : lacking;
 }
 
 /** Of the features that the job needs, the one that the fewest workers support. */

@@ -9,14 +9,13 @@ import {
   approversText,
   decisionWords,
   destroyedCount,
-  waitingText,
 } from "../../../protocol/words.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import type { MayDecide } from "../../services/approvals/may-decide.ts";
 import { ask, lines, sentence, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { ago, count } from "../page/words.ts";
+import { ago, count, waiting } from "../page/words.ts";
 
 /** What the page of a job tells about approvals. */
 export interface ApprovalStory {
@@ -72,10 +71,10 @@ function titleOf(job: Job): string {
   return need.missing === 0 ? "Approved" : `Waits for ${approvalsText(need.missing)}`;
 }
 
-const needOf = ({ configuration_id, waiting_reason, plan_job_id }: Job, need: ApprovalNeed): Html =>
+const needOf = (job: Job, { rule }: ApprovalNeed): Html =>
   html`<p>
-    ${plan_job_id === null && waiting_reason !== null ? html`${sentence(waitingText(waiting_reason))} ` : null}${approvalRuleText(need.rule)}
-    ${configuration_id === null ? null : html`<a href="/configurations/${configuration_id}#approvals">The rule</a>`}
+    ${job.plan_job_id === null ? html`${waiting(job)} ` : null}${approvalRuleText(rule)}
+    ${job.configuration_id === null ? null : html`<a href="/configurations/${job.configuration_id}#approvals">The rule</a>`}
   </p>`;
 
 const decisionOf = ({ email, decision, comment, at }: Approval, now: string): Html =>

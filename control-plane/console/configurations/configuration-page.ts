@@ -105,8 +105,7 @@ const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationS
       open === undefined
         ? null
         : html`<p class="notice flow">
-            ${linkTo(open)} ${open.status === "QUEUED" ? "waits" : "runs"}.
-            ${open.waiting_reason === null ? null : waiting(open.waiting_reason)}
+            ${linkTo(open)} ${open.status === "QUEUED" ? "waits" : "runs"}. ${waiting(open)}
           </p>`
     }
     ${

@@ -51,7 +51,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${approvalView(story)}
-      ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job.waiting_reason, job.labels)}</p>`}
+      ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
     </div>
     <div id="decide" data-live>${decideView(story)}</div>

@@ -37,10 +37,10 @@ const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
 ];
 
 /** What is worth knowing of a job in one line. Never empty if it has ended. */
-function whatOf(job: JobSummary): string {
+function whatOf(job: JobSummary): Html | string | null {
   const { status, job_type, error_message, waiting_reason, changes } = job;
   if (error_message !== null) return error_message;
-  if (waiting_reason !== null) return waiting(waiting_reason);
+  if (waiting_reason !== null) return waiting(job);
   if (status === "CANCELLED") return cancelText(job);
   if (changes !== null) return changesText(changes);
   return status === "SUCCESS" ? succeeded[job_type] : "";

@@ -56,7 +56,7 @@ export const attentionView = (
       .map(
         (job) =>
           html`${linkTo(job)} of ${nameOf(job)} waits for ${between(job.created_at, now)}.
-          ${job.waiting_reason === null ? null : waiting(job.waiting_reason)}`,
+          ${waiting(job)}`,
       ),
     ...workers
       .filter((worker) => worker.status === "OFFLINE" && !neverStarted(worker))

@@ -78,7 +78,7 @@ export const overviewPage = (overview: Overview): Html => {
                 linkTo(job),
                 nameOf(job),
                 between(job.created_at, now),
-                job.waiting_reason === null ? "" : waiting(job.waiting_reason),
+                waiting(job) ?? "",
               ]),
             )
       }

@@ -1,6 +1,6 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
-import type { JobStatus } from "../../../protocol/jobs.ts";
-import { waitingText } from "../../../protocol/words.ts";
+import type { Job, JobStatus } from "../../../protocol/jobs.ts";
+import { isWaiting, waitingParts } from "../../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
@@ -68,11 +68,25 @@ export const jobBadge = ({
 }): Html =>
   needs_approval ? html`<span class="badge approval">NEEDS APPROVAL</span>` : badge(status);
 
-/** Why a queued job waits, and what one can do, as a sentence. */
-export const waiting = (reason: string, labels?: readonly string[]): string => {
-  const words = waitingText(reason, labels);
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
-};
+/**
+ * Why a queued job waits, and what one can do, as a sentence with links to what it names; null for
+ * other jobs.
+ */
+export function waiting(
+  job: Pick<Job, "waiting_reason" | "waiting_details" | "configuration_id">,
+): Html | null {
+  if (!isWaiting(job)) return null;
+  const [first, ...rest] = waitingParts(job);
+  const begin =
+    typeof first === "string" ? `${first.charAt(0).toUpperCase()}${first.slice(1)}` : first;
+  const state =
+    job.waiting_reason === "state_locked" && job.configuration_id !== null
+      ? html` <a href="/configurations/${job.configuration_id}#state-title">The state</a>`
+      : null;
+  return html`${[begin, ...rest].map((part) =>
+    typeof part === "object" ? html`<a href="/workers/${part.id}">${part.name}</a>` : part,
+  )}.${state}`;
+}
 
 /** Whether a job can still change. */
 export const isOpen = (status: JobStatus): boolean =>

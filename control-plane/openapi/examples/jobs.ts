@@ -114,6 +114,7 @@ export const jobExamples = [
     error_message: null,
     cancelled_by: null,
     waiting_reason: null,
+    waiting_details: null,
     approvals: [approval],
     approval_need: null,
     attempt: 1,

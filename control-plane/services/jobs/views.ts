@@ -8,7 +8,7 @@ import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
-import { waitingReason, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
+import { waitingOf, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
 import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -77,7 +77,7 @@ async function viewJob(
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
     cancelled_by: (await findCancel(queries, job))?.by ?? null,
-    waiting_reason: await findWaitingReason(queries, job),
+    ...(await viewWaiting(queries, job)),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
     presumed_lost_at: timeOrNull(job.presumed_lost_at),
@@ -109,7 +109,7 @@ export async function viewProgress(queries: Queries, job: JobRow): Promise<JobPr
   return {
     id: job.id,
     status: job.status,
-    waiting_reason: await findWaitingReason(queries, job),
+    ...(await viewWaiting(queries, job)),
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
   };
@@ -127,6 +127,7 @@ export type JobSummary = Pick<
   | "changes"
   | "error_message"
   | "waiting_reason"
+  | "waiting_details"
   | "created_at"
   | "started_at"
   | "ended_at"
@@ -176,7 +177,7 @@ export async function viewSummaries(
       created_by: job.created_by,
       changes: countsOf(job.changes),
       error_message: job.error_message,
-      waiting_reason: await findWaitingReason(queries, job, workers),
+      ...(await viewWaiting(queries, job, workers)),
       cancel: await findCancel(queries, job),
       needs_approval: job.status === "QUEUED" && job.unapproved === 1 && job.plan_job_id !== null,
       created_at: time(job.created_at),
@@ -190,22 +191,23 @@ export async function viewSummaries(
  * Why a queued job is not running yet. With `workers`, a list need not read them for each of its
  * jobs.
  */
-async function findWaitingReason(
+async function viewWaiting(
   queries: Queries,
   job: WaitingJob & Pick<JobRow, "id" | "unapproved">,
   workers?: readonly Candidate[],
-): Promise<string | null> {
-  if (job.status !== "QUEUED") return null;
+): Promise<Pick<Job, "waiting_reason" | "waiting_details">> {
+  if (job.status !== "QUEUED") return { waiting_reason: null, waiting_details: null };
   const approval = await findApprovalReason(queries, job);
-  if (approval !== null) return approval;
+  if (approval !== null) return { waiting_reason: approval, waiting_details: null };
   const { spec_id: spec, assigned_worker_id: target } = job;
   const found = await queries.first(findObstacles, { spec, target });
-  return waitingReason(job, {
+  const waiting = waitingOf(job, {
     isBusy: found?.is_busy === 1,
     isLocked: found?.is_locked === 1,
     isTargetHeld: found?.is_target_held === 1,
     workers: workers ?? (await findDeciding(queries, job)),
   });
+  return { waiting_reason: waiting?.reason ?? null, waiting_details: waiting?.details ?? null };
 }
 
 /** The workers that decide why a job waits: one if it could take the job, or else all. */

@@ -316,7 +316,14 @@ export async function insertRegistrationToken(
 
 type CandidateRow = Pick<
   WorkerRow,
-  "id" | "owner_id" | "labels" | "features" | "offline_at" | "draining_at" | "last_heartbeat_at"
+  | "id"
+  | "owner_id"
+  | "name"
+  | "labels"
+  | "features"
+  | "offline_at"
+  | "draining_at"
+  | "last_heartbeat_at"
 >;
 
 /**
@@ -349,6 +356,7 @@ const candidates = (db: Kysely<Tables>, owner: string) =>
     .select([
       "id",
       "owner_id",
+      "name",
       "labels",
       "features",
       "offline_at",

@@ -116,7 +116,7 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   // The next job, the configuration, and what is refused name the same command.
   const next = await user.queue({ job_type: "PLAN", configuration_id });
   expect(next.waiting_reason).toBe("state_locked");
-  expect(waitingLine({ team: "ops" }, next, "state_locked")).toMatch(
+  expect(waitingLine({ team: "ops" }, next, { waiting_reason: "state_locked" })).toMatch(
     /: windlass state unlock 'a network' --team ops$/,
   );
   const params = { name: configuration_id };

@@ -20,18 +20,44 @@ test("the outcome of a job does not repeat terraform's errors, which its log has
   expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown$/);
 });
 
+const noName = { config_snapshot: null };
+
 test("a job without a matching worker names the labels that it needs", () => {
   const line = (...labels: string[]): string =>
-    waitingLine({ team: undefined }, { labels, config_snapshot: null }, "no_matching_worker");
+    waitingLine({ team: undefined }, noName, {
+      waiting_reason: "no_matching_worker",
+      waiting_details: { labels, workers: [], more_workers: false },
+    });
   expect(line("eu")).toBe("no worker has the label eu: register one with it");
   expect(line("eu", "gpu")).toBe("no worker has all of the labels eu, gpu: register one with them");
   expect(line()).toMatch(/^there is no worker for this job/);
 });
 
 test("a job that a runner can take does not say that no runner has a free slot", () => {
-  const job = { labels: [], config_snapshot: null };
-  expect(waitingLine({ team: undefined }, job, "waiting_for_worker")).toBe(
+  const waiting = { waiting_reason: "waiting_for_worker", waiting_details: null };
+  expect(waitingLine({ team: undefined }, noName, waiting)).toBe(
     "the next runner with a free slot takes it",
+  );
+});
+
+test.each<[reason: string, names: string[], text: string]>([
+  ["workers_draining", ["a"], 'end the drain of "a", or start another runner'],
+  ["no_worker_online", ["a", "b"], 'start the runner of "a" or "b"'],
+  ["no_worker_online", ["a", "b", "c", "d"], 'start the runner of "a", "b", "c" or another'],
+  ["needs_var_files", ["a"], 'upgrade the agent of "a"'],
+  ["worker_in_use", ["a"], 'the worker to tear down, "a", still holds a job'],
+  ["assigned_worker_offline", [], "the assigned worker is offline: start its runner"],
+])("a job that waits for %s of %j names them", (waiting_reason, names, text) => {
+  const workers = names.slice(0, 3).map((name) => ({ id: name, name }));
+  const waiting_details = { labels: [], workers, more_workers: names.length > 3 };
+  expect(waitingLine({ team: undefined }, noName, { waiting_reason, waiting_details })).toContain(
+    text,
+  );
+});
+
+test("a server that does not send the details gets the text without names", () => {
+  expect(waitingLine({ team: undefined }, noName, { waiting_reason: "workers_draining" })).toBe(
+    "the worker for this job is draining: end the drain, or start another runner",
   );
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { JobRow } from "../../../control-plane/domain/job.ts";
-import { waitingReason, type Surroundings } from "../../../control-plane/domain/waiting-reason.ts";
+import { waitingOf, type Surroundings } from "../../../control-plane/domain/waiting-reason.ts";
 
 const job = {
   status: "QUEUED",
@@ -13,6 +13,7 @@ const job = {
 } as JobRow;
 const worker = {
   id: "w",
+  name: "eu-1",
   owner_id: "o",
   labels: ["gpu", "eu"],
   features: ["submodules"],
@@ -143,5 +144,85 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "no_matching_worker",
   ],
 ])("%s", (_, job, surroundings, reason) => {
-  expect(waitingReason(job, surroundings)).toBe(reason);
+  expect(waitingOf(job, surroundings)?.reason ?? null).toBe(reason);
+});
+
+const other = { ...worker, id: "v", name: "eu-2" };
+
+it.each<[what: string, job: JobRow, around: Surroundings, names: string[], labels: string[]]>([
+  [
+    "the draining worker, not the one that is offline",
+    job,
+    around({
+      workers: [
+        { ...worker, draining_at: 1 },
+        { ...other, offline_at: 1 },
+      ],
+    }),
+    ["eu-1"],
+    [],
+  ],
+  [
+    "the workers that are offline",
+    job,
+    around({
+      workers: [
+        { ...worker, offline_at: 1 },
+        { ...other, last_heartbeat_at: null },
+      ],
+    }),
+    ["eu-1", "eu-2"],
+    [],
+  ],
+  [
+    "only workers with the labels of the job",
+    job,
+    around({
+      workers: [
+        { ...worker, labels: [] },
+        { ...other, offline_at: 1 },
+      ],
+    }),
+    ["eu-2"],
+    [],
+  ],
+  [
+    "the assigned worker",
+    { ...job, assigned_worker_id: "v" },
+    around({ workers: [worker, { ...other, offline_at: 1 }] }),
+    ["eu-2"],
+    [],
+  ],
+  [
+    "the worker to tear down that holds a job",
+    teardown,
+    around({ isTargetHeld: true, workers: [worker, { ...other, id: "t" }] }),
+    ["eu-2"],
+    [],
+  ],
+  ["the workers without the feature", { ...job, features: '["debug"]' }, around({}), ["eu-1"], []],
+  [
+    "the label that no worker has",
+    { ...job, labels: '["gpu","us"]' },
+    around({ workers: [worker, other] }),
+    [],
+    ["us"],
+  ],
+  [
+    "all labels if there is a worker for each",
+    { ...job, labels: '["gpu","us"]' },
+    around({ workers: [worker, { ...other, labels: ["us"] }] }),
+    [],
+    ["gpu", "us"],
+  ],
+])("names %s", (_, job, surroundings, names, labels) => {
+  const { details } = waitingOf(job, surroundings) ?? {};
+  expect(details?.workers.map(({ name }) => name)).toEqual(names);
+  expect(details?.labels).toEqual(labels);
+});
+
+it("names three workers, and says that there are more", () => {
+  const workers = Array.from({ length: 4 }, (_, at) => ({ ...worker, id: `${at}`, offline_at: 1 }));
+  const { details } = waitingOf(job, around({ workers })) ?? {};
+  expect(details).toMatchObject({ workers: [{}, {}, {}], more_workers: true });
 });

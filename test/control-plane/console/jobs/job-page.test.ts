@@ -472,3 +472,26 @@ test("a job from git names the address, the ref and the commit that it ran", asy
     `Source https://git.example.com/app at main, commit ${source_commit} Worker`,
   );
 });
+
+test("a job that waits names the label that it lacks, here and in lists", async () => {
+  const configuration_id = await fixture.configure(`labels ${randomUUID()}`);
+  const { id } = await fixture.queue({ job_type: "PLAN", configuration_id, labels: ["gpu", "us"] });
+  const text = "No worker has all of the labels gpu, us: register one with them.";
+  for (const path of [`/jobs/${id}`, "/jobs", "/", `/configurations/${configuration_id}`])
+    expect(words(await ask(plane, "GET", path, { headers: fixture.headers }))).toContain(text);
+  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+});
+
+test("a job that waits for a draining worker has a link to it, here and in lists", async () => {
+  const { worker_id } = await fixture.person.get(endpoints.createWorker, {
+    body: { name: "eu-1", labels: ["drained"] },
+  });
+  const now = Date.now();
+  await setRows(plane, "workers", { last_heartbeat_at: now, draining_at: now }, { id: worker_id });
+  const configuration_id = await fixture.configure(`drained ${randomUUID()}`);
+  const { id } = await fixture.queue({ job_type: "PLAN", configuration_id, labels: ["drained"] });
+  const text = `end the drain of <a href="/workers/${worker_id}">eu-1</a>, or start another runner.`;
+  for (const path of [`/jobs/${id}`, "/jobs", "/", `/configurations/${configuration_id}`])
+    expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
+  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+});

@@ -200,6 +200,7 @@ describe("a job", () => {
       timeout_seconds: 60,
       attempt: 0,
       waiting_reason: "no_matching_worker",
+      waiting_details: { labels: ["gpu"], workers: [], more_workers: false },
       config_snapshot: { name: "c", source },
     });
     expect(await client.get(getJob, { params: job })).toEqual(job);
