@@ -13,6 +13,7 @@ import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
+import { shortOf } from "../terminal/table.ts";
 import type { Run } from "../run.ts";
 import { workerOf } from "../workers/find.ts";
 import { approvalNote } from "./approvals.ts";
@@ -78,6 +79,7 @@ export async function deploy(
     configuration.id !== planned.configuration_id
   )
     throw new CliError(`The plan ${planned.id} is not a plan of "${configuration.name}".`, 2);
+  refuseUnplanned(run, planned);
   // Who asks for the latest plan means changes; a previewed destruction is deployed by its id only.
   if (options.plan.endsWith("-") && planned.plan_options?.destroy)
     throw new CliError(
@@ -85,6 +87,22 @@ export async function deploy(
       2,
     );
   await deployPlan(run, planned, options);
+}
+
+/** Throws `CliError` if the job is no plan, or has not succeeded. */
+function refuseUnplanned({ api }: Run, job: Job): void {
+  const { id, job_type, status, config_snapshot } = job;
+  const named = `The ${nameOf(job)} (job ${shortOf(id)})`;
+  if (job_type !== "PLAN") throw new CliError(`${named} is not a plan.`, 2);
+  if (status === "QUEUED" || status === "PROCESSING")
+    throw new CliError(
+      `${named} is ${status}. To follow it: ${followCommand(api, job)}\nTo deploy it then: ${deployCommand(api, job)}`,
+    );
+  if (status === "SUCCESS") return;
+  const again = planAgainCommand(job, config_snapshot?.name ?? job.configuration_id ?? "NAME");
+  throw new CliError(
+    `${named} is ${status}, so it cannot be deployed. For a new plan: ${again}${teamWords(api.team)}`,
+  );
 }
 
 /** What to do where a configuration requires approvals. */

@@ -19,8 +19,12 @@ export function planAgainCommand(
   ].join(" ");
 }
 
-/** Adds the command to the refusal of a plan that was deployed before or is out of date. */
+/** Adds the command to the refusal of a plan that was deployed before, is out of date or removed. */
 export function withPlanAgain(error: unknown, command: string): unknown {
   const remedy = `Run: ${command}`;
-  return withRemedy(error, { plan_is_stale: remedy, plan_already_used: remedy });
+  return withRemedy(error, {
+    plan_is_stale: remedy,
+    plan_already_used: remedy,
+    invalid_plan: remedy,
+  });
 }

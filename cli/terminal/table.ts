@@ -25,7 +25,7 @@ export function shortenIds(
 }
 
 /** The millisecond in which an id was made: its first 12 digits. Other text stays. */
-const shortOf = (id: string): string =>
+export const shortOf = (id: string): string =>
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id.slice(0, 13) : id;
 
 /** Formats rows as lines. Each column is as wide as its widest cell; the last is not padded. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
-import { cancel } from "../../../cli/jobs/create.ts";
+import { cancel, deploy } from "../../../cli/jobs/create.ts";
 import type { Run } from "../../../cli/run.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
 import { clientHeaders, setRows } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openSampleUser } from "../../helpers/sample-data.ts";
@@ -35,5 +36,39 @@ test("a cancel says whether the runner stops terraform", async () => {
   await user.end(id, "CANCELLED", { outcome_unknown: true });
   expect(await says(id)).toBe(
     'The deployment of "network" is cancelled. It is not known whether its terraform has ended.',
+  );
+});
+
+test("only a plan that succeeded is deployed; another one is named with what to do", async () => {
+  const user = await openSampleUser(plane);
+  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
+  const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
+  const configuration_id = await user.configure("network");
+  const refusal = (named: string, name: string | undefined = "network") =>
+    deploy(run, name, { plan: named }).then(
+      () => "deployed",
+      (error: unknown) => (error as Error).message,
+    );
+  const short = (id: string) => id.slice(0, 13);
+
+  const { id: queued } = await user.queue({ job_type: "PLAN", configuration_id });
+  expect(await refusal("-")).toBe(
+    `The plan of "network" (job ${short(queued)}) is QUEUED. To follow it: windlass jobs logs ${queued} --follow\nTo deploy it then: windlass jobs deploy --plan ${queued} --wait`,
+  );
+  const failed = await user.start();
+  await user.end(failed, "FAILED");
+  expect(await refusal("-")).toBe(
+    `The plan of "network" (job ${short(failed)}) is FAILED, so it cannot be deployed. For a new plan: windlass jobs plan network`,
+  );
+  const targeted = { job_type: "PLAN" as const, configuration_id, targets: ["a.b"] };
+  const { id: cancelled } = await user.queue(targeted);
+  await user.person.get(endpoints.cancelJob, { params: { id: cancelled } });
+  expect(await refusal(cancelled)).toBe(
+    `The plan of "network" (job ${short(cancelled)}) is CANCELLED, so it cannot be deployed. For a new plan: windlass jobs plan network --target a.b`,
+  );
+  const { id: deployment } = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await refusal(deployment)).toBe(
+    `The deployment of "network" (job ${short(deployment)}) is not a plan.`,
   );
 });
