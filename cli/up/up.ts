@@ -42,12 +42,11 @@ export interface UpOptions extends FieldOptions {
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
-  const run = await inLinkedSpace(current, await readOrigins(directory), {
-    namesOthers: true,
-  });
+  const origins = await readOrigins(directory);
+  const run = await inLinkedSpace(current, origins, { namesOthers: true });
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
-  const { configuration, source } = await configure(run, directory, options);
+  const { configuration, source } = await configure(run, directory, origins, options);
   await noteLocalState(run, join(directory, options.workingDirectory ?? ""), configuration);
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};
@@ -69,14 +68,12 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
 async function configure(
   run: Run,
   directory: string,
+  origins: readonly string[],
   options: UpOptions,
 ): Promise<{ configuration: Configuration; source: Source }> {
   const name = options.name ?? basename(resolve(directory));
   refuseHere(name);
-  const [before, origins] = await Promise.all([
-    findConfiguration(run.api, name),
-    readOrigins(directory),
-  ]);
+  const before = await findConfiguration(run.api, name);
   if (before && before.source.type !== "archive")
     throw new CliError(
       `The configuration "${name}" has a source of type ${before.source.type}, not an uploaded directory. Pass another --name.`,
