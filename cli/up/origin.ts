@@ -34,7 +34,14 @@ export function writeLink(directory: string): string | undefined {
   }
 }
 
-/** Describes an origin to a user. */
+/** Describes the directory with these origins to a user who is in it. */
+export function hereText([origin]: readonly string[]): string {
+  return origin === undefined || idForm.test(origin)
+    ? "this directory"
+    : `this directory (${origin})`;
+}
+
+/** Describes the origin of another directory to a user. */
 export function originText(origin: string | undefined): string {
   if (origin === undefined) return "an unknown place";
   return idForm.test(origin) ? `another directory (.windlass/link.json: ${origin})` : origin;

@@ -26,7 +26,7 @@ import type { Run } from "../run.ts";
 import { actingTeam } from "../teams/acting.ts";
 import { followCommand } from "../jobs/words.ts";
 import { inLinkedSpace } from "./linked-space.ts";
-import { originText, readOrigins, writeLink } from "./origin.ts";
+import { hereText, originText, readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
 export interface UpOptions extends FieldOptions {
@@ -144,8 +144,7 @@ async function confirmOrigin(
   { adopt }: UpOptions,
 ): Promise<void> {
   if (adopt || (origin !== undefined && origins.includes(origin))) return;
-  const where = origins[0] === undefined ? "this directory" : originText(origins[0]);
-  const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${where}. A plan of other files can destroy what it has deployed.`;
+  const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${hereText(origins)}. A plan of other files can destroy what it has deployed.`;
   if (!canAsk())
     throw new CliError(
       `${why} Nothing was changed. Pass another --name, or --adopt to use this configuration from now on.`,

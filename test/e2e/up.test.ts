@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
+import { writeLink } from "../../cli/up/origin.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
@@ -90,11 +91,13 @@ describe.concurrent("windlass up", () => {
     // A directory of the same name takes the configuration over only with --adopt.
     const other = directoryIn(join(ada.path, "elsewhere"));
     writeFileSync(join(other, "other.tf"), "# other files\n");
+    writeLink(other);
     const show = async () => (await ada.json("configurations", "show", "piped")) as Configuration;
     const before = await show();
     const refused = await ada.run("up", other, "--name", "piped", "--yes");
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
     expect(refused.stderr).toContain('"piped" was created from another directory');
+    expect(refused.stderr).toContain("), not from this directory. A plan of other files");
     expect(refused.stderr).toContain("Pass another --name, or --adopt");
     expect(await show()).toEqual(before);
     expect(await ada.run("up", other, "--name", "piped", "--adopt")).toMatchObject({ exitCode: 0 });

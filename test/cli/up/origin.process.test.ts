@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readOrigins, remoteText, writeLink } from "../../../cli/up/origin.ts";
+import { hereText, readOrigins, remoteText, writeLink } from "../../../cli/up/origin.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 
 describe("the origin of a git remote", () => {
@@ -57,6 +57,8 @@ describe("the origin of a directory", () => {
     expect(await readOrigins(path)).toEqual([id]);
     execFileSync("git", ["-C", path, "remote", "add", "origin", "https://git.example.com/a/b"]);
     expect(await readOrigins(path)).toEqual(["git.example.com/a/b", id]);
+    expect(hereText([id!])).toBe("this directory");
+    expect(hereText(["git.example.com/a/b", id!])).toBe("this directory (git.example.com/a/b)");
   });
 
   it("is refused from a damaged link, and unknown where no link can be written", async () => {
