@@ -135,7 +135,7 @@ export const jobEndpoints = {
     path: "/api/cli/jobs/{id}/cancel",
     summary: "Cancel a job that is queued or running",
     description:
-      "The job becomes CANCELLED at once. Its runner is notified within seconds, stops terraform and reports.",
+      "The job becomes CANCELLED at once. A connected runner is notified at once, stops terraform and reports. A runner that cannot reach the server goes on; it is notified by its next heartbeat or log post. If it stays away until it is considered lost (30 s after it is OFFLINE), the job is released with `outcome_unknown`, and its state stays locked until the runner reports or a user unlocks it. A job that was never started ends without its runner.",
     caller: "client",
     permission: "plan",
     params: jobParams,

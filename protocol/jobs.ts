@@ -176,7 +176,10 @@ export const Job = Type.Object({
     Nullable(Timestamp),
     "When it began to run. A started job is never claimed again.",
   ),
-  ended_at: about(Nullable(Timestamp), "When it ended."),
+  ended_at: about(
+    Nullable(Timestamp),
+    "When it ended. If it was cancelled or its runner was lost, the time of that until its runner reports the end.",
+  ),
   released_at: about(
     Nullable(Timestamp),
     "When the job was released: since then, the next job of its configuration may be claimed.",

@@ -11,17 +11,17 @@ import { deployCommand, followCommand, nameOf } from "./words.ts";
 const looked = 20;
 
 /**
- * Throws `CliError` if, since the job ended, a job with the same request was queued that is open, or
+ * Throws `CliError` if a job with the same request was queued after it that is open, or
  * whose plan can still be deployed.
  */
 export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
   const { api } = run;
-  const { configuration_id: configuration, ended_at } = before;
-  if (configuration === null || ended_at === null) return;
+  const { configuration_id: configuration, created_at } = before;
+  if (configuration === null) return;
   const query = { configuration, job_type: retriedAs(before), limit: looked };
   const { jobs } = await api.call("listJobs", { query });
   const name = before.config_snapshot?.name ?? configuration;
-  const since = jobs.filter((job) => job.created_at > ended_at && isSameRequest(job, before));
+  const since = jobs.filter((job) => job.created_at > created_at && isSameRequest(job, before));
   for (const job of since) {
     const first = `The ${nameOf(job)} was queued again already, as job ${job.id}`;
     if (job.status === "QUEUED" || job.status === "PROCESSING")

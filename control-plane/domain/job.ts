@@ -61,6 +61,7 @@ export interface JobRow {
   claimed_at: number | null;
   started_at: number | null;
   cancelled_at: number | null;
+  /** When the last decision was made about how it ended: a cancel, a presumed loss or a report. */
   ended_at: number | null;
   released_at: number | null;
   /** When a heartbeat first listed its active jobs without this one. */
@@ -209,7 +210,8 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
     ...job,
     ...end,
     started_at: job.started_at ?? now,
-    ended_at: job.status === end.status ? (job.ended_at ?? now) : now,
+    // A SUCCESS was never presumed, and the age of a plan counts from its first report.
+    ended_at: job.status === "SUCCESS" && end.status === "SUCCESS" ? (job.ended_at ?? now) : now,
     released_at: job.released_at ?? now,
     presumed_lost_at: null,
   };
@@ -246,8 +248,8 @@ export function lose<J extends JobState>(job: J, now: number): J {
       omitted_at: null,
     };
   const lost = { released_at: now, presumed_lost_at: now, outcome_unknown: 1 } as const;
-  if (hasEnded(job)) return { ...job, ...lost };
-  return { ...job, ...lost, status: "FAILED", error_message: lostMessage, ended_at: now };
+  const decided = { ...job, ...lost, ended_at: now };
+  return hasEnded(job) ? decided : { ...decided, status: "FAILED", error_message: lostMessage };
 }
 
 /** A job that was claimed and that no worker can run, for this reason. */

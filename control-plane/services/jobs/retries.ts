@@ -11,21 +11,21 @@ import { readJobView, type JobSummary } from "./views.ts";
 const looked = 20;
 
 /**
- * Returns the job with the same request that was queued since this one failed or was cancelled, if
- * it is open or its plan can still be deployed. The caller has checked access to the job.
+ * Returns the job with the same request that was queued after this one, which failed or was cancelled,
+ * if it is open or its plan can still be deployed. The caller has checked access to the job.
  */
 export async function findRetry(
   context: Context,
   user: UserCaller,
   before: Job,
 ): Promise<Job | null> {
-  const { configuration_id: configuration, ended_at, status } = before;
+  const { configuration_id: configuration, created_at, status } = before;
   const isOver = status === "FAILED" || status === "CANCELLED";
-  if (!isOver || configuration === null || ended_at === null) return null;
+  if (!isOver || configuration === null) return null;
   const filter = { configuration, type: retriedAs(before), limit: looked };
   const newest = await listJobSummaries(context, user, filter);
   for (const summary of newest) {
-    if (summary.created_at <= ended_at || !mayCount(summary)) continue;
+    if (summary.created_at <= created_at || !mayCount(summary)) continue;
     const job = await readJobView(context, summary.id);
     if (!isSameRequest(job, before)) continue;
     if (job.status !== "SUCCESS" || (await isDeployable(context, user, job))) return job;

@@ -47,6 +47,14 @@ test("a second retry is refused while the first is open, or its plan can be depl
   expect(await refused()).toBe(
     `The plan of "network" was queued again already, as job ${id}, and that plan is not deployed yet. Nothing was queued. To deploy it: windlass jobs deploy --plan ${id} --wait\nFor another plan: windlass jobs plan network`,
   );
+  // It was queued before the runner of the first had stopped, and reported that it had.
+  const { id: running } = await user.queue({ job_type: "PLAN", configuration_id });
+  await user.start();
+  await user.person.get(endpoints.cancelJob, { params: { id: running } });
+  const { id: again } = await user.person.get(endpoints.retryJob, { params: { id: running } });
+  await user.end(running, "CANCELLED");
+  await expect(refuseSecondRetry(run, await user.read(running))).rejects.toThrow(again);
+  await user.person.get(endpoints.cancelJob, { params: { id: again } });
   // What is deployed changes with it, so that the plan is used and all earlier ones are stale.
   await end(id);
   expect(await refused()).toBe("");

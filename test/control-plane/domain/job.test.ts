@@ -50,6 +50,7 @@ const lost: JobState = {
   outcome_unknown: 1,
   ...released,
 };
+const presumed = { released_at: 4, presumed_lost_at: 4, outcome_unknown: 1 } as const;
 
 const success = {
   status: "SUCCESS",
@@ -69,6 +70,9 @@ const change = {
   "the same message": (job: JobState) => reportEnd(job, sameMessage, now),
   "an unknown outcome": (job: JobState) =>
     reportEnd(job, { ...sameMessage, outcome_unknown: 1 }, now),
+  "the end of the cancel": (job: JobState) =>
+    reportEnd(job, { ...success, status: "CANCELLED" }, now),
+  "more outputs": (job: JobState) => reportEnd(job, { ...success, execution_metadata: "{}" }, now),
   cancel: (job: JobState) => cancel(job, now),
   lose: (job: JobState) => lose(job, now),
 } as const;
@@ -116,9 +120,33 @@ describe("a job", () => {
         ended_at: now,
       },
     ],
+    // The cancel decided for the time being; the report says when it ended.
+    [
+      "cancelled and running",
+      cancelling,
+      "the end of the cancel",
+      { status: "CANCELLED", ended_at: now, released_at: now },
+    ],
+    [
+      "cancelled and lost",
+      { ...cancelling, ...presumed, ended_at: 4 },
+      "the end of the cancel",
+      { presumed_lost_at: null, outcome_unknown: 0, ended_at: now },
+    ],
+    ["succeeded", succeeded, "more outputs", { execution_metadata: "{}" }],
     // Also if the report has the same message as the presumed loss: fields decide, not the message.
-    ["lost", lost, "the same message", { presumed_lost_at: null, outcome_unknown: 0 }],
-    ["lost", lost, "an unknown outcome", { presumed_lost_at: null, outcome_unknown: 1 }],
+    [
+      "lost",
+      lost,
+      "the same message",
+      { presumed_lost_at: null, outcome_unknown: 0, ended_at: now },
+    ],
+    [
+      "lost",
+      lost,
+      "an unknown outcome",
+      { presumed_lost_at: null, outcome_unknown: 1, ended_at: now },
+    ],
     ["succeeded", succeeded, "success", "unchanged"],
     [
       "queued",
@@ -155,7 +183,13 @@ describe("a job", () => {
       "cancelled and running",
       cancelling,
       "lose",
-      { status: "CANCELLED", released_at: now, presumed_lost_at: now, outcome_unknown: 1 },
+      {
+        status: "CANCELLED",
+        ended_at: now,
+        released_at: now,
+        presumed_lost_at: now,
+        outcome_unknown: 1,
+      },
     ],
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],

@@ -123,6 +123,16 @@ describe("a status report", () => {
     expect(await report(job, body)).toEqual(first);
   });
 
+  it("of CANCELLED after a cancel says when the job ended", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    const { ended_at } = await client.get(cancelJob, { params: job });
+    await pause(5);
+    const ended = await report(job, { status: "CANCELLED" });
+    expect(Date.parse(ended.ended_at!)).toBeGreaterThan(Date.parse(ended_at!));
+    expect(ended.released_at).toBe(ended.ended_at);
+  });
+
   it("of SUCCESS after a cancel is recorded as SUCCESS", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
