@@ -76,13 +76,10 @@ export async function packDirectory(
   const ignored = [...new Set(included)].filter((file) => !known.has(file));
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
-  if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
   if (files.length > filesLimit)
     throw new CliError(
       `"${directory}" has ${files.length} files, more than ${filesLimit}. Exclude some in .windlassignore.`,
     );
-  if (!files.some((file) => /\.tf(\.json)?$|\.tofu(\.json)?$/.test(file)))
-    throw new CliError(`"${directory}" has no .tf files. Check the directory.`);
   // Loaded here because that module also builds all its schemas.
   const { archiveLimit } = await import("../../protocol/configurations.ts");
   const tooLarge = (bytes: number): CliError => sizeError(directory, bytes, archiveLimit, files);
@@ -119,6 +116,11 @@ function sizeError(
 
 const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
+/** Throws `CliError` unless this is a directory with Terraform files to upload. */
+export function checkDirectory(directory: string): void {
+  walk(directory);
+}
+
 interface Listing {
   readonly files: string[];
   readonly skipped: string[];
@@ -133,6 +135,10 @@ function walk(directory: string): Listing {
     throw new CliError(`"${directory}" cannot be packed: ${fileErrorText(error)}`);
   }
   visit(directory, "", [], listing);
+  const { files } = listing;
+  if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
+  if (!files.some((file) => /\.(tf|tofu)(\.json)?$/.test(file)))
+    throw new CliError(`"${directory}" has no .tf files. Check the directory.`);
   return listing;
 }
 

@@ -9,7 +9,7 @@ import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
-import { namedDirectory } from "../configurations/pack.ts";
+import { checkDirectory, namedDirectory } from "../configurations/pack.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
@@ -73,6 +73,8 @@ async function configure(
 ): Promise<{ configuration: Configuration; source: Source }> {
   const name = options.name ?? basename(resolve(directory));
   refuseHere(name);
+  const root = options.workingDirectory === undefined ? rootOf(directory) : directory;
+  checkDirectory(root);
   const before = await findConfiguration(run.api, name);
   if (before && before.source.type !== "archive")
     throw new CliError(
@@ -87,7 +89,7 @@ async function configure(
         `The configuration "${name}" is not in the zone "${options.zone}". Pass another --name.`,
       );
   }
-  const { root, ...place } = placeOf(run, directory, options, before);
+  const place = placeOf(run, directory, root, options, before);
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];
   const source = await uploadDirectory(run, root, existingVarFiles(root, varFiles));
@@ -108,33 +110,32 @@ async function configure(
   return { configuration, source };
 }
 
-interface UploadPlace {
-  /** What is uploaded. */
-  readonly root: string;
-  /** Where terraform runs in it, if that changes. */
-  readonly working_directory?: string;
+/** What is uploaded: the directory itself, unless it needs modules that are outside of it. */
+function rootOf(directory: string): string {
+  const root = findRoot(directory);
+  return pathIn(root, directory) === "" ? directory : root;
 }
 
-/** Uploads the directory itself, unless it needs modules that are outside of it. */
+/** Where terraform runs in what is uploaded, if that changes. */
 function placeOf(
   run: Run,
   directory: string,
+  root: string,
   options: UpOptions,
   before: Configuration | undefined,
-): UploadPlace {
-  if (options.workingDirectory !== undefined) return { root: directory };
-  const root = findRoot(directory);
-  const working_directory = pathIn(root, directory);
+): { readonly working_directory?: string } {
+  if (options.workingDirectory !== undefined) return {};
+  const working_directory = pathIn(resolve(root), directory);
   const earlier = before?.working_directory ?? "";
   if (working_directory === "") {
     // The configuration may name a directory in this one.
     const isThere = statSync(join(directory, earlier), { throwIfNoEntry: false })?.isDirectory();
-    return { root: directory, ...(isThere ? {} : { working_directory }) };
+    return isThere ? {} : { working_directory };
   }
   run.done(
     `${directory} uses modules outside of it. Uploading ${root}; terraform runs in ${working_directory}.`,
   );
-  return { root, ...(working_directory === earlier ? {} : { working_directory }) };
+  return working_directory === earlier ? {} : { working_directory };
 }
 
 /** Asks before it uses a configuration that another directory made; `--yes` is no answer. */

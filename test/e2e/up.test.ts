@@ -6,7 +6,7 @@ import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeLink } from "../../cli/up/origin.ts";
 import { waitingWords } from "../../protocol/words.ts";
-import { copyFixture } from "../helpers/fixtures.ts";
+import { copyFixture, writeFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { root } from "../helpers/source-files.ts";
@@ -58,6 +58,13 @@ describe.concurrent("windlass up", () => {
     expect(typo.stderr).not.toContain("created");
     const zones = await ada.json<Zone[]>("zones", "list");
     expect(zones.map(({ name }) => name)).toEqual(["zone"]);
+    // The directory is checked before the user is asked to choose between zones.
+    await ada.json("zones", "create", "second");
+    const unchosen = await ada.run("up", join(ada.path, "netwrok"));
+    expect(unchosen.stderr).toContain("there is no such file or directory");
+    const empty = writeFiles(join(ada.path, "empty"), { "readme.md": "" });
+    expect((await ada.run("up", empty)).stderr).toContain("has no .tf files");
+    expect((await ada.run("up", directoryIn(ada.path))).stderr).toContain("Pass --zone");
   });
 
   test("deploys nothing in a pipe without --yes, nor after the answer no", async () => {
