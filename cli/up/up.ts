@@ -46,7 +46,42 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const run = await inLinkedSpace(current, origins, { namesOthers: true });
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
-  const { configuration, source } = await configure(run, directory, origins, options);
+  const configured = await configure(run, directory, origins, options);
+  try {
+    await planAndDeploy(run, directory, configured, options);
+  } catch (error) {
+    const { configuration, createdIn } = configured;
+    throw createdIn === undefined
+      ? error
+      : withCreated(
+          run,
+          error,
+          `The configuration "${configuration.name}" was created in the zone "${createdIn}" and stays`,
+          `configurations delete ${shellWord(configuration.name)}`,
+        );
+  }
+}
+
+/** Adds to a failure what this run created, and how to go on or to remove it. */
+function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
+  if (!(error instanceof CliError) || error.exitCode !== 1) return error;
+  const next = `The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
+  return new CliError(`${error.message}\n${what}. ${next}`, error.exitCode, error.cause);
+}
+
+interface Configured {
+  readonly configuration: Configuration;
+  readonly source: Source;
+  /** The name of its zone, if this run created the configuration. */
+  readonly createdIn?: string;
+}
+
+async function planAndDeploy(
+  run: Run,
+  directory: string,
+  { configuration, source }: Configured,
+  options: UpOptions,
+): Promise<void> {
   await noteLocalState(run, join(directory, options.workingDirectory ?? ""), configuration);
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};
@@ -70,7 +105,7 @@ async function configure(
   directory: string,
   origins: readonly string[],
   options: UpOptions,
-): Promise<{ configuration: Configuration; source: Source }> {
+): Promise<Configured> {
   const name = options.name ?? basename(resolve(directory));
   refuseHere(name);
   const root = options.workingDirectory === undefined ? rootOf(directory) : directory;
@@ -99,9 +134,15 @@ async function configure(
   if (!before) {
     const { id: zone_id, name: zoneName } = zone ?? (await createZone(run, options.zone));
     const body = { name, zone_id, source, ...fields };
-    const configuration = await run.api.call("createConfiguration", { body });
+    const configuration = await run.api
+      .call("createConfiguration", { body })
+      .catch((error: unknown) => {
+        if (zone) throw error;
+        const what = `The zone "${zoneName}" was created and stays`;
+        throw withCreated(run, error, what, `zones delete ${shellWord(zoneName)}`);
+      });
     run.done(`Configuration "${name}" created in zone "${zoneName}".`);
-    return { configuration, source };
+    return { configuration, source, createdIn: zoneName };
   }
   if (Object.keys(fields).length === 0) return { configuration: before, source };
   const change = { params: { name: before.id }, body: fields };

@@ -67,6 +67,28 @@ describe.concurrent("windlass up", () => {
     expect((await ada.run("up", directoryIn(ada.path))).stderr).toContain("Pass --zone");
   });
 
+  test("says after a failure what the first run created, and how to remove it", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const directory = writeFiles(join(ada.path, "broken"), { "main.tf": "resource {}\n" });
+    const early = await ada.run("up", directory, "--env", "LD_PRELOAD=x", "--zone", "new");
+    expect(early).toMatchObject({ exitCode: 1 });
+    expect(early.stderr).toMatch(
+      /\nThe zone "new" was created and stays\. The next windlass up uses it\. To remove it: windlass zones delete new$/,
+    );
+    const failed = await ada.run("up", directory, "--zone", "new");
+    expect(failed).toMatchObject({ exitCode: 1 });
+    expect(failed.stderr).toMatch(
+      /Once the cause is removed, run windlass up again\.\nThe configuration "broken" was created in the zone "new" and stays\. The next windlass up uses it\. To remove it: windlass configurations delete broken$/,
+    );
+    const again = await ada.run("up", directory);
+    expect(again.stderr).toMatch(/Once the cause is removed, run windlass up again\.$/);
+    for (const [noun, name] of [
+      ["configurations", "broken"],
+      ["zones", "new"],
+    ] as const)
+      expect(await ada.run(noun, "delete", name, "--yes")).toMatchObject({ exitCode: 0 });
+  });
+
   test("deploys nothing in a pipe without --yes, nor after the answer no", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const directory = directoryIn(ada.path);
