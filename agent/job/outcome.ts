@@ -2,6 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import { parseExactly } from "../../common/exact-json.ts";
+import { texts } from "../../common/json-texts.ts";
 import { withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed } from "./context.ts";
 import { kibibyte, mebibyte } from "../../common/units.ts";
@@ -119,11 +120,4 @@ function bounded(secrets: readonly string[]): string[] {
     room -= secret.length;
     return room >= 0;
   });
-}
-
-/** Returns every text and number in a value, for masking. */
-export function texts(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value === "number") return [String(value)];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(texts) : [];
 }

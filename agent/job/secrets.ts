@@ -4,13 +4,13 @@
  * the worker's token, so the job's files alone disclose nothing.
  */
 import { hkdfSync } from "node:crypto";
+import { texts } from "../../common/json-texts.ts";
 import { seal, unseal } from "../../common/sealed-box.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { redactorOf } from "../logs/redactor.ts";
 import { secretLinesLimit, withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed, type JobContext } from "./context.ts";
 import { secretsOfGitAccess } from "./source/git-access.ts";
-import { texts } from "./outcome.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 

@@ -11,7 +11,7 @@ import {
 } from "../../../protocol/limits.ts";
 import type { PlannedAttribute } from "../../../protocol/plan-summary.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
-import { texts } from "../outcome.ts";
+import { texts } from "../../../common/json-texts.ts";
 import type { Secrecy } from "../secrets.ts";
 
 /** A change as in `show -json`. */
