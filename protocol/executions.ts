@@ -4,6 +4,7 @@ import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
 import { PlanOptions } from "./plan-options.ts";
+import { formerSecretsLimit } from "./limits.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
 export { debugLogLimit, planArtifactLimit } from "./limits.ts";
@@ -62,6 +63,12 @@ export const ClaimedJob = Type.Object({
       about(
         Nullable(OneOf(["managed", "own"])),
         "Where the last DEPLOY of the configuration kept its state, as its runner reported.",
+      ),
+    ),
+    former_secrets: Type.Optional(
+      about(
+        Type.Array(Type.String(), { maxItems: formerSecretsLimit }),
+        "Sensitive texts of earlier deployments that may still be in the state and that `config_snapshot` no longer has. Only for masking: never give them to terraform. Absent if there are none.",
       ),
     ),
   }),

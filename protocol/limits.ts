@@ -30,6 +30,9 @@ export const timeoutSecondsDefault = 3600;
 /** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 
+/** How many former secrets a claimed job has. */
+export const formerSecretsLimit = 10_000;
+
 /** Limit of a compressed debug log. */
 export const debugLogLimit = 100 * 1024 * 1024;
 /**

@@ -32,6 +32,7 @@ import {
   approvalCommentLimit,
   approvalCountLimit,
   debugLogLimit,
+  formerSecretsLimit,
   planArtifactLimit,
   planAttributeCount,
   planGraphCount,
@@ -60,6 +61,10 @@ test.each([
   [
     "lines of its sensitive values; in a value of more than 64 KiB, eight lines count as one",
     number(secretLinesLimit),
+  ],
+  [
+    "former sensitive values that a runner gets to mask them; lines of those that it masks",
+    formerSecretsLimit === secretLinesLimit ? `${number(formerSecretsLimit)} each` : "different",
   ],
   ["nesting of the JSON of any body", `${jsonLevels} levels`],
   [

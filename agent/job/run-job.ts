@@ -9,6 +9,7 @@ import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
+import { secretLinesLimit } from "../logs/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
 import { bootId } from "../machine/process-identity.ts";
@@ -31,7 +32,7 @@ import { type JobApi } from "./job-api.ts";
 import { JobRefused } from "./job-refused.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
-import { checkSecrets, maskerOf, secretsOf } from "./secrets.ts";
+import { checkSecrets, maskerOf, missesFormer, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
@@ -154,7 +155,7 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
  * Ships the rest of what a former agent has run. The run of a step that is not done is continued by
  * that step.
  */
-function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }): void {
+function resumeLog({ claim, journal, log, settings, isolation }: Base & { log: JobLog }): void {
   const done = journal.entries.findLastIndex(({ at }) => at === "done" || at === "ended");
   for (const entry of journal.entries.slice(0, Math.max(0, done))) {
     if (entry.at === "run" && entry.logged) log.run(entry.run, Promise.resolve());
@@ -164,7 +165,10 @@ function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }
   const title = `${settings.title}, isolation ${isolation.level}`;
   log.system(isRestart ? `${title}, was restarted; the job continues` : title);
   if (isolation.level === "process" && !isRestart) log.system(`Warning: ${processWarning}`);
+  if (missesFormer({ claim }) && !isRestart) log.system(`Warning: ${formerWarning}`);
 }
+
+const formerWarning = `The sensitive values of earlier deployments have more than ${secretLinesLimit} lines and texts. Not all of them are masked in the log`;
 
 /** Runs the steps and returns the outcome, which nothing changes from then on. */
 async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<ReportStatus> {

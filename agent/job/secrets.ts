@@ -15,13 +15,14 @@ import { secretsOfGitAccess } from "./source/git-access.ts";
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
 /**
- * The texts in sensitive variables, the tokens, and the secrets that this agent and earlier ones
- * have learnt.
+ * The texts in sensitive variables and in those of earlier deployments, the tokens, and the secrets
+ * that this agent and earlier ones have learnt.
  */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
   const key = keyOf(settings.workerToken, job.id);
   return [
     ...withinLimit(sensitiveTexts(job)),
+    ...withinLimit(formerTexts(job)),
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
     ...secretsOfGitAccess(settings.gitAccess),
@@ -62,6 +63,18 @@ export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
         "read them from a file or a secret store, or mark only secret values as sensitive",
     );
 }
+
+/**
+ * Whether a former value is not masked because there are too many. Not a reason to refuse the job:
+ * only a deployment can remove them from the state.
+ */
+export function missesFormer({ claim: { job } }: Pick<Known, "claim">): boolean {
+  const all = formerTexts(job);
+  return withinLimit(all).length < all.length;
+}
+
+/** A server that does not know the field does not send it. */
+const formerTexts = ({ former_secrets }: Known["claim"]["job"]): string[] => texts(former_secrets);
 
 function sensitiveTexts({ config_snapshot }: Known["claim"]["job"]): string[] {
   const { variables = {}, environment = {}, backend_config = {} } = config_snapshot;

@@ -53,6 +53,98 @@ output "password" {
     expect(log).not.toContain("hunter-");
   });
 
+  test("that changes secrets which a provider stores unmarked masks the values before", async () => {
+    await using machine = await machineWithAgent();
+    const { user } = machine;
+    const files = {
+      "main.tf": `variable "own" {
+  sensitive = true
+}
+variable "shared" {
+  sensitive = true
+}
+variable "token" {
+  sensitive = true
+}
+resource "terraform_data" "login" {
+  input = nonsensitive("\${var.own} \${base64encode(var.shared)}")
+}
+resource "terraform_data" "token" {
+  input            = nonsensitive(var.token)
+  triggers_replace = nonsensitive(var.own)
+}
+resource "terraform_data" "kept" {
+  input = nonsensitive(var.own)
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+output "login" {
+  value = nonsensitive(var.own)
+}
+output "kept" {
+  value = terraform_data.kept.output
+}
+output "stored" {
+  value = terraform_data.token.output
+}`,
+    };
+    const valuesOf = (when: string) => ({
+      own: { variables: { own: { value: `hunter-own-${when}`, sensitive: true } } },
+      set: { variables: { shared: { value: `hunter-shared-${when}`, sensitive: true } } },
+      environment: { TF_VAR_token: { value: `hunter-token-${when}`, sensitive: true } },
+    });
+    const formsOf = (when: string) =>
+      ["own", "shared", "token"].flatMap((name) => [
+        `hunter-${name}-${when}`,
+        // Its last characters depend on what follows.
+        Buffer.from(`hunter-${name}-${when}`).toString("base64").slice(0, -4),
+      ]);
+    const before = valuesOf("before");
+    const id = await user.configure({
+      source: { type: "inline", files },
+      ...before.own,
+      environment: before.environment,
+    });
+    const set = await user.call(endpoints.createVariableSet, {
+      body: { name: "shared values", ...before.set, configuration_ids: [id] },
+    });
+    const run = async (job_type: "PLAN" | "DEPLOY", plan_job_id?: string) => {
+      const job = await user.queue({
+        job_type,
+        configuration_id: id,
+        ...(plan_job_id === undefined ? {} : { plan_job_id }),
+      });
+      const ended = await user.released(job);
+      expect(ended).toMatchObject({ status: "SUCCESS" });
+      const { logs } = await user.call(endpoints.getJobLogs, { params: job, query: {} });
+      const log = logs.map(({ log_chunk }) => stripVTControlCharacters(log_chunk)).join("");
+      const summary =
+        job_type === "PLAN"
+          ? await user.call(endpoints.getPlanSummary, { params: job })
+          : undefined;
+      return { job, log, summary, all: JSON.stringify([ended, logs, summary]) + log };
+    };
+    await run("DEPLOY");
+    const after = valuesOf("after");
+    await user.call(endpoints.updateConfiguration, {
+      params: { name: id },
+      body: { ...after.own, environment: after.environment },
+    });
+    await user.call(endpoints.updateVariableSet, { params: { id: set.id }, body: after.set });
+    const plan = await run("PLAN");
+    expect(plan.log).toMatch(/~ input += "\*+ \*+\S*" -> "\*+ \*+\S*"/);
+    expect(plan.log).toMatch(/~ login += "\*+" -> "\*+"/);
+    expect(plan.summary?.plan_summary?.counts).toMatchObject({ update: 1, replace: 1 });
+    const deploy = await run("DEPLOY", plan.job.id);
+    for (const form of [...formsOf("before"), ...formsOf("after")])
+      for (const { all } of [plan, deploy]) expect(all).not.toContain(form);
+    expect((await user.read(deploy.job)).execution_metadata?.outputs).toMatchObject({
+      kept: { sensitive: true },
+    });
+    expect(machine.agentLog()).not.toContain("hunter-");
+  });
+
   test("is planned from an archive and deployed, and destroyed by another agent with the same state", async () => {
     await using first = await machineWithAgent();
     const { user } = first;

@@ -23,6 +23,7 @@ import { findStaleness } from "../approvals/staleness.ts";
 import { changeJob, ringEvent, shareJobs, writeJobs } from "../jobs/changes.ts";
 import { failUnstarted } from "../jobs/outcomes.ts";
 import { jobToken } from "../states/job-tokens.ts";
+import { findFormerSecrets } from "./former-secrets.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
@@ -121,8 +122,9 @@ export async function isQueueEmpty(
  * What the runner that holds the job gets (protocol: ClaimedJob), as text: the snapshot is JSON
  * already, and may be a megabyte.
  */
-export function claimedJob(context: Context, job: ClaimRow): string {
+export async function claimedJob(context: Context, job: ClaimRow): Promise<string> {
   const stored = job.config_snapshot ?? "{}";
+  const former = await findFormerSecrets(context, job);
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const fields = JSON.stringify({
     id: job.id,
@@ -140,6 +142,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
     ...(isTeardown
       ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
       : {}),
+    ...(former.length > 0 ? { former_secrets: former } : {}),
   });
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }

@@ -8,6 +8,8 @@ import {
   conceal,
   knowsAllSecrets,
   maskerOf,
+  missesFormer,
+  secrecyOf,
   secretsOf,
 } from "../../../agent/job/secrets.ts";
 import { folderForFile } from "../../helpers/folders.ts";
@@ -103,6 +105,32 @@ test("secrets over the limit of lines are refused, and not masked", () => {
       "more than 10000 lines and texts, too many to be masked",
     );
     expect(secretsOf(context).length).toBeLessThan(10_003);
+  }
+  context.journal.close();
+});
+
+test("former secrets are masked like present ones, in every form", () => {
+  const { context } = contextOf(join(place, "former"), "wlw_token");
+  const setFormer = (former_secrets: unknown): void => {
+    Object.assign(context.claim.job, { former_secrets });
+  };
+  setFormer(["old-password", "short", "-----BEGIN KEY-----\nold-first-line\n-----END KEY-----\n"]);
+  const { mask, hides } = secrecyOf(secretsOf(context));
+  expect(mask('"old-password" -> "now", short')).toBe('"***" -> "now", short');
+  expect(mask(Buffer.from("old-password").toString("base64"))).toContain("***");
+  expect(mask("      old-first-line")).toBe("      ***");
+  expect(hides({ url: "https://ada:old-password@example.com" })).toBe(true);
+  expect(missesFormer(context)).toBe(false);
+  // Too many to be masked all. They are no reason to refuse the job.
+  setFormer(Array.from({ length: 10_001 }, (_, n) => `former-${n}`));
+  checkSecrets(context);
+  expect(missesFormer(context)).toBe(true);
+  expect(secretsOf(context)).toContain("former-9999");
+  // A server without the field, or of another kind.
+  for (const none of [undefined, null, true]) {
+    setFormer(none);
+    expect(secretsOf(context)).toEqual(["job-token", "wlw_token"]);
+    expect(missesFormer(context)).toBe(false);
   }
   context.journal.close();
 });
