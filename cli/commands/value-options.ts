@@ -27,7 +27,7 @@ export const fieldOptions = () => [
   variable(),
   repeated(
     "--var-file <file>",
-    "a .tfvars.json file with variables, or a .tfvars file, which is uploaded; repeatable",
+    "a .tfvars.json file with variables, or a .tfvars file, which is uploaded, and over which variable sets win; repeatable",
   ),
   sensitive(),
   repeated(

@@ -113,7 +113,7 @@ export const configurationForm = (
           name: "var_files",
           label: "Files of variables",
           placeholder: "envs/prod.tfvars",
-          hint: "Paths in the source, one per line. Later files override earlier ones; the variables of this configuration override all of them.",
+          hint: "Paths in the source, one per line. Later files override earlier ones. Variable sets and the variables of this configuration override all of them.",
         })}
         ${line(form, {
           name: "parallelism",

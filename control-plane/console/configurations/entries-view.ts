@@ -20,7 +20,7 @@ const words = {
     title: "Variables",
     one: "variable",
     none: "No variables. Add the ones that the terraform files declare.",
-    hint: "Text is passed unchanged. A value that begins with [ or { is JSON.",
+    hint: "Text is passed unchanged. A value that begins with [ or { is JSON. It wins over .tfvars files.",
     placeholder: "region",
   },
   environment: {

@@ -40,7 +40,8 @@ export const attachedSets = (path: string, story: SetsStory, form: Form): Html =
             </p>
             <ol class="sets">
               ${sets.map((set) => attached(action, set, isZone || !isOfZone(set)))}
-            </ol>`
+            </ol>
+            <p class="soft">All of them win over .tfvars files and TF_VAR_… variables.</p>`
     }
     ${values.length === 0 ? null : valuesOf(values)}
     ${

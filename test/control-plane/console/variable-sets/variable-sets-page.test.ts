@@ -88,13 +88,17 @@ describe("the pages of a configuration and its zone", () => {
         (await send(`${path}/variable-sets`, { do: "attach", set: set ?? "" })).headers["location"],
       ).toBe(`${path}#variable-sets`);
     const shown = await saidAt(own);
-    expect(shown).toMatch(/has the name: of one Detach of all attached to the zone Name Value/);
+    expect(shown).toMatch(
+      /has the name: of one Detach of all attached to the zone All of them win over \.tfvars files and TF_VAR_… variables\. Name Value/,
+    );
     expect(shown).toContain("pin sensitive: never shown of one (of the configuration) –");
     expect(shown).toContain("region eu-of-one of one (of the configuration) –");
     expect(shown).toContain("region eu-of-all of all (of the zone) of one");
     expect(shown).toContain("size 3 of all (of the zone) the configuration's own value");
     expect(shown).not.toContain("s3cret");
-    expect(await saidAt(zone)).toMatch(/these in this order: of all Detach Name Value.*eu-of-all/);
+    expect(await saidAt(zone)).toMatch(
+      /these in this order: of all Detach All of them win .*Name Value.*eu-of-all/,
+    );
     await send(`${zone}/variable-sets`, { do: "detach", set: far.id });
     expect(await saidAt(own)).not.toContain("eu-of-all");
   });
