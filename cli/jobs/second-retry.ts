@@ -1,6 +1,6 @@
 /** Finds what an earlier retry of a job has queued, so that a second one does not do it twice. */
 import type { Job } from "../../protocol/jobs.ts";
-import { isSameRequest, retriedAs } from "../../protocol/retries.ts";
+import { isDeployable, isSameRequest, retriedAs } from "../../protocol/retries.ts";
 import { teamWords } from "../api/team.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import type { Run } from "../run.ts";
@@ -28,17 +28,14 @@ export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
       throw new CliError(
         `${first}, which is ${job.status}. Nothing was queued. To follow it: ${followCommand(api, job)}`,
       );
-    if (await isDeployable(run, job))
+    if (await isPlanToDeploy(run, job))
       throw new CliError(
         `${first}, and that plan is not deployed yet. Nothing was queued. To deploy it: ${deployCommand(api, job)}\nFor another plan: ${planAgainCommand(job, name)}${teamWords(api.team)}`,
       );
   }
 }
 
-async function isDeployable({ api }: Run, { id, job_type, status }: Job): Promise<boolean> {
-  if (job_type !== "PLAN" || status !== "SUCCESS") return false;
-  const { plan_summary, deploy_job_id, not_deployable } = await api.call("getPlanSummary", {
-    params: { id },
-  });
-  return deploy_job_id === null && not_deployable === null && plan_summary?.applyable !== false;
-}
+const isPlanToDeploy = async ({ api }: Run, { id, job_type, status }: Job): Promise<boolean> =>
+  job_type === "PLAN" &&
+  status === "SUCCESS" &&
+  isDeployable(await api.call("getPlanSummary", { params: { id } }));

@@ -1,6 +1,6 @@
 /** Finds what an earlier retry of a job has queued, so that a second one does not do it twice. */
 import type { Job } from "../../../protocol/jobs.ts";
-import { isSameRequest, retriedAs } from "../../../protocol/retries.ts";
+import { isDeployable, isSameRequest, retriedAs } from "../../../protocol/retries.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { getPlanSummary } from "../plans/summaries.ts";
@@ -28,17 +28,12 @@ export async function findRetry(
     if (summary.created_at <= created_at || !mayCount(summary)) continue;
     const job = await readJobView(context, summary.id);
     if (!isSameRequest(job, before)) continue;
-    if (job.status !== "SUCCESS" || (await isDeployable(context, user, job))) return job;
+    if (job.status !== "SUCCESS") return job;
+    if (isDeployable(await getPlanSummary(context, user, job.id, { mostAttributes: 0 })))
+      return job;
   }
   return null;
 }
 
 const mayCount = ({ status, job_type }: JobSummary): boolean =>
   status === "QUEUED" || status === "PROCESSING" || (status === "SUCCESS" && job_type === "PLAN");
-
-async function isDeployable(context: Context, user: UserCaller, { id }: Job): Promise<boolean> {
-  const { plan_summary, deploy_job_id, not_deployable } = await getPlanSummary(context, user, id, {
-    mostAttributes: 0,
-  });
-  return deploy_job_id === null && not_deployable === null && plan_summary?.applyable !== false;
-}
