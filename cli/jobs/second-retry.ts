@@ -23,14 +23,13 @@ export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
   const name = before.config_snapshot?.name ?? configuration;
   const since = jobs.filter((job) => job.created_at > created_at && isSameRequest(job, before));
   for (const job of since) {
-    const first = `The ${nameOf(job)} was queued again already, as job ${job.id}`;
+    // An ordinary command may have queued it, and not a retry.
+    const same = `A job with the same request was queued since: the ${nameOf(job)} (job ${job.id}), which is ${job.status}`;
     if (job.status === "QUEUED" || job.status === "PROCESSING")
-      throw new CliError(
-        `${first}, which is ${job.status}. Nothing was queued. To follow it: ${followCommand(api, job)}`,
-      );
+      throw new CliError(`${same}. Nothing was queued. To follow it: ${followCommand(api, job)}`);
     if (await isPlanToDeploy(run, job))
       throw new CliError(
-        `${first}, and that plan is not deployed yet. Nothing was queued. To deploy it: ${deployCommand(api, job)}\nFor another plan: ${planAgainCommand(job, name)}${teamWords(api.team)}`,
+        `${same} and not deployed yet. Nothing was queued. To deploy it: ${deployCommand(api, job)}\nFor another plan: ${planAgainCommand(job, name)}${teamWords(api.team)}`,
       );
   }
 }

@@ -125,7 +125,9 @@ describe.concurrent("windlass jobs", () => {
     expect(again.stderr).toContain(`To deploy it then: windlass jobs deploy --plan ${made} --wait`);
     const second = await ada.run("jobs", "retry", deploy.id);
     expect(second).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(second.stderr).toContain(`queued again already, as job ${made}`);
+    expect(second.stderr).toContain(
+      `queued since: the plan of "small" (job ${made}), which is QUEUED`,
+    );
   });
 
   test("destroy --yes says what it destroys, and that nothing is destroyed yet", async () => {

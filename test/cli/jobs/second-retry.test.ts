@@ -40,12 +40,12 @@ test("a second retry is refused while the first is open, or its plan can be depl
 
   const { id } = await user.person.get(endpoints.retryJob, { params: { id: failed.id } });
   expect(await refused()).toBe(
-    `The plan of "network" was queued again already, as job ${id}, which is QUEUED. Nothing was queued. To follow it: windlass jobs logs ${id} --follow`,
+    `A job with the same request was queued since: the plan of "network" (job ${id}), which is QUEUED. Nothing was queued. To follow it: windlass jobs logs ${id} --follow`,
   );
   await user.start();
   await user.end(id, "SUCCESS", { plan_summary: emptySummary });
   expect(await refused()).toBe(
-    `The plan of "network" was queued again already, as job ${id}, and that plan is not deployed yet. Nothing was queued. To deploy it: windlass jobs deploy --plan ${id} --wait\nFor another plan: windlass jobs plan network`,
+    `A job with the same request was queued since: the plan of "network" (job ${id}), which is SUCCESS and not deployed yet. Nothing was queued. To deploy it: windlass jobs deploy --plan ${id} --wait\nFor another plan: windlass jobs plan network`,
   );
   // It was queued before the runner of the first had stopped, and reported that it had.
   const { id: running } = await user.queue({ job_type: "PLAN", configuration_id });
