@@ -151,13 +151,11 @@ export function jobsCommand() {
       .command("list")
       .description("list jobs, newest first")
       .addOption(
-        oneOf("--status <status>", "only jobs with this status", [
-          "queued",
-          "processing",
-          "success",
-          "failed",
-          "cancelled",
-        ]),
+        oneOf(
+          "--status <status>",
+          "only jobs with this status; running is processing, succeeded is success",
+          ["queued", "processing", "running", "success", "succeeded", "failed", "cancelled"],
+        ),
       )
       .addOption(
         oneOf("--type <type>", "only jobs of this type", [

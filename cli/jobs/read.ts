@@ -99,7 +99,7 @@ async function filterOf(
       : await inSpaceOf(current, named);
   const { api } = run;
   const filter = {
-    ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
+    ...(status === undefined ? {} : { status: statusOf(status) }),
     ...(type === undefined ? {} : { job_type: typeOf(type) }),
     ...(configuration && { configuration: configuration.id }),
     ...(zone === undefined
@@ -110,6 +110,15 @@ async function filterOf(
   };
   return { run, filter };
 }
+
+/** Texts say "running" and "succeeded" for two of them. */
+const statusWords: Readonly<Record<string, JobStatus>> = {
+  running: "PROCESSING",
+  succeeded: "SUCCESS",
+};
+
+const statusOf = (word: string): JobStatus =>
+  statusWords[word] ?? (word.toUpperCase() as JobStatus);
 
 const typeOf = (word: string): JobType => word.toUpperCase().replace("-", "_") as JobType;
 

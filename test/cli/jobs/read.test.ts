@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { openApi } from "../../../cli/api/api.ts";
+import { jobsCommand } from "../../../cli/commands/jobs.ts";
+import { list } from "../../../cli/jobs/read.ts";
+import type { Run } from "../../../cli/run.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import { clientHeaders } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/sample-data.ts";
+
+const { plane } = planeForFile();
+
+test("jobs are listed by the status that texts name, too", async () => {
+  const user = await openSampleUser(plane);
+  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
+  let listed: readonly Job[] = [];
+  const run = {
+    api: openApi({ settings, server: undefined, profile: undefined }),
+    list: (items: readonly Job[]) => {
+      listed = items;
+    },
+  } as unknown as Run;
+  const configuration_id = await user.configure("network");
+  await user.queue({ job_type: "PLAN", configuration_id });
+  const succeeded = await user.start();
+  await user.end(succeeded, "SUCCESS");
+  await user.queue({ job_type: "PLAN", configuration_id });
+  const running = await user.start();
+  const option = jobsCommand()
+    .commands.find((verb) => verb.name() === "list")
+    ?.options.find((one) => one.long === "--status");
+  const idsOf = async (word: string): Promise<string[]> => {
+    const status = option?.parseArg?.(word, undefined) as unknown as string;
+    await list(run, { status, limit: "20" });
+    return listed.map(({ id }) => id);
+  };
+
+  for (const word of ["RUNNING", "running", "PROCESSING"])
+    expect([word, await idsOf(word)]).toEqual([word, [running]]);
+  for (const word of ["Succeeded", "success"])
+    expect([word, await idsOf(word)]).toEqual([word, [succeeded]]);
+});
