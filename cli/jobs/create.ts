@@ -134,10 +134,10 @@ export async function destroy(current: Run, name: string, options: AskingOptions
   const { id: configuration_id, name: found, deployed, approval } = configuration;
   const { yes, ...how } = options;
   if (yes && !approval) {
+    const job = await create(run, { job_type: "DESTROY", configuration_id }, how);
     const what = deployed ? `: ${deployedInShort(deployed)}` : "";
     run.done(`Destroying everything that "${found}" has deployed${what}.`);
-    await queue(run, { job_type: "DESTROY", configuration_id }, how);
-    return;
+    return queued(run, job, how.wait);
   }
   // Asked before the plan, so that a script does not wait for a plan that it cannot confirm.
   const question = `Destroy everything that "${found}" has deployed?`;
@@ -163,13 +163,17 @@ export async function destroy(current: Run, name: string, options: AskingOptions
 /** `jobs destroy-worker`: asks for confirmation. */
 export async function destroyWorker(run: Run, name: string, options: AskingOptions): Promise<void> {
   const worker = await workerOf(run.api, name);
-  const { teardownOf } = await import("../workers/teardown.ts");
+  const { teardownOf, teardownRemedies } = await import("../workers/teardown.ts");
   const destroys = (await teardownOf(run.api, worker)) ?? "what it was deployed with";
   const what = `the worker "${worker.name}": destroy ${destroys}, and remove the worker`;
-  if (options.yes) run.done(`Tearing down ${what}.`);
   await confirm(`Tear down ${what}?`, options);
-  const { yes: _, ...rest } = options;
-  await queue(run, { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id }, rest);
+  const { yes, ...rest } = options;
+  const body = { job_type: "DESTROY_WORKER" as const, assigned_worker_id: worker.id };
+  const job = await create(run, body, rest).catch((error: unknown) => {
+    throw withRemedy(error, teardownRemedies(run.api, worker.id));
+  });
+  if (yes) run.done(`Tearing down ${what}.`);
+  await queued(run, job, rest.wait);
 }
 
 /** `jobs cancel`. */
@@ -220,7 +224,10 @@ export async function retry(current: Run, named: string, { wait }: CreateOptions
       }`,
     );
   await refuseSecondRetry(run, before);
-  const job = await run.api.call("retryJob", { params: { id } });
+  const { teardownRemedies } = await import("../workers/teardown.ts");
+  const job = await run.api.call("retryJob", { params: { id } }).catch((error: unknown) => {
+    throw withRemedy(error, teardownRemedies(run.api, before.assigned_worker_id ?? "WORKER"));
+  });
   run.done(`Retrying the ${nameOf(before)} (job ${id}), which ${endWords[status]}.`);
   if (job_type === "DEPLOY" && plan_job_id !== null)
     run.done(

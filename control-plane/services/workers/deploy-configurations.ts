@@ -115,7 +115,7 @@ export async function findTeardown(
   if (stored === undefined)
     throw new RefusalError(
       "no_deploy_configuration",
-      "the worker has no deploy configuration: set one first (PATCH /api/cli/workers/{id})",
+      "the worker has no deploy configuration, which says what to destroy: set one first",
     );
   try {
     const { snapshot } = stored;
