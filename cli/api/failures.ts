@@ -90,8 +90,19 @@ export function withRemedy(
 
 const sentences = (first: string, next: string): string => `${first.replace(/\.$/, "")}. ${next}`;
 
+/** The options of fields that only a job has. */
+const jobOptions: Readonly<Record<string, string>> = {
+  "body.targets": "--target",
+  "body.replace": "--replace",
+  "body.refresh_only": "--refresh-only",
+};
+
+/** Replaces the name of a field by the option that sets it. */
+const optionOf = (path: string): string =>
+  path.replace(/^body\.\w+/, (field) => jobOptions[field] ?? field);
+
 /** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {
-  const lines = errors.map(faultText);
+  const lines = errors.map(({ path, message }) => faultText({ path: optionOf(path), message }));
   return lines.length > 1 ? `Invalid input:\n  ${lines.join("\n  ")}` : lines[0];
 }

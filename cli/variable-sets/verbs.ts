@@ -1,5 +1,6 @@
 /** The verbs of `windlass variable-sets`. */
 import type { VariableSet } from "../../protocol/variable-sets.ts";
+import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { configurationOf } from "../configurations/find.ts";
@@ -15,6 +16,7 @@ import { environmentLines, variableLines } from "../configurations/values.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { ago, time } from "../terminal/times.ts";
 
 interface ValueOptions extends VariableOptions {
@@ -83,10 +85,27 @@ export async function remove(
   name: string,
   options: { yes?: true | undefined },
 ): Promise<void> {
-  const { id, name: found } = await setOf(run, name);
+  const set = await setOf(run, name);
+  const { id, name: found } = set;
   await confirm(`Delete the variable set "${found}"?`, options);
-  await run.api.call("deleteVariableSet", { params: { id } });
+  try {
+    await run.api.call("deleteVariableSet", { params: { id } });
+  } catch (error) {
+    throw withRemedy(error, { variable_set_in_use: `Run: ${await detachCommand(run, set)}` });
+  }
   run.done(`The variable set "${found}" is deleted.`);
+}
+
+/** The command that detaches a set from everything. */
+async function detachCommand(run: Run, set: VariableSet): Promise<string> {
+  const { zones, configurations } = await targetNames(run, set);
+  return (
+    [
+      `windlass variable-sets detach ${shellWord(set.name)}`,
+      ...zones.map((name) => `--zone ${shellWord(name)}`),
+      ...configurations.map((name) => `--configuration ${shellWord(name)}`),
+    ].join(" ") + teamWords(run.api.team)
+  );
 }
 
 /** `variable-sets attach` and `detach`. */

@@ -13,6 +13,14 @@ test("the message of a refusal has its reason and one remedy", () => {
   });
 });
 
+test("an invalid field of a job is named by its option", () => {
+  const fault = (path: string) => ({ path, message: "is not an address" });
+  const problem = new ProblemError(400, { errors: [fault("body.targets.0"), fault("body.name")] });
+  expect(toCliError(problem, server)).toMatchObject({
+    message: "Invalid input:\n  --target (entry 1) is not an address\n  name is not an address",
+  });
+});
+
 test("a command adds its own remedy to the refusals that it knows, and to nothing else", () => {
   const detail = "The configuration was changed after the plan was made, so plan again";
   const stale = toCliError(new ProblemError(409, { code: "plan_is_stale", detail }), server);

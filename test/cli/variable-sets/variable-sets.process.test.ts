@@ -51,7 +51,9 @@ test("a set is created, changed, attached and detached, and its secrets are neve
   expect(attached.configuration_ids).toEqual([id]);
   const refused = await ada.run("variable-sets", "delete", "common", "--yes");
   expect(refused).toMatchObject({ exitCode: 1 });
-  expect(refused.stderr).toContain("detach it first");
+  expect(refused.stderr).toMatch(
+    /detach it first\. Run: windlass variable-sets detach common --zone zone --configuration network$/,
+  );
   const everywhere = ["--configuration", "network", "--zone", "zone"];
   await ada.json("variable-sets", "detach", changed.id.slice(0, 13), ...everywhere);
   const { variable_sets } = await ada.json<Configuration>("configurations", "show", "network");
