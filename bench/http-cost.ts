@@ -23,7 +23,10 @@ const windlass = await startWindlass(async (directory) => {
   filled = await fill(directory, warmUp + rounds * perRound);
 });
 const yardstick = await startNoop();
-const prototype = await startPrototype(warmUp + rounds * perRound, filled);
+const prototype = await startPrototype(warmUp + rounds * perRound, {
+  idle: [filled.idleWorker],
+  busy: [filled.busyWorker],
+});
 
 const workerHeaders = (id: string) => ({ "x-worker-id": id, "x-worker-token": token });
 const idle = workerHeaders(filled.idleWorker);

@@ -17,7 +17,10 @@ const windlass = await startWindlass(async (directory) => {
   filled = await fill(directory, warmUp + rounds * perSecond * (seconds + 2));
 });
 const yardstick = await startNoop();
-const prototype = await startPrototype(warmUp + rounds * perSecond * (seconds + 2), filled);
+const prototype = await startPrototype(warmUp + rounds * perSecond * (seconds + 2), {
+  idle: [filled.idleWorker],
+  busy: [filled.busyWorker],
+});
 const claim = (worker: string, status: 200 | 204): Load => ({
   path: "/api/jobs/claim",
   headers: { "x-worker-id": worker, "x-worker-token": token },

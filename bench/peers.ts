@@ -52,18 +52,25 @@ try {
   const running = [...(await startOnPostgres()), ...(await startOnRedis())];
   const windlass = await startQueue({ jobs: warmUpJobs + windlassJobs * (rounds + 2), parked });
   closers.push(() => windlass.close());
-  const figures = await timeThroughput(windlass, running);
-  figures.push(...(await timeLatency(windlass, running)));
+  const prototype = await startPrototypeQueue({
+    jobs: warmUpJobs + windlassJobs * rounds,
+    parked,
+  });
+  closers.push(() => prototype.close());
+  const figures = await timeThroughput(windlass, prototype, running);
+  figures.push(...(await timeLatency(windlass, prototype, running)));
   printTable("Windlass over HTTP, durable, to queues in one process", figures);
   for (const line of absent) console.log(line);
 } finally {
   for (const close of closers.toReversed()) await close();
 }
 
-async function timeThroughput(windlass: Queue, peers: readonly Running[]): Promise<Figure[]> {
+async function timeThroughput(
+  windlass: Queue,
+  prototype: Queue,
+  peers: readonly Running[],
+): Promise<Figure[]> {
   const all = [{ ...windlass, name: "Windlass", jobs: windlassJobs }, ...peers];
-  const prototype = await startPrototypeQueue(warmUpJobs + windlassJobs * rounds);
-  closers.push(() => prototype.close());
   for (const { drain } of [windlass, prototype]) await drain(warmUpJobs, lanes);
   const rates = new Map(all.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round <= rounds; round += 1)
@@ -91,8 +98,16 @@ function rate(values: readonly number[]): string {
   return `${median(values).toFixed(0)}/s`;
 }
 
-async function timeLatency(windlass: Queue, peers: readonly Running[]): Promise<Figure[]> {
+async function timeLatency(
+  windlass: Queue,
+  prototype: Queue,
+  peers: readonly Running[],
+): Promise<Figure[]> {
   const own = median(await windlass.wake(wakes, parked));
+  const least = median(await prototype.wake(wakes, parked));
+  console.log(
+    `The prototype, over HTTP and durable: ${least.toFixed(2)} ms until a waiting runner has a job.`,
+  );
   console.log(
     `A durable commit of one row in SQLite: ${median(flushMilliseconds(200)).toFixed(2)} ms. A job is claimed after two.`,
   );

@@ -8,6 +8,8 @@
  * runner with a job has a waiting heartbeat and posts 1 KB of log a second; once more, with 2,000
  * runners, ten times a second, which is as often as an agent ever does.
  *
+ * The prototype (lib/prototype.ts) with the same runners shows what they cost at least.
+ *
  * A point at which the runners sent less than they should have is no measurement of the server: it
  * is printed, and neither drawn nor a figure.
  */
@@ -16,7 +18,12 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { cpuMicroseconds } from "./lib/processes.ts";
 import { Runners, type JobLoad } from "./lib/runners.ts";
-import { startOnPostgres, startOnSqlite, type ScaledServer } from "./lib/scaled-server.ts";
+import {
+  startOnPostgres,
+  startOnPrototype,
+  startOnSqlite,
+  type ScaledServer,
+} from "./lib/scaled-server.ts";
 import { drawScaling, type ScalingCosts } from "./lib/scaling-plot.ts";
 import { printTable, type Figure } from "./lib/table.ts";
 
@@ -214,19 +221,43 @@ const percent = (part: number): string => `${(part * 100).toFixed(1)} %`;
 const micro = (cpuSeconds: number): string => `${(cpuSeconds * 1e6).toFixed(0)} µs`;
 const milli = (cpuSeconds: number): string => `${(cpuSeconds * 1e3).toFixed(1)} ms`;
 
+/** Before anything else, what the same runners cost the prototype. */
+async function measurePrototype(): Promise<Map<JobLoad, Load>> {
+  const loads = [normal, talkative];
+  const scaled = await startOnPrototype({
+    busy: goalRunners * withJobs,
+    idle: goalRunners,
+    queued: queuedFor(loads.map((load) => ({ runners: goalRunners, load }))),
+  });
+  const bench = new Bench(scaled);
+  console.log("The prototype of bench/lib:");
+  try {
+    await bench.warmUp();
+    const measured = new Map<JobLoad, Load>();
+    for (const load of loads) measured.set(load, await bench.measure(goalRunners, load));
+    console.log("");
+    return measured;
+  } finally {
+    await scaled.close();
+  }
+}
+
+/** Each runner with a job runs at most three of the normal ones in a measurement. */
+const queuedFor = (loads: readonly Pick<Load, "runners" | "load">[]): number =>
+  loads.reduce(
+    (sum, { runners }) => sum + runners * withJobs * 4,
+    jobs + warmUp.lanes * warmUp.jobsOfLane,
+  );
+
 const figures: Figure[] = [];
 const series: ScalingCosts[] = [];
+const prototype = await measurePrototype();
 for (const { name, color, start, points, withTalkative } of stores) {
   const loads = [
     ...points.map((runners) => ({ runners, load: normal })),
     ...(withTalkative ? [{ runners: goalRunners, load: talkative }] : []),
   ];
-  // Each runner with a job runs at most three of the normal ones in a measurement.
-  const queued = loads.reduce(
-    (sum, { runners }) => sum + runners * withJobs * 4,
-    jobs + warmUp.lanes * warmUp.jobsOfLane,
-  );
-  const scaled = await start({ busy: most * withJobs, idle: most, queued });
+  const scaled = await start({ busy: most * withJobs, idle: most, queued: queuedFor(loads) });
   const bench = new Bench(scaled);
   console.log(`${name}. The 99th percentile of calls in ms; of one that waits, without its wait:`);
   const measured: Load[] = [];
@@ -268,7 +299,7 @@ for (const { name, color, start, points, withTalkative } of stores) {
           value: cores * 100,
           goal: 15,
           better: "smaller",
-          more: `${mebibytes.toFixed(0)} MiB, ${descriptors} descriptors`,
+          more: `${mebibytes.toFixed(0)} MiB, ${descriptors} descriptors; prototype ${percent(prototype.get(load)!.cores)}`,
         });
 }
 printTable("The server's share of a core", figures);

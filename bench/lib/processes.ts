@@ -1,11 +1,12 @@
 /** The two servers that a figure compares, each a real process, and their CPU time. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { token, type Filled } from "./fill.ts";
+import { token } from "./fill.ts";
+import type { PrototypeWorkers } from "./prototype.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -121,11 +122,12 @@ export async function startNoop(): Promise<BenchServer> {
 /** Starts the prototype, with queued jobs for the worker that claims. */
 export async function startPrototype(
   queued: number,
-  { idleWorker, busyWorker }: Pick<Filled, "idleWorker" | "busyWorker">,
+  workers: PrototypeWorkers,
 ): Promise<BenchServer> {
   const directory = mkdtempSync(join(tmpdir(), "windlass-prototype-"));
+  writeFileSync(join(directory, "workers.json"), JSON.stringify(workers));
   const program = join(import.meta.dirname, "prototype.ts");
-  const words = [program, directory, token, String(queued), idleWorker, busyWorker];
+  const words = [program, directory, token, String(queued)];
   const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
   const url = await firstMatch(child, child.stdout, /(http:\S+)/);
   return serverOf(child, url, () => rmSync(directory, { recursive: true, force: true }));

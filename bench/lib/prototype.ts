@@ -1,42 +1,46 @@
 /**
- * The least that a server can do for a claim, a poll, a heartbeat, a log post and the end of a job:
- * Fastify, one token check, one statement, and the group commit with which the answer is durable. No roles, audit,
- * approvals, limits, events, metrics or checks of what arrives. What it costs is the bound that HTTP,
- * Fastify and SQLite set on the product (docs/figures.md).
+ * The least that a server can do for a claim, a poll, a heartbeat, a log post, a new job and the end of a
+ * job: Fastify, one token check, one statement, and the group commit with which the answer is durable. No
+ * roles, audit, approvals, limits, events, metrics or checks of what arrives. What it costs is the bound
+ * that HTTP, Fastify and SQLite set on the product (docs/figures.md).
  *
- * `prototype.ts DIRECTORY TOKEN JOBS IDLE-WORKER BUSY-WORKER` prints its address.
+ * `prototype.ts DIRECTORY TOKEN JOBS` prints its address. The directory has `workers.json`, with the ids
+ * of the workers of each of two queues, `idle` and `busy`; the jobs are in `busy`.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import Fastify, { type FastifyRequest } from "fastify";
 import { v7 as uuid } from "uuid";
 
-const [directory, token, jobs, idle, busy] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-];
+export type PrototypeWorkers = Readonly<Record<"idle" | "busy", readonly string[]>>;
+
+const [directory, token, jobs] = process.argv.slice(2) as [string, string, string];
 const database = new Database(join(directory, "prototype.db"));
 database.pragma("journal_mode = WAL");
 database.pragma("synchronous = FULL");
 database.exec(`
   create table workers (id text primary key, seen_at integer, version text) without rowid;
-  create table jobs (id text primary key, worker text not null, status text not null, claimed_at integer, definition text not null);
-  create index queued on jobs (worker, id) where status = 'QUEUED';
+  create table jobs (id text primary key, queue text not null, status text not null, claimed_at integer, definition text not null);
+  create index queued on jobs (queue, id) where status = 'QUEUED';
   create table logs (id integer primary key, job text not null, stream text not null, at integer not null, chunk text not null);
   create index logs_of_job on logs (job, id);`);
 
 const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
-const hashes = new Map([idle, busy].map((worker) => [worker, hash(token)]));
+const queues = JSON.parse(
+  readFileSync(join(directory, "workers.json"), "utf8"),
+) as PrototypeWorkers;
+const workers = new Map<string, { id: string; queue: string; hash: Buffer }>();
+for (const [queue, ids] of Object.entries(queues))
+  for (const id of ids) workers.set(id, { id, queue, hash: hash(token) });
 const definition = JSON.stringify({ files: { "main.tf": 'output "name" {\n}\n'.repeat(60) } });
+const addJob = database.prepare("insert into jobs values (?, ?, 'QUEUED', null, ?)");
 database.transaction(() => {
   const addWorker = database.prepare("insert into workers values (?, 0, '')");
-  for (const worker of hashes.keys()) addWorker.run(worker);
-  const addJob = database.prepare("insert into jobs values (?, ?, 'QUEUED', null, ?)");
-  for (let job = 0; job < Number(jobs); job += 1) addJob.run(uuid(), busy, definition);
+  for (const worker of workers.keys()) addWorker.run(worker);
+  for (let job = 0; job < Number(jobs); job += 1) addJob.run(uuid(), "busy", definition);
 })();
 
 const statements = {
@@ -47,11 +51,11 @@ const statements = {
     "insert into logs (job, stream, at, chunk) values (?, ?, ?, ?) returning id",
   ),
   isQueued: database.prepare(
-    "select 1 from jobs indexed by queued where worker = ? and status = 'QUEUED' limit 1",
+    "select 1 from jobs indexed by queued where queue = ? and status = 'QUEUED' limit 1",
   ),
   claim: database.prepare(
     `update jobs set status = 'PROCESSING', claimed_at = ? where id =
-      (select id from jobs indexed by queued where worker = ? and status = 'QUEUED' order by id limit 1)
+      (select id from jobs indexed by queued where queue = ? and status = 'QUEUED' order by id limit 1)
       returning id, definition`,
   ),
   complete: database.prepare("update jobs set status = ? where id = ?"),
@@ -79,14 +83,33 @@ function commit(): void {
   for (const [at, { settle }] of taken.entries()) settle(results[at] as never);
 }
 
-/** Returns the id of the worker that sends the request. */
-function workerOf({ headers }: FastifyRequest): string {
-  const id = headers["x-worker-id"] as string;
-  const expected = hashes.get(id);
-  if (!expected || !timingSafeEqual(expected, hash(headers["x-worker-token"] as string)))
-    throw new Error("unknown worker");
-  return id;
+/** Returns the worker that sends the request. */
+function workerOf({ headers }: FastifyRequest): { id: string; queue: string } {
+  const worker = workers.get(headers["x-worker-id"] as string);
+  const given = hash(headers["x-worker-token"] as string);
+  if (!worker || !timingSafeEqual(worker.hash, given)) throw new Error("unknown worker");
+  return worker;
 }
+
+/** The claims that wait for a job, by queue. */
+const waiting = new Map<string, Set<() => void>>();
+
+/** Resolves after so many seconds, or earlier for one of those that wait when a job is queued. */
+function jobQueued(queue: string, seconds: number): Promise<void> {
+  const waits = waiting.get(queue) ?? new Set();
+  waiting.set(queue, waits);
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      waits.delete(end);
+      resolve();
+    };
+    const timer = setTimeout(end, seconds * 1000);
+    waits.add(end);
+  });
+}
+
+const waitOf = ({ query }: FastifyRequest): number => Number((query as { wait?: string }).wait);
 
 const server = Fastify();
 server.put("/api/jobs/:id/status", (request) => {
@@ -95,19 +118,31 @@ server.put("/api/jobs/:id/status", (request) => {
   const { status } = request.body as { status: string };
   return write(() => statements.complete.run(status, id)).then(() => ({ id, status }));
 });
+server.post("/api/jobs", async () => {
+  const id = uuid();
+  await write(() => addJob.run(id, "idle", definition));
+  const [first] = waiting.get("idle") ?? [];
+  first?.();
+  return { id };
+});
 server.post("/api/jobs/claim", async (request, reply) => {
-  const worker = workerOf(request);
-  if (statements.isQueued.get(worker) === undefined) return reply.code(204).send();
+  const { queue } = workerOf(request);
+  const wait = waitOf(request);
+  if (wait > 0 && statements.isQueued.get(queue) === undefined) await jobQueued(queue, wait);
+  if (statements.isQueued.get(queue) === undefined) return reply.code(204).send();
   const job = await write<{ id: string; definition: string }>(() =>
-    statements.claim.get(Date.now(), worker),
+    statements.claim.get(Date.now(), queue),
   );
   return { job: { id: job.id }, definition: JSON.parse(job.definition) as object };
 });
 server.post("/api/workers/heartbeat", (request) => {
   const worker = workerOf(request);
   const { version } = request.body as { version: string };
-  const now = Date.now();
-  return write(() => statements.heartbeat.run(now, version, worker)).then(() => ({ status: "OK" }));
+  const wait = waitOf(request);
+  const answer = { status: "OK" };
+  return write(() => statements.heartbeat.run(Date.now(), version, worker.id)).then(() =>
+    wait > 0 ? pause(wait * 1000, answer) : answer,
+  );
 });
 server.post("/api/jobs/:id/logs", async (request, reply) => {
   workerOf(request);

@@ -12,6 +12,16 @@ export interface Queue {
   wake(jobs: number, parked: number): Promise<number[]>;
 }
 
+export interface StartedQueue extends Queue {
+  close(): Promise<void>;
+}
+
+export interface QueueSize {
+  readonly jobs: number;
+  /** Runners that may wait. */
+  readonly parked: number;
+}
+
 const waitSeconds = 30;
 const warmUpJobs = 1000;
 const workerOf = (id: string) => ({ "x-worker-id": id, "x-worker-token": token });
@@ -58,27 +68,65 @@ function callsOf(origin: string) {
     await dispatcher.close();
     return took;
   }
-  return { ask, complete, drain };
+
+  /** Has the runners wait, and queues jobs with `create`, which returns the id of each. */
+  async function wake(
+    runners: readonly string[],
+    jobs: number,
+    start: (dispatcher: Agent) => Promise<() => Promise<string>>,
+  ): Promise<number[]> {
+    const dispatcher = new Agent({ connections: null });
+    let isOver = false;
+    let taken = Promise.withResolvers<{ id: string; worker: string }>();
+    const park = async (worker: string) => {
+      while (!isOver) {
+        const path = `/api/jobs/claim?wait=${waitSeconds}`;
+        const text = await ask(dispatcher, path, workerOf(worker));
+        if (text !== "") taken.resolve({ id: idOf(text), worker });
+      }
+    };
+    const waiting = runners.map(park);
+    for (const one of waiting) one.catch(() => undefined);
+    const create = await start(dispatcher);
+    await pause(3000);
+    const times: number[] = [];
+    // V8 compiles during the first ones.
+    for (let job = -warmUpJobs; job < jobs; job += 1) {
+      taken = Promise.withResolvers();
+      const begun = performance.now();
+      const created = create();
+      const { id, worker } = await taken.promise;
+      if (job >= 0) times.push(performance.now() - begun);
+      await created;
+      await complete(dispatcher, worker, id);
+      if (job >= 0) await pause(20);
+    }
+    isOver = true;
+    await dispatcher.destroy();
+    await Promise.allSettled(waiting);
+    return times;
+  }
+  return { ask, drain, wake };
 }
 
-/** Starts the prototype with queued jobs. */
-export async function startPrototypeQueue(
-  jobs: number,
-): Promise<Pick<Queue, "drain"> & { close(): Promise<void> }> {
-  const busyWorker = "busy";
-  const server = await startPrototype(jobs, { idleWorker: "idle", busyWorker });
-  const { drain } = callsOf(server.url);
+/** Starts the prototype with queued jobs, and with runners for which there are none. */
+export async function startPrototypeQueue(size: QueueSize): Promise<StartedQueue> {
+  const runners = Array.from({ length: size.parked }, (_, at) => `runner-${at}`);
+  const server = await startPrototype(size.jobs, { idle: runners, busy: ["busy"] });
+  const { ask, drain, wake } = callsOf(server.url);
   return {
-    drain: (count, lanes) => drain(busyWorker, count, lanes),
+    drain: (count, lanes) => drain("busy", count, lanes),
+    wake: (jobs, parked) =>
+      wake(runners.slice(0, parked), jobs, async (dispatcher) => async () => {
+        const created = await ask(dispatcher, "/api/jobs", {}, { body: {} });
+        return (JSON.parse(created) as { id: string }).id;
+      }),
     close: () => server.stop(),
   };
 }
 
 /** Starts a server with queued jobs, and with runners of an owner who has none. */
-export async function startQueue(size: {
-  readonly jobs: number;
-  readonly parked: number;
-}): Promise<Queue & { close(): Promise<void> }> {
+export async function startQueue(size: QueueSize): Promise<StartedQueue> {
   let filled!: Filled;
   let client!: Record<string, string>;
   let runners: string[] = [];
@@ -87,53 +135,22 @@ export async function startQueue(size: {
     runners = await addWorkers(directory, filled.idleOwner, size.parked);
     client = await signIn(directory, filled.idleOwner);
   });
-
-  const { ask, complete, drain } = callsOf(server.url);
-
+  const { ask, drain, wake } = callsOf(server.url);
   return {
     drain: (count, lanes) => drain(filled.busyWorker, count, lanes),
-
-    async wake(jobs, parked) {
-      const dispatcher = new Agent({ connections: null });
-      let isOver = false;
-      let taken = Promise.withResolvers<{ id: string; worker: string }>();
-      const park = async (worker: string) => {
-        while (!isOver) {
-          const path = `/api/jobs/claim?wait=${waitSeconds}`;
-          const text = await ask(dispatcher, path, workerOf(worker));
-          if (text !== "") taken.resolve({ id: idOf(text), worker });
-        }
-      };
-      const waiting = runners.slice(0, parked).map(park);
-      for (const one of waiting) one.catch(() => undefined);
-      const create = async (path: string, body: object) =>
-        (JSON.parse(await ask(dispatcher, path, client, { body })) as { id: string }).id;
-      const zone_id = await create("/api/cli/zones", { name: "queue" });
-      const source = { type: "inline", files: { "main.tf": "" } };
-      const configuration_id = await create("/api/cli/configurations", {
-        name: "queue",
-        zone_id,
-        source,
-      });
-      const body = { job_type: "PLAN", configuration_id };
-      await pause(3000);
-      const times: number[] = [];
-      // V8 compiles during the first ones.
-      for (let job = -warmUpJobs; job < jobs; job += 1) {
-        taken = Promise.withResolvers();
-        const begun = performance.now();
-        const created = create("/api/jobs", body);
-        const { id, worker } = await taken.promise;
-        if (job >= 0) times.push(performance.now() - begun);
-        await created;
-        await complete(dispatcher, worker, id);
-        if (job >= 0) await pause(20);
-      }
-      isOver = true;
-      await dispatcher.destroy();
-      await Promise.allSettled(waiting);
-      return times;
-    },
+    wake: (jobs, parked) =>
+      wake(runners.slice(0, parked), jobs, async (dispatcher) => {
+        const create = async (path: string, body: object) =>
+          (JSON.parse(await ask(dispatcher, path, client, { body })) as { id: string }).id;
+        const zone_id = await create("/api/cli/zones", { name: "queue" });
+        const source = { type: "inline", files: { "main.tf": "" } };
+        const configuration_id = await create("/api/cli/configurations", {
+          name: "queue",
+          zone_id,
+          source,
+        });
+        return () => create("/api/jobs", { job_type: "PLAN", configuration_id });
+      }),
     close: () => server.stop(),
   };
 }

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { v7 as uuid } from "uuid";
 import { addWorkers, fill } from "./fill.ts";
 import { addIdleWorkers, onPostgres, startFilledPostgres } from "./postgres.ts";
-import { startWindlass, type BenchServer } from "./processes.ts";
+import { startPrototype, startWindlass, type BenchServer } from "./processes.ts";
 
 export interface ScaledServer {
   readonly server: BenchServer;
@@ -32,6 +33,15 @@ export async function startOnSqlite({ busy, idle, queued }: Scale): Promise<Scal
     workers.idle = await addWorkers(directory, filled.idleOwner, idle);
     workers.busy = await addWorkers(directory, filled.busyOwner, busy);
   });
+  return { server, ...workers, databaseMicroseconds: () => 0, close: () => server.stop() };
+}
+
+const ids = (count: number) => Array.from({ length: count }, () => uuid());
+
+/** The prototype in place of a server, which shows what the same runners cost at least. */
+export async function startOnPrototype({ busy, idle, queued }: Scale): Promise<ScaledServer> {
+  const workers = { idle: ids(idle), busy: ids(busy) };
+  const server = await startPrototype(queued, workers);
   return { server, ...workers, databaseMicroseconds: () => 0, close: () => server.stop() };
 }
 
