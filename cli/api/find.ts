@@ -4,7 +4,7 @@ import { CliError } from "../terminal/output.ts";
 import { idPrefixOf } from "./ids.ts";
 import { teamWords } from "./team.ts";
 
-interface Findable {
+export interface Findable {
   readonly id: string;
   /** What has no name is found by its id. */
   readonly name?: string | undefined;

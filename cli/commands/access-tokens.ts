@@ -77,13 +77,12 @@ export function accessTokensCommand() {
     .argument("<token>", "name or id of the token")
     .action(
       action(async (run: Run, wanted: string) => {
-        const { find } = await import("../api/find.ts");
-        const { access_tokens } = await run.api.call("listAccessTokens");
-        const { id, name } = find(
+        const { findIn } = await import("../teams/elsewhere.ts");
+        const { id, name } = await findIn(
           run.api,
           "access token",
           "access-tokens",
-          access_tokens,
+          async (api) => (await api.call("listAccessTokens")).access_tokens,
           wanted,
           ({ name: named, prefix, role }) => `${named}, ${role}, ${prefix}…`,
         );

@@ -1,5 +1,6 @@
 /** `windlass identities`: cloud identities, the roles that jobs assume in a cloud account. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
+import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { shellWord } from "../terminal/shell-word.ts";
@@ -116,10 +117,11 @@ export function identitiesCommand() {
 
 /** Returns a cloud identity by name or id. Throws `CliError` if there is none. */
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
-  const { find } = await import("../api/find.ts");
-  const { cloud_identities } = await api.call("listCloudIdentities");
-  return find(api, "identity", "identities", cloud_identities, name);
+  const { findIn } = await import("../teams/elsewhere.ts");
+  return findIn(api, "identity", "identities", listIdentities, name);
 }
+
+const listIdentities = async (api: Api) => (await api.call("listCloudIdentities")).cloud_identities;
 
 function show(run: Run, it: CloudIdentity): void {
   run.show(it, {

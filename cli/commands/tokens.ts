@@ -59,9 +59,14 @@ export function tokensCommand() {
     .argument("<id>", "id of the token, as tokens list prints it, or the beginning of it")
     .action(
       action(async (run: Run, named: string) => {
-        const { find } = await import("../api/find.ts");
-        const { registration_tokens } = await run.api.call("listRegistrationTokens");
-        const { id } = find(run.api, "registration token", "tokens", registration_tokens, named);
+        const { findIn } = await import("../teams/elsewhere.ts");
+        const { id } = await findIn(
+          run.api,
+          "registration token",
+          "tokens",
+          async (api) => (await api.call("listRegistrationTokens")).registration_tokens,
+          named,
+        );
         await run.api.call("revokeRegistrationToken", { params: { id } });
         run.done("The registration token is revoked.");
       }),

@@ -3,7 +3,7 @@ import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples, yes } from "../noun.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
-import { find } from "../api/find.ts";
+import { findIn } from "../teams/elsewhere.ts";
 import { teamWords } from "../api/team.ts";
 import { time } from "../terminal/times.ts";
 
@@ -111,7 +111,7 @@ export function zonesCommand() {
 
 /** Returns a zone by name or id. Throws `CliError` if there is none. */
 const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
-  find(api, "zone", "zones", (await api.call("listZones")).zones, name);
+  findIn(api, "zone", "zones", async (one) => (await one.call("listZones")).zones, name);
 
 async function show(run: Run, zone: Zone): Promise<void> {
   const { styledStanding } = await import("../configurations/failed.ts");

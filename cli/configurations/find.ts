@@ -5,6 +5,7 @@ import type { Api } from "../api/api.ts";
 import { idPrefixOf } from "../api/ids.ts";
 import { find } from "../api/find.ts";
 import type { Run } from "../run.ts";
+import { spaceHint, withSpace } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** Returns the configuration with this name or id, or undefined. */
@@ -40,10 +41,7 @@ export async function configurationOf(api: Api, name: string): Promise<Configura
   try {
     return find(api, "configuration", "configurations", configurations, name);
   } catch (error) {
-    const { spaceHint } = await import("../teams/elsewhere.ts");
-    const hint = await spaceHint(api, (other) => isIn(other, name));
-    if (hint === "") throw error;
-    throw new CliError(`There is no configuration "${name}" here.${hint}`);
+    throw await withSpace(error, api, "configuration", name, (other) => isIn(other, name));
   }
 }
 
@@ -92,7 +90,6 @@ async function onlyOne(
   const { madeFrom } = await import("../up/linked-space.ts");
   const [configuration, ...others] = await madeFrom(api, origins);
   if (!configuration) {
-    const { spaceHint } = await import("../teams/elsewhere.ts");
     const isThere = async (one: Api): Promise<boolean> => (await madeFrom(one, origins)).length > 0;
     const hint = await spaceHint(api, isThere);
     throw new CliError(

@@ -6,6 +6,7 @@ import { idPrefixOf, isWholeId } from "../api/ids.ts";
 import { readPages } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
 import { configurationOf, inSpaceOf } from "../configurations/find.ts";
+import { spaceHint } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { nameOf } from "./words.ts";
@@ -65,7 +66,6 @@ async function byPrefix({ api }: Run, prefix: string): Promise<string> {
   });
   const [first, ...others] = jobs;
   if (!first) {
-    const { spaceHint } = await import("../teams/elsewhere.ts");
     const query = { id_prefix: prefix, limit: 1 };
     const hint = await spaceHint(
       api,

@@ -2,7 +2,8 @@
 import type { Answer, Query } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
-import { find } from "../api/find.ts";
+import type { Api } from "../api/api.ts";
+import { findIn } from "../teams/elsewhere.ts";
 import { teamWords } from "../api/team.ts";
 import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
@@ -104,12 +105,14 @@ async function filterOf(
     ...(configuration && { configuration: configuration.id }),
     ...(zone === undefined
       ? {}
-      : { zone_id: find(api, "zone", "zones", (await api.call("listZones")).zones, zone).id }),
+      : { zone_id: (await findIn(api, "zone", "zones", listZones, zone)).id }),
     ...(mine ? { mine } : {}),
     ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
   };
   return { run, filter };
 }
+
+const listZones = async (api: Api) => (await api.call("listZones")).zones;
 
 /** Texts say "running" and "succeeded" for two of them. */
 const statusWords: Readonly<Record<string, JobStatus>> = {

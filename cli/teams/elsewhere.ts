@@ -1,8 +1,46 @@
 /** Where something is that is not in the space of a command. */
 import type { Api } from "../api/api.ts";
+import { find, type Findable } from "../api/find.ts";
+import { CliError } from "../terminal/output.ts";
 
 /** Spaces that are searched. */
 const searchedSpaces = 20;
+
+/**
+ * Like `find` among what `list` returns. If nothing is found, the error names the other space of the
+ * user in which it is.
+ */
+export async function findIn<T extends Findable>(
+  api: Api,
+  what: string,
+  noun: string,
+  list: (api: Api) => Promise<readonly T[]>,
+  wanted: string,
+  describe?: (item: T) => string | undefined,
+): Promise<T> {
+  const findWith = async (one: Api): Promise<T> =>
+    find(one, what, noun, await list(one), wanted, describe);
+  try {
+    return await findWith(api);
+  } catch (error) {
+    const isIn = async (other: Api): Promise<boolean> => (await findWith(other)) !== undefined;
+    throw await withSpace(error, api, what, wanted, isIn);
+  }
+}
+
+/** Returns the error of `find`, or one that names the other space of the user in which it is. */
+export async function withSpace(
+  error: unknown,
+  api: Api,
+  what: string,
+  wanted: string,
+  isIn: (other: Api) => Promise<boolean>,
+): Promise<unknown> {
+  if (!(error instanceof CliError) || error.exitCode !== 1 || error.cause !== undefined)
+    return error;
+  const hint = await spaceHint(api, isIn);
+  return hint === "" ? error : new CliError(`There is no ${what} "${wanted}" here.${hint}`);
+}
 
 /**
  * Returns a sentence, with a space before it, that names the other space of the user in which

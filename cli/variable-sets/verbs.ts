@@ -3,6 +3,7 @@ import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
+import { findIn } from "../teams/elsewhere.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { isTerraform } from "../configurations/var-files.ts";
 import {
@@ -132,11 +133,11 @@ export async function setAttached(
 }
 
 const setOf = async ({ api }: Run, name: string): Promise<VariableSet> =>
-  find(
+  findIn(
     api,
     "variable set",
     "variable-sets",
-    (await api.call("listVariableSets")).variable_sets,
+    async (one) => (await one.call("listVariableSets")).variable_sets,
     name,
   );
 

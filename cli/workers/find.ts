@@ -2,14 +2,15 @@
 import type { Worker } from "../../protocol/workers.ts";
 import { neverStarted, workerStatusWords } from "../../protocol/worker-words.ts";
 import type { Api } from "../api/api.ts";
-import { find } from "../api/find.ts";
+import { findIn } from "../teams/elsewhere.ts";
 import { ago } from "../terminal/times.ts";
 
 /** Throws `CliError` unless exactly one worker has this name or id: names may be given twice. */
 export async function workerOf(api: Api, name: string): Promise<Worker> {
-  const { workers } = await api.call("listWorkers");
-  return find(api, "worker", "workers", workers, name, describe);
+  return findIn(api, "worker", "workers", listWorkers, name, describe);
 }
+
+const listWorkers = async (api: Api) => (await api.call("listWorkers")).workers;
 
 function describe(worker: Worker): string {
   const { name, hostname, last_heartbeat } = worker;
