@@ -18,6 +18,11 @@ beforeAll(async () => {
   jobs = await addSampleJobs(plane, fixture);
 });
 
+interface Place {
+  readonly height: number;
+  readonly bottom: number;
+}
+
 describe("the pages", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
@@ -75,6 +80,38 @@ describe("the pages", () => {
     expect(await details.isVisible()).toBe(true);
     expect(await row.getByText("from 127.0.0.1").isVisible()).toBe(true);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+  });
+
+  test("show the button of a form of one line as high as its field, and beside it", async () => {
+    const { page } = await visitor.visit(plane, fixture.email, {
+      viewport: { width: 1280, height: 800 },
+    });
+    await page.goto(`${plane.url}/variable-sets`);
+    const [field, button] = await page.evaluate<[Place, Place]>(
+      `[".form.row input", ".form.row button"].map((one) => document.querySelector(one).getBoundingClientRect().toJSON())`,
+    );
+    expect(Math.abs(field.height - button.height)).toBeLessThan(1);
+    expect(Math.abs(field.bottom - button.bottom)).toBeLessThan(1);
+    await page.goto(`${plane.url}/settings`);
+    const heights = await page.evaluate<number[]>(
+      `[...document.querySelectorAll(".field :is(select, input)")].map((one) => one.offsetHeight)`,
+    );
+    expect(new Set(heights)).toEqual(new Set([42]));
+  });
+
+  test("show the whole name of a resource beside its bar where there is room", async () => {
+    const { page } = await visitor.visit(plane, fixture.email, {
+      viewport: { width: 1280, height: 800 },
+    });
+    await page.goto(`${plane.url}/jobs/${jobs["failed"]}`);
+    const name = page.locator(".bars a").first();
+    await page.locator(".bars").waitFor();
+    await page.evaluate(
+      `[...document.querySelectorAll(".bars bdi")].forEach((one) => (one.textContent = "terraform_data.machine[7]"))`,
+    );
+    expect(await name.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(
+      true,
+    );
   });
 
   test("keep the navigation on one line at 1280 px, also with a long address", async () => {

@@ -54,9 +54,21 @@ const inWords = (run: Run, now: string): string => {
   ].join(" · ");
 };
 
-/** `27 of 30 succeeded`; the failures are said, because not every reader sees the colours. */
+/**
+ * `27 of 30 succeeded, 3 failed, 1 running`; each outcome is said, because not every reader sees the
+ * colours.
+ */
 const totalOf = (runs: readonly Run[]): string => {
   const of = (status: Run["status"]) => runs.filter((run) => run.status === status).length;
-  const [good, bad] = [of("SUCCESS"), of("FAILED")];
-  return `${good} of ${runs.length} succeeded${bad === 0 ? "" : `, ${bad} failed`}`;
+  const ended = runs.length - of("PROCESSING") - of("QUEUED");
+  const others = [
+    [of("FAILED"), "failed"],
+    [of("CANCELLED"), "cancelled"],
+    [of("PROCESSING"), "running"],
+    [of("QUEUED"), "waiting"],
+  ] as const;
+  return [
+    ...(ended === 0 ? [] : [`${of("SUCCESS")} of ${ended} succeeded`]),
+    ...others.filter(([runs]) => runs > 0).map(([runs, word]) => `${runs} ${word}`),
+  ].join(", ");
 };

@@ -22,7 +22,7 @@ export const workersPage = (
   html`<h1>Workers</h1>
     <form method="post" action="/workers/register" class="first">
       <button>Add a worker</button>
-      <span class="soft">creates a registration token for one worker, valid for one hour</span>
+      <span class="soft">It creates a registration token for one worker, valid for one hour.</span>
     </form>
     <div id="workers" data-live>
       ${

@@ -141,15 +141,12 @@ export const zonePage = (
 const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
   html`<section aria-labelledby="move">
     <h2 id="move">Move to another space</h2>
+    <p class="soft">Its configurations, jobs and states move with it.</p>
     <form method="post" action="/zones/${id}/team" class="form row">
       ${trouble(form)}
       ${choice(
         form,
-        {
-          name: "team",
-          label: "Space",
-          hint: "Its configurations, jobs and states move with it.",
-        },
+        { name: "team", label: "Space" },
         spaces.map(({ slug }) => [slug ?? "", slug ?? "Personal"]),
       )}
       <button class="quiet">Move the zone</button>

@@ -114,6 +114,24 @@ test("a zone shows the last runs of each configuration: outcome, duration, chang
   expect(own).toContain(`<a href="/jobs/${ran["failed"]}" tabindex="-1">`);
 });
 
+test("the last runs count what runs and waits apart from what has ended", async () => {
+  const configuration_id = await fixture.configure("counted");
+  const shown = async (): Promise<string> =>
+    words(await page(`/configurations/${configuration_id}`));
+  const first = await fixture.queue({ job_type: "PLAN", configuration_id });
+  expect(await shown()).toContain("Jobs PLAN QUEUED");
+  expect(await shown()).toContain(" 1 waiting ");
+  await fixture.end(await fixture.start(), "CANCELLED");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const running = await fixture.start();
+  const last = await fixture.queue({ job_type: "PLAN", configuration_id });
+  expect(await shown()).toContain(" 0 of 1 succeeded, 1 cancelled, 1 running, 1 waiting ");
+  await fixture.person.get(endpoints.cancelJob, { params: { id: last.id } });
+  await fixture.end(running, "SUCCESS");
+  expect(await shown()).toContain(" 1 of 3 succeeded, 2 cancelled ");
+  expect(first.status).toBe("QUEUED");
+});
+
 test("an empty cell is marked, so that a narrow screen leaves it out", async () => {
   const { text } = await page("/jobs");
   expect(text).toMatch(/<td data-head="When" >/);
