@@ -51,13 +51,17 @@ export const WaitingDetails = Type.Object({
     "The workers that are offline, are draining, lack the feature or still hold a job.",
   ),
   more_workers: about(Type.Boolean(), "Whether there are more of them."),
+  job_id: about(
+    Nullable(Uuid),
+    "Of `configuration_busy`: the job of the configuration that is not released.",
+  ),
 });
 export type WaitingDetails = Static<typeof WaitingDetails>;
 
-/** Of a job that waits for workers; a server that does not know them does not send it. */
+/** Of a job that waits; a server that does not know them does not send it. */
 export const OptionalWaitingDetails = Type.Optional(
   about(
     Nullable(WaitingDetails),
-    "What `waiting_reason` is about; null if it is not about labels or workers.",
+    "What `waiting_reason` is about; null if it is not about labels, workers or a job.",
   ),
 );

@@ -4,7 +4,7 @@ import type { Configuration } from "./configurations.ts";
 import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
-import type { WaitingDetails, WaitingReason } from "./waiting.ts";
+import type { WaitingReason } from "./waiting.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
@@ -48,16 +48,28 @@ export const isWaiting = <T extends Pick<Job, "waiting_reason" | "waiting_detail
   job: T,
 ): job is T & Waiting => job.waiting_reason !== null;
 
+/** A part of a text about a worker or a job. */
+export interface Mention {
+  readonly what: "worker" | "job";
+  readonly id: string;
+  readonly text: string;
+}
+
 /**
- * Returns the text for a waiting reason in parts, of which those that are workers can be links; a
- * reason that is not a known word is a sentence by itself.
+ * Returns the text for a waiting reason in parts, of which those about workers and jobs can be
+ * links; a reason that is not a known word is a sentence by itself.
  */
 export function waitingParts({
   waiting_reason: reason,
   waiting_details: details,
-}: Waiting): (string | WaitingDetails["workers"][number])[] {
+}: Waiting): (string | Mention)[] {
   const words = (waitingWords as Readonly<Record<string, string>>)[reason] ?? reason;
-  const { labels = [], workers = [], more_workers = false } = details ?? {};
+  const { labels = [], workers = [], more_workers = false, job_id = null } = details ?? {};
+  if (reason === "configuration_busy" && job_id !== null)
+    return [
+      { what: "job", id: job_id, text: "another job of this configuration" },
+      " has not ended yet",
+    ];
   if (reason === "no_matching_worker" && labels.length > 0)
     return [
       labels.length === 1
@@ -66,17 +78,20 @@ export function waitingParts({
     ];
   if (workers.length === 0) return [words];
   const [before, after] = wordsOfWorkers[reason] ?? [`${words} of `, ""];
-  const names = more_workers ? [...workers, "another"] : workers;
+  const mentions = workers.map(({ id, name }) => ({ what: "worker", id, text: name }) as const);
+  const names = more_workers ? [...mentions, "another"] : mentions;
   const between = (place: number): string[] =>
     place === 0 ? [] : [place === names.length - 1 ? " or " : ", "];
   return [before, ...names.flatMap((name, place) => [...between(place), name]), after];
 }
 
 /** Returns the text for a waiting reason. */
-export const waitingText = (waiting: Waiting): string =>
-  waitingParts(waiting)
-    .map((part) => (typeof part === "string" ? part : `"${part.name}"`))
-    .join("");
+export const waitingText = (waiting: Waiting): string => waitingParts(waiting).map(plain).join("");
+
+function plain(part: string | Mention): string {
+  if (typeof part === "string") return part;
+  return part.what === "worker" ? `"${part.text}"` : `${part.text} (${part.id})`;
+}
 
 /** Describes an approval rule in short, such as `destructive, 2 people`. */
 export const approvalWords = (rule: ApprovalRule | null): string =>

@@ -22,8 +22,8 @@ export type Candidate = Claimant &
 
 /** What else decides whether a job can be claimed. */
 export interface Surroundings {
-  /** A job of the same configuration is not released. */
-  readonly isBusy: boolean;
+  /** The job of the same configuration that is not released. */
+  readonly busyJob: string | null;
   /** The state of its configuration is locked. */
   readonly isLocked: boolean;
   /** The worker that it tears down holds a job. */
@@ -48,10 +48,10 @@ export interface Waiting {
  */
 export function waitingOf(
   job: WaitingJob,
-  { isBusy, isLocked, isTargetHeld, workers }: Surroundings,
+  { busyJob, isLocked, isTargetHeld, workers }: Surroundings,
 ): Waiting | null {
   if (job.status !== "QUEUED") return null;
-  if (isBusy) return { reason: "configuration_busy", details: null };
+  if (busyJob !== null) return about("configuration_busy", [], { job_id: busyJob });
   if (isLocked) return { reason: "state_locked", details: null };
   const isTeardown = job.job_type === "DESTROY_WORKER";
   if (isTeardown && isTargetHeld)
@@ -61,7 +61,8 @@ export function waitingOf(
     );
   const claimable = withLists(job);
   const meant = workers.filter((worker) => isMeantFor(worker, claimable));
-  if (meant.length === 0) return about("no_matching_worker", [], missing(claimable, workers));
+  if (meant.length === 0)
+    return about("no_matching_worker", [], { labels: missing(claimable, workers) });
   const able = meant.filter((worker) => mayTake(worker, claimable));
   if (able.length === 0) return about(`needs_${rarest(claimable, meant)}`, meant);
   const withStatus = Map.groupBy(able, workerStatus);
@@ -77,16 +78,18 @@ export function waitingOf(
 const about = (
   reason: WaitingReason,
   workers: readonly Candidate[],
-  labels: string[] = [],
+  more: Partial<WaitingDetails> = {},
 ): Waiting => ({
   reason,
   details: {
-    labels,
+    labels: [],
     workers: workers
       .toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id))
       .slice(0, waitingWorkersShown)
       .map(({ id, name }) => ({ id, name })),
     more_workers: workers.length > waitingWorkersShown,
+    job_id: null,
+    ...more,
   },
 });
 

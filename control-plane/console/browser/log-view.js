@@ -171,7 +171,9 @@ class WindlassLog extends HTMLElement {
         : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines; the raw log has all of them`;
     const text =
       this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
-    if (this.said) this.said.textContent = this.#state === "live" ? `Live: ${shown}.` : text;
+    if (this.said)
+      this.said.textContent =
+        this.#state === "live" ? `Live: ${count === 0 ? "no output yet" : shown}.` : text;
   }
 
   #keepUp() {

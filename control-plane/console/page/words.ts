@@ -76,16 +76,18 @@ export function waiting(
   job: Pick<Job, "waiting_reason" | "waiting_details" | "configuration_id">,
 ): Html | null {
   if (!isWaiting(job)) return null;
-  const [first, ...rest] = waitingParts(job);
-  const begin =
-    typeof first === "string" ? `${first.charAt(0).toUpperCase()}${first.slice(1)}` : first;
   const state =
     job.waiting_reason === "state_locked" && job.configuration_id !== null
       ? html` <a href="/configurations/${job.configuration_id}#state-title">The state</a>`
       : null;
-  return html`${[begin, ...rest].map((part) =>
-    typeof part === "object" ? html`<a href="/workers/${part.id}">${part.name}</a>` : part,
-  )}.${state}`;
+  const parts = waitingParts(job).map((part, place) => {
+    const text = typeof part === "string" ? part : part.text;
+    const shown = place === 0 ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+    return typeof part === "string"
+      ? shown
+      : html`<a href="/${part.what}s/${part.id}">${shown}</a>`;
+  });
+  return html`${parts}.${state}`;
 }
 
 /** Whether a job can still change. */

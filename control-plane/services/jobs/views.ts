@@ -202,7 +202,7 @@ async function viewWaiting(
   const { spec_id: spec, assigned_worker_id: target } = job;
   const found = await queries.first(findObstacles, { spec, target });
   const waiting = waitingOf(job, {
-    isBusy: found?.is_busy === 1,
+    busyJob: found?.busy_job ?? null,
     isLocked: found?.is_locked === 1,
     isTargetHeld: found?.is_target_held === 1,
     workers: workers ?? (await findDeciding(queries, job)),

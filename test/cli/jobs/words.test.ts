@@ -26,7 +26,7 @@ test("a job without a matching worker names the labels that it needs", () => {
   const line = (...labels: string[]): string =>
     waitingLine({ team: undefined }, noName, {
       waiting_reason: "no_matching_worker",
-      waiting_details: { labels, workers: [], more_workers: false },
+      waiting_details: { labels, workers: [], more_workers: false, job_id: null },
     });
   expect(line("eu")).toBe("no worker has the label eu: register one with it");
   expect(line("eu", "gpu")).toBe("no worker has all of the labels eu, gpu: register one with them");
@@ -49,10 +49,20 @@ test.each<[reason: string, names: string[], text: string]>([
   ["assigned_worker_offline", [], "the assigned worker is offline: start its runner"],
 ])("a job that waits for %s of %j names them", (waiting_reason, names, text) => {
   const workers = names.slice(0, 3).map((name) => ({ id: name, name }));
-  const waiting_details = { labels: [], workers, more_workers: names.length > 3 };
+  const waiting_details = { labels: [], workers, more_workers: names.length > 3, job_id: null };
   expect(waitingLine({ team: undefined }, noName, { waiting_reason, waiting_details })).toContain(
     text,
   );
+});
+
+test("a job that waits for another one names it", () => {
+  const waiting_details = { labels: [], workers: [], more_workers: false, job_id: "01890a5d" };
+  expect(
+    waitingLine({ team: undefined }, noName, {
+      waiting_reason: "configuration_busy",
+      waiting_details,
+    }),
+  ).toBe("another job of this configuration (01890a5d) has not ended yet");
 });
 
 test("a server that does not send the details gets the text without names", () => {

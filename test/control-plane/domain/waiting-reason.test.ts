@@ -22,7 +22,7 @@ const worker = {
   last_heartbeat_at: 1,
 };
 const around = (change: Partial<Surroundings>): Surroundings => ({
-  isBusy: false,
+  busyJob: null,
   isLocked: false,
   isTargetHeld: false,
   workers: [worker],
@@ -33,7 +33,7 @@ const teardown = { ...job, job_type: "DESTROY_WORKER", assigned_worker_id: "t" }
 it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]>([
   ["a running job has no waiting reason", { ...job, status: "PROCESSING" }, around({}), null],
   ["an able worker is online", job, around({}), "waiting_for_worker"],
-  ["its configuration is busy", job, around({ isBusy: true }), "configuration_busy"],
+  ["its configuration is busy", job, around({ busyJob: "j" }), "configuration_busy"],
   ["its state is locked", job, around({ isLocked: true }), "state_locked"],
   ["there is no worker", job, around({ workers: [] }), "no_matching_worker"],
   [
@@ -225,4 +225,8 @@ it("names three workers, and says that there are more", () => {
   const workers = Array.from({ length: 4 }, (_, at) => ({ ...worker, id: `${at}`, offline_at: 1 }));
   const { details } = waitingOf(job, around({ workers })) ?? {};
   expect(details).toMatchObject({ workers: [{}, {}, {}], more_workers: true });
+});
+
+it("names the job that occupies the configuration", () => {
+  expect(waitingOf(job, around({ busyJob: "j" }))?.details?.job_id).toBe("j");
 });

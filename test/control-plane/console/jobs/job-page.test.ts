@@ -495,3 +495,15 @@ test("a job that waits for a draining worker has a link to it, here and in lists
     expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
   await fixture.person.get(endpoints.cancelJob, { params: { id } });
 });
+
+test("a job that waits for another one has a link to it, here and in lists", async () => {
+  const configuration_id = await fixture.configure(`busy ${randomUUID()}`);
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const first = await fixture.start();
+  const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
+  const text = `<a href="/jobs/${first}">Another job of this configuration</a> has not ended yet.`;
+  for (const path of [`/jobs/${id}`, "/jobs", "/"])
+    expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
+  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+  await fixture.end(first, "SUCCESS");
+});

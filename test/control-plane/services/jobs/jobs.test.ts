@@ -200,7 +200,7 @@ describe("a job", () => {
       timeout_seconds: 60,
       attempt: 0,
       waiting_reason: "no_matching_worker",
-      waiting_details: { labels: ["gpu"], workers: [], more_workers: false },
+      waiting_details: { labels: ["gpu"], workers: [], more_workers: false, job_id: null },
       config_snapshot: { name: "c", source },
     });
     expect(await client.get(getJob, { params: job })).toEqual(job);
