@@ -28,7 +28,10 @@ export interface Api {
   readonly email: string | undefined;
   /** Whether `WINDLASS_TOKEN` is an access token, which acts in its own space. */
   readonly isAccessToken: boolean;
-  /** The slug of the team that requests name; undefined: the user's or the token's own space. */
+  /**
+   * The slug of the team that requests name; undefined: the user's or the token's own space; "" for
+   * the personal space, if other commands act in a team unless `--team ""` is passed.
+   */
   readonly team: string | undefined;
   /** The same user in another space: a team by its slug, or with "" the personal space. */
   inSpace(team: string): Api;
@@ -75,7 +78,7 @@ export function openApi(given: ApiOptions): Api {
     once: (headers: Record<string, string>) => Promise<T>,
   ): Promise<T> => {
     const used = await credential.token(false);
-    const inSpace = team && !isPersonal(name) ? { [teamHeader]: team.slug } : {};
+    const inSpace = team?.slug && !isPersonal(name) ? { [teamHeader]: team.slug } : {};
     try {
       return await once({ authorization: `Bearer ${used}`, ...inSpace });
     } catch (error) {

@@ -3,6 +3,7 @@ import type { ClientSettings } from "../config.ts";
 import { CliError } from "../terminal/output.ts";
 
 interface ChosenTeam {
+  /** Empty for the personal space, where the setting or the profile has a team. */
   readonly slug: string;
   /** What to do if the server does not know the team, or the user is not a member. */
   readonly remedy: string;
@@ -10,9 +11,12 @@ interface ChosenTeam {
 
 export const listTeamsRemedy = "To see your teams: windlass teams list";
 
+const ofTokenOnly =
+  "WINDLASS_TOKEN is an access token, which acts only in the space in which it was created";
+
 /**
  * Returns the team of `--team`, else of `WINDLASS_TEAM`, else of the profile; undefined for the
- * user's or the access token's own space.
+ * user's or the access token's own space. An access token is refused with an empty `--team`.
  */
 export function chooseTeam(
   option: string | undefined,
@@ -20,14 +24,18 @@ export function chooseTeam(
   { team: ofProfile, isAccessToken }: { team: string | undefined; isAccessToken: boolean },
 ): ChosenTeam | undefined {
   const slug = option ?? setting ?? ofProfile;
-  if (slug === undefined || slug === "") return undefined;
+  if (slug === undefined) return undefined;
+  if (slug === "") {
+    if (isAccessToken) throw new CliError(`${ofTokenOnly}: remove --team ""`, 2);
+    return (setting ?? ofProfile) ? { slug, remedy: listTeamsRemedy } : undefined;
+  }
   if (!/^[a-z0-9-]{1,40}$/.test(slug))
     throw new CliError(`"${slug}" is not the slug of a team. ${listTeamsRemedy}`, 2);
   const source = option === undefined ? "WINDLASS_TEAM" : "--team";
   if (isAccessToken)
     return {
       slug,
-      remedy: `WINDLASS_TOKEN is an access token, which acts only in the space in which it was created: remove ${source}, or use a token of this team`,
+      remedy: `${ofTokenOnly}: remove ${source}, or use a token of this team`,
     };
   if (option === undefined && setting === undefined)
     return {
@@ -39,4 +47,4 @@ export function chooseTeam(
 
 /** Returns the option that a command needs to act in the same team, with a space before it. */
 export const teamWords = (team: string | undefined): string =>
-  team === undefined ? "" : ` --team ${team}`;
+  team === undefined ? "" : ` --team ${team || '""'}`;

@@ -15,7 +15,7 @@ export async function printNames(run: Run, kind: Kind): Promise<void> {
     const signal = AbortSignal.any([run.signal, AbortSignal.timeout(patience)]);
     const { settings, server, profile } = run;
     // While the name of a team is typed, `--team` has only its beginning.
-    const team = kind === "teams" ? "" : run.team;
+    const team = kind === "teams" ? undefined : run.team;
     const lines = await read[kind](openApi({ settings, server, profile, team, signal }));
     // Several workers may have one name. It is offered once.
     for (const [name, meaning] of new Map(lines)) print(`${name}\t${clean(meaning)}`);

@@ -86,7 +86,7 @@ async function findDeployment(current: Run, named: string): ReturnType<typeof fi
 export async function approvalNote(run: Run, job: Job): Promise<string | undefined> {
   const need = job.approval_need;
   if (!need || need.missing === 0) return undefined;
-  const team = teamWords((await actingTeam(run))?.slug);
+  const team = teamWords((await actingTeam(run))?.slug ?? run.api.team);
   return `It ${job.waiting_reason}. ${approversText(need)}
   in the console: ${consoleAddress(run, job)}
   in the client:  windlass jobs approve ${job.id}${team}

@@ -84,9 +84,9 @@ function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>
   if (Object.keys(filter).length === 0)
     return `There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION${teamWords(team)}`;
   if (!filter?.waiting_for_me) return "No jobs match.";
-  return team === undefined
-    ? "No deployment waits for your approval here. To see those of a team, add --team TEAM"
-    : `No deployment of the team "${team}" waits for your approval.`;
+  return team
+    ? `No deployment of the team "${team}" waits for your approval.`
+    : "No deployment waits for your approval here. To see those of a team, add --team TEAM";
 }
 
 /** The query that selects what the options ask, and the run in the space of the configuration. */

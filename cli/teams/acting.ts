@@ -6,7 +6,7 @@ import type { Run } from "../run.ts";
 
 /** Returns the team that a command acts in; undefined for a personal space. */
 export async function actingTeam({ api }: Pick<Run, "api">): Promise<Team | undefined> {
-  if (api.team !== undefined) return api.call("getTeam", { params: { slug: api.team } });
+  if (api.team) return api.call("getTeam", { params: { slug: api.team } });
   if (!api.isAccessToken) return undefined;
   // Of an access token, the list has the one team that it acts in.
   return (await api.call("listTeams")).teams[0];
@@ -14,7 +14,7 @@ export async function actingTeam({ api }: Pick<Run, "api">): Promise<Team | unde
 
 /** Returns the slug of the named team, else of the team that the command acts in. */
 export async function slugOf(run: Run, named?: string): Promise<string> {
-  const slug = named ?? run.api.team ?? (await actingTeam(run))?.slug;
+  const slug = named ?? (run.api.team || (await actingTeam(run))?.slug);
   if (slug !== undefined) return slug;
   throw new CliError(
     "Missing team. Pass --team TEAM, or choose it for all later commands: windlass teams use TEAM",

@@ -12,7 +12,7 @@ export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<b
   const { workers } = await run.api.call("listWorkers");
   if (workers.length > 0) return false;
   const { team, server } = run.api;
-  const where = team === undefined ? "" : ` in the team "${team}"`;
+  const where = team ? ` in the team "${team}"` : "";
   run.done(
     [
       `There is no worker${where} yet, and jobs wait for one. To add one, create a token:`,

@@ -2,10 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { CreatedAccessToken } from "../../protocol/access-tokens.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";
+import { windlass } from "../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 
@@ -81,4 +83,45 @@ test("every printed command has --team, if the command before had it", async () 
   await ada.json("configurations", "update", "net", "--approvals", "1", ...inTeam);
   await prints("jobs", "deploy", "net");
   expect(wrong).toEqual([]);
+});
+
+test("commands printed in the personal space keep --team '', if another team is the default", async () => {
+  await using ada = await userMachine(plane);
+  await ada.json("teams", "create", "Sales", "--slug", "sales");
+  const source = { type: "inline", files: { "main.tf": "" } };
+  await ada.user.configure({ name: "net", source });
+  const env = { ...ada.environment, WINDLASS_TEAM: "sales" };
+  for (const words of [
+    ["jobs", "list", "--status", "queued", "--team", ""],
+    ["workers", "list", "--team", ""],
+    ["jobs", "plan", "net", "--team", ""],
+    ["jobs", "list", "--waiting-for-me", "--team", ""],
+    ["whoami", "--team", ""],
+  ]) {
+    const { exitCode, stdout, stderr } = await windlass(words, { env });
+    expect([words, exitCode]).toEqual([words, 0]);
+    for (const command of `${String(stdout)}\n${String(stderr)}`.match(printed) ?? [])
+      expect([words, command]).toEqual([words, expect.stringMatching(/ --team ""$/)]);
+  }
+  const planned = await windlass(["jobs", "plan", "net", "--team", ""], { env });
+  expect(planned.stderr).toMatch(/windlass jobs logs \S+ --follow --team ""$/);
+  const wrong = await windlass(["teams", "show", "--team", ""], { env });
+  expect(wrong).toMatchObject({ exitCode: 2 });
+  expect(wrong.stderr).toContain("Missing team.");
+  // Without another default, the option is not needed.
+  const plain = await ada.run("jobs", "plan", "net", "--team", "");
+  expect(plain.stderr).toMatch(/windlass jobs logs \S+ --follow$/);
+});
+
+test("an access token, which acts in its own space, refuses --team ''", async () => {
+  await using ada = await userMachine(plane);
+  const created = ["access-tokens", "create", "ci", "--role", "viewer"];
+  const { access_token } = await ada.json<CreatedAccessToken>(...created);
+  const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
+  expect(await windlass(["zones", "list"], { env })).toMatchObject({ exitCode: 0 });
+  const refused = await windlass(["zones", "list", "--team", ""], { env });
+  expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(refused.stderr).toBe(
+    'windlass: WINDLASS_TOKEN is an access token, which acts only in the space in which it was created: remove --team ""',
+  );
 });
