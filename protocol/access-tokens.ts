@@ -30,7 +30,10 @@ const fields = {
   created_by: about(Type.String(), "The e-mail address of the user who created it."),
   created_at: Timestamp,
   expires_at: Timestamp,
-  last_used_at: about(Nullable(Timestamp), "The minute of the last use; null: never used."),
+  last_used_at: about(
+    Nullable(Timestamp),
+    "The minute of the last use, but never before `created_at`; null: never used.",
+  ),
   last_used_from: about(Nullable(Type.String()), "The address that the last use came from."),
 };
 

@@ -180,6 +180,7 @@ const view = (row: AccessTokenRow): AccessToken => ({
   created_by: row.email,
   created_at: time(row.created_at),
   expires_at: time(row.expires_at),
-  last_used_at: row.last_used_at === null ? null : time(row.last_used_at),
+  // Only the minute is stored, which may have begun before the token was created.
+  last_used_at: row.last_used_at === null ? null : time(Math.max(row.last_used_at, row.created_at)),
   last_used_from: row.last_used_from,
 });
