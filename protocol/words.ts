@@ -21,7 +21,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   workers_draining: "the worker for this job is draining: end the drain, or start another runner",
   assigned_worker_offline: "the assigned worker is offline: start its runner",
   assigned_worker_draining: "the assigned worker is draining: end the drain",
-  configuration_busy: "another job of this configuration has not ended yet",
+  configuration_busy: "another job of this configuration is still running",
   state_locked:
     "the state is locked by a lost job or by a user: make sure that its terraform has ended, then unlock it",
   worker_in_use: "the worker to tear down still holds a job",
@@ -68,7 +68,7 @@ export function waitingParts({
   if (reason === "configuration_busy" && job_id !== null)
     return [
       { what: "job", id: job_id, text: "another job of this configuration" },
-      " has not ended yet",
+      " is still running",
     ];
   if (reason === "no_matching_worker" && labels.length > 0)
     return [

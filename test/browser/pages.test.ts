@@ -128,7 +128,7 @@ describe("the pages", () => {
 
   test("updates while it is open and keeps the selection", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
-    await page.getByText("Another job of this configuration has not ended yet.").waitFor();
+    await page.getByText("Another job of this configuration is still running.").waitFor();
     const { running, waiting } = jobs;
     // Unchanged elements are kept, including a selection.
     await page.evaluate(

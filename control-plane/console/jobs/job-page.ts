@@ -95,9 +95,13 @@ function tenseOf({ job_type, status }: Job): Tense {
 
 const cancelNotice = ({ job, worker, cancel }: JobStory): Html =>
   html`<p class="notice flow">
-    ${sentence(cancelText({ cancel, started_at: job.started_at }))}
-    ${cancel === null ? null : clock(cancel.at)} ${offlineNote(job, worker)}
+    ${cancelled({ cancel, started_at: job.started_at })} ${offlineNote(job, worker)}
   </p>`;
+
+function cancelled(by: Parameters<typeof cancelText>[0]): Html | string {
+  const text = sentence(cancelText(by));
+  return by.cancel === null ? text : html`${text.replace(/\.$/, ",")} ${clock(by.cancel.at)}.`;
+}
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice flow">
@@ -148,7 +152,7 @@ function afterEnd({ ended_at }: Job, until: string | null): Html | null {
   if (ended_at === null || until === null) return null;
   // What the runner sends about the end of a step and of its job may arrive in either order.
   if (Date.parse(until) - Date.parse(ended_at) < 1000) return null;
-  return html`, until ${clock(until)}, after the end of the job`;
+  return html`, ended ${clock(until)}, after the end of the job`;
 }
 
 const step = (

@@ -44,7 +44,7 @@ export const jobsPage = (story: JobsStory): Html => {
       ${
         searchedUntil === undefined
           ? null
-          : html`<p class="soft">Searched the jobs since ${clock(searchedUntil)}.</p>`
+          : html`<p class="soft">The search ended at jobs created ${clock(searchedUntil)}.</p>`
       }
     </div>
     ${

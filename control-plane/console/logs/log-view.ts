@@ -18,7 +18,7 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
   if (job.log_pruned_at !== null)
     return html`<h2>Log</h2>
       <p class="notice flow">
-        This log was removed on ${clock(job.log_pruned_at)}, because it was older than this server
+        This log was removed ${clock(job.log_pruned_at)}, because it was older than this server
         keeps logs.
       </p>`;
   if (unreadable !== undefined)

@@ -106,8 +106,8 @@ export const createdTokenPage = (
   html`<nav class="trail" aria-label="Above"><a href="/settings">Settings</a></nav>
     <h1>A new access token</h1>
     <p>
-      The token <strong>${name}</strong> has the role ${role} and is valid until
-      ${clock(expires_at)}. It is shown only once.
+      The token <strong>${name}</strong> has the role ${role} and expires ${clock(expires_at)}. It
+      is shown only once.
     </p>
     ${secret(access_token)}
     <h2>In your pipeline</h2>

@@ -39,12 +39,12 @@ export const stateView = (
 const lockView = ({ id }: Configuration, { job_id, created_at, held }: StateLock): Html =>
   held
     ? html`<p class="soft">
-        Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">the running job</a>.
+        Locked ${clock(created_at)} by <a href="/jobs/${job_id}">the running job</a>.
       </p>`
     : html`<div class="notice flow">
         <p>
-          Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">a job that was lost</a>.
-          Its terraform may still be running: check its machine first. After the unlock, the server
+          Locked ${clock(created_at)} by <a href="/jobs/${job_id}">a job that was lost</a>. Its
+          terraform may still be running: check its machine first. After the unlock, the server
           refuses what that terraform writes.
         </p>
         ${ask(

@@ -1,5 +1,4 @@
 /** The list of a person's teams, and one team with its members and open invitations. */
-import { invitationDays } from "../../../protocol/limits.ts";
 import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
 import { ask, choice, columns, line, trouble } from "../page/fields.ts";
@@ -234,9 +233,8 @@ export const createdInvitationPage = (
     </nav>
     <h1>An invitation to ${team.name}</h1>
     <p>
-      Send this link to ${email ?? "the person whom you invite"}. It works once, for
-      ${String(invitationDays)} days until ${clock(expires_at)}, gives the role ${role}, and is
-      shown only now.
+      Send this link to ${email ?? "the person whom you invite"}. It works once, expires
+      ${clock(expires_at)}, gives the role ${role}, and is shown only now.
     </p>
     <p class="secret"><code id="link">${link}</code></p>
     ${copyButton("link", "Copy the link")}

@@ -10,7 +10,7 @@ export const registrationPage = (
   url: string,
 ): Html =>
   html`<h1>Add a worker</h1>
-    <p>This token is shown only once. It registers one worker until ${clock(expires_at)}.</p>
+    <p>This token is shown only once. It registers one worker, and expires ${clock(expires_at)}.</p>
     ${secret(registration_token)}
     <h2>With systemd</h2>
     <p>On the machine where terraform may run; the command asks for the token:</p>
@@ -41,7 +41,7 @@ export const rotatedPage = ({
   html`<h1>A new token</h1>
     <p>
       This token is shown only once; the old one
-      ${expires === null ? "no longer works" : html`works until ${clock(expires)}`}. Give it to the
+      ${expires === null ? "no longer works" : html`expires ${clock(expires)}`}. Give it to the
       agent (<code>WINDLASS_WORKER_TOKEN</code>, with <code>WINDLASS_WORKER_ID=${worker_id}</code>)
       and restart the agent.
     </p>

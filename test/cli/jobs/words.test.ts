@@ -62,7 +62,7 @@ test("a job that waits for another one names it", () => {
       waiting_reason: "configuration_busy",
       waiting_details,
     }),
-  ).toBe("another job of this configuration (01890a5d) has not ended yet");
+  ).toBe("another job of this configuration (01890a5d) is still running");
 });
 
 test("a server that does not send the details gets the text without names", () => {

@@ -72,7 +72,7 @@ describe("the pages of workers", () => {
 describe("the commands that install an agent", () => {
   test("for systemd read the token and write the agent's settings", async () => {
     const page = await read("/workers/register", "POST");
-    const token = /until [^.]+\.\s*(\S+)/.exec(page)?.[1] ?? "";
+    const token = /expires [^.]+\.\s*(\S+)/.exec(page)?.[1] ?? "";
     const [, line = ""] = /sudo windlass (agent install \S+ \S+ \S+ -)/.exec(page) ?? [];
     using place = scratch();
     const words = [...line.split(" "), "--root", place.path];

@@ -321,7 +321,7 @@ test("a lost apply says apart what it began and what is unknown, and that a step
   expect(barsIn(lost)).toEqual(["open a.begun not finished", "missed a.other unknown"]);
   const outcomes = (await fixture.read(job)).resource_progress?.resources;
   expect(outcomes?.map(({ outcome }) => outcome)).toEqual(["not_finished", "unknown"]);
-  expect(words({ text: lost })).toMatch(/, until \d{4}-[^,]* UTC ?, after the end of the job/);
+  expect(words({ text: lost })).toMatch(/, ended \d{4}-[^,]* UTC ?, after the end of the job/);
 });
 
 test("a running DEPLOY is cancelled after a question, a running PLAN at once", async () => {
@@ -501,7 +501,7 @@ test("a job that waits for another one has a link to it, here and in lists", asy
   await fixture.queue({ job_type: "PLAN", configuration_id });
   const first = await fixture.start();
   const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
-  const text = `<a href="/jobs/${first}">Another job of this configuration</a> has not ended yet.`;
+  const text = `<a href="/jobs/${first}">Another job of this configuration</a> is still running.`;
   for (const path of [`/jobs/${id}`, "/jobs", "/"])
     expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
   await fixture.person.get(endpoints.cancelJob, { params: { id } });

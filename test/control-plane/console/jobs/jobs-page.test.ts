@@ -98,7 +98,7 @@ test("a cancelled job says who cancelled it, and whether it had started", async 
   expect(said).toContain("cancelled by ada@example.com before it started");
   expect((await fixture.read(started)).cancelled_by).toBe("ada@example.com");
   expect(words(await page(`/jobs/${started}`))).toMatch(
-    /Cancelled by ada@example\.com\. \d{4}-\d\d-\d\d/,
+    /Cancelled by ada@example\.com, \d{4}-\d\d-\d\d [\d:]+ UTC \./,
   );
 });
 
