@@ -1,9 +1,9 @@
 /** `windlass configurations`: what to deploy, in which zone and with which values. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
-import { configurationHelp, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
+import { configurationHelp, examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { approvalOptions, fieldOptions } from "./value-options.ts";
+import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
@@ -49,20 +49,20 @@ export function configurationsCommand() {
     .description("change the fields that the options name; earlier plans become stale")
     .argument("<name>", configurationHelp);
   addFields(update, "name or id of the zone to move it to");
-  update
-    .option("--rename <name>", "the new name")
-    .addOption(repeated("--unset <name>", "remove a variable; repeatable"))
-    .action(
-      action(async (run: Run, name: string, options: ChangeOptions) =>
-        (await verbs()).update(run, name, options),
-      ),
-    );
+  update.option("--rename <name>", "the new name");
+  for (const option of unsetFieldOptions()) update.addOption(option);
+  update.action(
+    action(async (run: Run, name: string, options: ChangeOptions) =>
+      (await verbs()).update(run, name, options),
+    ),
+  );
   examples(update, [
     ["windlass configurations update network --dir ./network", "upload the directory again"],
     [
       "windlass configurations update db --sensitive password < new-password",
       "read the value from a file",
     ],
+    ["windlass configurations update db --unset size --unset-env HELM_DRIVER", "remove values"],
     [
       "windlass configurations update db --approvals 2 --approvals-for destructive",
       "let two people approve before anything is deleted",

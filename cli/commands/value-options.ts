@@ -1,17 +1,38 @@
 /** Options for the fields of a configuration. */
 import { Option } from "@commander-js/extra-typings";
+import type { NamedSecret } from "../configurations/variables.ts";
 import { oneOf, repeated } from "../noun.ts";
 
 const variable = () =>
   repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable");
-const sensitive = () =>
-  repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable");
+/** How many secrets the command line has named so far. */
+let secretsNamed = 0;
+
+/** Creates an option that names a secret; its value is read in the order of the command line. */
+const secret = <const F extends string>(flags: F, what: string) =>
+  new Option(
+    flags,
+    `${what}: prompted for, or a line of stdin, in the order of these options; repeatable`,
+  ).argParser((name: string, before: NamedSecret[] | undefined) => [
+    ...(before ?? []),
+    { name, place: secretsNamed++ },
+  ]);
+const sensitive = () => secret("--sensitive <name>", "a secret variable");
 const environment = () => [
   repeated("--env <name=value>", "an environment variable for terraform; repeatable"),
-  repeated(
-    "--sensitive-env <name>",
-    "a secret environment variable: prompted for, or a line of stdin; repeatable",
-  ),
+  secret("--sensitive-env <name>", "a secret environment variable"),
+];
+
+/** Of `variable-sets update`. */
+export const unsetOptions = () => [
+  repeated("--unset <name>", "remove a variable; repeatable"),
+  repeated("--unset-env <name>", "remove an environment variable; repeatable"),
+];
+
+/** Of `configurations update`. */
+export const unsetFieldOptions = () => [
+  ...unsetOptions(),
+  repeated("--unset-backend-config <name>", "remove a backend setting; repeatable"),
 ];
 
 /** Of `variable-sets create` and `variable-sets update`, in the order of the help. */
@@ -55,10 +76,7 @@ export const fieldOptions = () => [
     "--backend-config <name=value>",
     "a setting that the declared backend leaves open; repeatable",
   ),
-  repeated(
-    "--sensitive-backend-config <name>",
-    "a secret backend setting: prompted for, or a line of stdin; repeatable",
-  ),
+  secret("--sensitive-backend-config <name>", "a secret backend setting"),
   new Option("--parallelism <count>", "resources that terraform handles at once; 10 if never set"),
   new Option("--timeout <seconds>", "stop a job that runs longer than this; 3600 if never set"),
   new Option("--project-name <name>", "a second unique name, by which pipelines find it"),

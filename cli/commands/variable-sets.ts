@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { configurationHelp, examples, noun, repeated, verbExamples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { AttachOptions, SetOptions, UpdateOptions } from "../variable-sets/verbs.ts";
-import { valueOptions } from "./value-options.ts";
+import { unsetOptions, valueOptions } from "./value-options.ts";
 
 const verbs = () => import("../variable-sets/verbs.ts");
 
@@ -49,15 +49,13 @@ export function variableSetsCommand() {
     "change a variable set; plans that used other values become stale",
   );
   for (const option of valueOptions()) update.addOption(option);
-  update
-    .option("--rename <name>", "the new name")
-    .addOption(repeated("--unset <name>", "remove a variable; repeatable"))
-    .addOption(repeated("--unset-env <name>", "remove an environment variable; repeatable"))
-    .action(
-      action(async (run: Run, name: string, options: UpdateOptions) =>
-        (await verbs()).update(run, name, options),
-      ),
-    );
+  update.option("--rename <name>", "the new name");
+  for (const option of unsetOptions()) update.addOption(option);
+  update.action(
+    action(async (run: Run, name: string, options: UpdateOptions) =>
+      (await verbs()).update(run, name, options),
+    ),
+  );
   examples(update, [
     ["windlass variable-sets update eu --var region=eu-west-2 --unset zone", "change its values"],
     ["windlass variable-sets update dns --sensitive-env DNS_API_TOKEN < token", "replace a secret"],

@@ -8,26 +8,14 @@ import { CliError } from "../terminal/output.ts";
 import { uploadDirectory } from "./upload.ts";
 import { namedDirectory } from "./pack.ts";
 import { terraformFilesOf } from "./var-files.ts";
-import {
-  backendOf,
-  namesVariables,
-  refuseSeveralReaders,
-  readJson,
-  textsOf,
-  variablesOf,
-  type VariableOptions,
-} from "./variables.ts";
+import { backendOf, readJson, valuesOf, type ValueOptions, type Values } from "./variables.ts";
 
 /** The options that `configurations create`, `configurations update` and `up` share. */
-export interface FieldOptions extends VariableOptions {
+export interface FieldOptions extends ValueOptions {
   readonly projectName?: string | undefined;
   readonly identity?: string | undefined;
   readonly label?: string[] | undefined;
-  readonly env?: string[] | undefined;
-  readonly sensitiveEnv?: string[] | undefined;
   readonly sourceVarFile?: string[] | undefined;
-  readonly backendConfig?: string[] | undefined;
-  readonly sensitiveBackendConfig?: string[] | undefined;
   readonly parallelism?: string | undefined;
   readonly engine?: string | undefined;
   readonly engineVersion?: string | undefined;
@@ -58,10 +46,7 @@ export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOpti
 }
 
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
-type Before = Pick<
-  CreateConfiguration,
-  "variables" | "environment" | "backend_config" | "approval"
-> & { readonly source?: Source };
+type Before = Values & Pick<CreateConfiguration, "approval"> & { readonly source?: Source };
 
 /**
  * Returns the fields that the options name. Options for single variables and settings are applied
@@ -88,11 +73,6 @@ export async function fieldsOf(
   root: string | undefined,
 ): Promise<Fields> {
   const { identity, engine, backend, timeout } = options;
-  refuseSeveralReaders({
-    "--sensitive": options.sensitive,
-    "--sensitive-env": options.sensitiveEnv,
-    "--sensitive-backend-config": options.sensitiveBackendConfig,
-  });
   return defined({
     cloud_identity_id: identity && (await identityOf(run, identity)),
     project_name: options.projectName,
@@ -102,16 +82,9 @@ export async function fieldsOf(
     working_directory: options.workingDirectory,
     backend: backend === undefined ? undefined : backendOf(backend),
     var_files: varFilesOf(options, root),
-    backend_config: await textsOf(
-      "--backend-config",
-      options.backendConfig,
-      options.sensitiveBackendConfig,
-      before.backend_config,
-    ),
     parallelism: options.parallelism === undefined ? undefined : Number(options.parallelism),
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
-    variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
-    environment: await textsOf("--env", options.env, options.sensitiveEnv, before.environment),
+    ...(await valuesOf(options, before)),
   });
 }
 

@@ -7,25 +7,100 @@ import { askSecret } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import { jsonFilesOf } from "./var-files.ts";
 
-export interface VariableOptions {
+/** A value that must not stand on the command line, as an option names it. */
+export interface NamedSecret {
+  readonly name: string;
+  /** Where it stands on the command line among all of them. */
+  readonly place: number;
+}
+
+/** The options for values that configurations and variable sets share. */
+export interface ValueOptions {
   /** `name=value`. */
   readonly var?: string[] | undefined;
   readonly varFile?: string[] | undefined;
-  /** Names. */
-  readonly sensitive?: string[] | undefined;
+  readonly sensitive?: NamedSecret[] | undefined;
   /** Names. */
   readonly unset?: string[] | undefined;
+  /** `NAME=value`. */
+  readonly env?: string[] | undefined;
+  readonly sensitiveEnv?: NamedSecret[] | undefined;
+  /** Names. */
+  readonly unsetEnv?: string[] | undefined;
+  /** `name=value`. */
+  readonly backendConfig?: string[] | undefined;
+  readonly sensitiveBackendConfig?: NamedSecret[] | undefined;
+  /** Names. */
+  readonly unsetBackendConfig?: string[] | undefined;
 }
 
-export const namesVariables = (options: VariableOptions): boolean =>
-  [options.var, options.sensitive, options.unset].some((one) => one !== undefined) ||
-  jsonFilesOf(options).length > 0;
+type Variables = Readonly<Record<string, Variable>>;
+type Texts = Readonly<Record<string, TextValue>>;
+
+/** The values of a configuration or of a variable set; undefined if the options name none. */
+export interface Values {
+  variables?: Record<string, Variable> | undefined;
+  environment?: Record<string, TextValue> | undefined;
+  backend_config?: Record<string, TextValue> | undefined;
+}
+
+/**
+ * Returns the values that the options name, applied to those in `before`. Secrets are read last, so
+ * that no value is asked for if another option is wrong.
+ */
+export async function valuesOf(options: ValueOptions, before: Values): Promise<Values> {
+  const { env, unsetEnv, backendConfig, unsetBackendConfig } = options;
+  const variables = variablesOf(options, before.variables);
+  const environment = textsOf(
+    { option: "--env", what: "environment variable", pairs: env, unset: unsetEnv },
+    before.environment,
+  );
+  const backend_config = textsOf(
+    {
+      option: "--backend-config",
+      what: "backend setting",
+      pairs: backendConfig,
+      unset: unsetBackendConfig,
+    },
+    before.backend_config,
+  );
+  const { sensitive, sensitiveEnv, sensitiveBackendConfig } = options;
+  const values = await readSecrets([
+    ...(sensitive ?? []),
+    ...(sensitiveEnv ?? []),
+    ...(sensitiveBackendConfig ?? []),
+  ]);
+  const withSecrets = <V>(
+    given: Record<string, V> | undefined,
+    earlier: Record<string, V> | undefined,
+    secrets: readonly NamedSecret[] | undefined,
+  ) =>
+    secrets === undefined
+      ? given
+      : {
+          ...(given ?? earlier),
+          ...Object.fromEntries(
+            secrets.map((secret) => [
+              secret.name,
+              { value: values.get(secret) ?? "", sensitive: true },
+            ]),
+          ),
+        };
+  return {
+    variables: withSecrets(variables, before.variables, sensitive),
+    environment: withSecrets(environment, before.environment, sensitiveEnv),
+    backend_config: withSecrets(backend_config, before.backend_config, sensitiveBackendConfig),
+  };
+}
 
 /** Applies the options to the variables `before`: files first, then single variables. */
-export async function variablesOf(
-  options: VariableOptions,
-  before: Readonly<Record<string, Variable>> = {},
-): Promise<Record<string, Variable>> {
+function variablesOf(
+  options: ValueOptions,
+  before: Variables = {},
+): Record<string, Variable> | undefined {
+  const files = jsonFilesOf(options);
+  if (options.var === undefined && options.unset === undefined && files.length === 0)
+    return undefined;
   const variables = new Map(Object.entries(before));
   for (const name of options.unset ?? [])
     if (!variables.delete(name)) throw new CliError(`There is no variable "${name}" to unset.`);
@@ -33,53 +108,36 @@ export async function variablesOf(
     const sensitive = variables.get(name)?.sensitive;
     variables.set(name, sensitive === undefined ? { value } : { value, sensitive });
   };
-  for (const file of jsonFilesOf(options))
+  for (const file of files)
     for (const [name, value] of Object.entries(readValues(file))) set(name, value);
   for (const text of options.var ?? []) {
     const at = text.indexOf("=");
     if (at < 1) throw new CliError(`--var must be name=value, not "${text}"`, 2);
     set(text.slice(0, at), parseValue(text.slice(at + 1)));
   }
-  const secrets = options.sensitive ?? [];
-  const values = await secretsOf(secrets);
-  for (const [at, name] of secrets.entries())
-    variables.set(name, { value: values[at], sensitive: true });
   return Object.fromEntries(variables);
 }
 
-/**
- * Returns the values `before` without those of `unset` and with the pairs of `option` and the
- * secret values; undefined if no option is given.
- */
-export async function textsOf(
-  option: string,
-  pairs: readonly string[] | undefined,
-  secrets: readonly string[] | undefined,
-  before: Readonly<Record<string, TextValue>> = {},
-  unset?: readonly string[],
-): Promise<Record<string, TextValue> | undefined> {
-  if (pairs === undefined && secrets === undefined && unset === undefined) return undefined;
+/** Returns the values `before` without those of `unset`, and with the pairs. */
+function textsOf(
+  {
+    option,
+    what,
+    pairs,
+    unset,
+  }: {
+    readonly option: string;
+    readonly what: string;
+    readonly pairs: readonly string[] | undefined;
+    readonly unset: readonly string[] | undefined;
+  },
+  before: Texts = {},
+): Record<string, TextValue> | undefined {
+  if (pairs === undefined && unset === undefined) return undefined;
   const kept = new Map(Object.entries(before));
   for (const name of unset ?? [])
-    if (!kept.delete(name))
-      throw new CliError(`There is no environment variable "${name}" to unset.`);
-  const values = await secretsOf(secrets ?? []);
-  return {
-    ...Object.fromEntries(kept),
-    ...pairsOf(option, pairs ?? []),
-    ...Object.fromEntries(
-      (secrets ?? []).map((name, at) => [name, { value: values[at] ?? "", sensitive: true }]),
-    ),
-  };
-}
-
-/** Throws `CliError` if several options read stdin, which has one end. */
-export function refuseSeveralReaders(
-  options: Readonly<Record<string, readonly string[] | undefined>>,
-): void {
-  const given = Object.keys(options).filter((option) => options[option] !== undefined);
-  if (given.length > 1 && !process.stdin.isTTY)
-    throw new CliError(`${given.join(" and ")} all read stdin. Use one of them at a time.`, 2);
+    if (!kept.delete(name)) throw new CliError(`There is no ${what} "${name}" to unset.`);
+  return { ...Object.fromEntries(kept), ...pairsOf(option, pairs ?? []) };
 }
 
 /** Parses a list or a map as JSON. Everything else stays text, which terraform converts. */
@@ -116,24 +174,48 @@ export function readJson(file: string, notJson?: string): unknown {
   }
 }
 
-/** Prompts for each value on a terminal; else reads one line of stdin each, in option order. */
-async function secretsOf(names: readonly string[]): Promise<string[]> {
-  if (names.length === 0) return [];
-  if (process.stdin.isTTY) {
-    const values: string[] = [];
-    for (const name of names) values.push(await askSecret(`Value of ${name}: `));
-    return values;
-  }
+/**
+ * Prompts for each value on a terminal; else reads one line of stdin each, in the order of the
+ * command line.
+ */
+async function readSecrets(
+  secrets: readonly NamedSecret[],
+): Promise<ReadonlyMap<NamedSecret, string>> {
+  if (secrets.length === 0) return new Map();
+  const ordered = secrets.toSorted((one, other) => one.place - other.place);
+  const names = ordered.map(({ name }) => name);
+  const values = process.stdin.isTTY ? await askSecrets(names) : await readLines(names);
+  return new Map(ordered.map((secret, at) => [secret, values[at] ?? ""]));
+}
+
+async function askSecrets(names: readonly string[]): Promise<string[]> {
+  const values: string[] = [];
+  for (const name of names) values.push(await askSecret(`Value of ${name}: `));
+  return values;
+}
+
+async function readLines(names: readonly string[]): Promise<string[]> {
   const { text } = await import("node:stream/consumers");
   const all = (await text(process.stdin)).replace(/\r?\n$/, "");
   // A single secret may have several lines, such as a private key.
   const values = names.length === 1 ? [all] : all.split(/\r?\n/);
-  if (values.length !== names.length || values.includes(""))
+  if (values.length === names.length && !values.includes("")) return values;
+  const pipe = `Pipe in the value of ${names.join(", then of ")}`;
+  if (names.length === 1 || all === "")
     throw new CliError(
-      `Missing secret on stdin. Pipe in the value of ${names.join(", then of ")}${names.length > 1 ? ", one per line" : ""}.`,
+      `Missing secret on stdin. ${pipe}${names.length > 1 ? ", one per line" : ""}.`,
       2,
     );
-  return values;
+  const lines = values.length === 1 ? "1 line" : `${values.length} lines`;
+  const why =
+    values.length === names.length
+      ? "Stdin has an empty line"
+      : `Stdin has ${lines} for ${names.length} secrets`;
+  const alone =
+    values.length > names.length
+      ? " A secret of several lines must be the only one of its command."
+      : "";
+  throw new CliError(`${why}. ${pipe}, one per line.${alone}`, 2);
 }
 
 /** Converts `--backend` to the API field; `auto` clears it. */

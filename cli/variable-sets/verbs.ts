@@ -6,25 +6,13 @@ import { teamWords } from "../api/team.ts";
 import { findIn } from "../teams/elsewhere.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { isTerraform } from "../configurations/var-files.ts";
-import {
-  namesVariables,
-  refuseSeveralReaders,
-  textsOf,
-  variablesOf,
-  type VariableOptions,
-} from "../configurations/variables.ts";
+import { valuesOf, type ValueOptions } from "../configurations/variables.ts";
 import { environmentLines, variableLines } from "../configurations/values.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { ago, time } from "../terminal/times.ts";
-
-interface ValueOptions extends VariableOptions {
-  readonly env?: string[] | undefined;
-  readonly sensitiveEnv?: string[] | undefined;
-  readonly unsetEnv?: string[] | undefined;
-}
 
 export interface AttachOptions {
   readonly zone?: string[] | undefined;
@@ -63,7 +51,7 @@ export async function show(run: Run, name: string): Promise<void> {
 /** `variable-sets create`. */
 export async function create(run: Run, name: string, options: SetOptions): Promise<void> {
   const targets = await targetsOf(run, options);
-  const body = { name, ...(await valuesOf(options, {})), ...targets };
+  const body = { name, ...(await fieldsOf(options, {})), ...targets };
   await showSet(run, await run.api.call("createVariableSet", { body }));
 }
 
@@ -71,7 +59,7 @@ export async function create(run: Run, name: string, options: SetOptions): Promi
 export async function update(run: Run, name: string, options: UpdateOptions): Promise<void> {
   const before = await setOf(run, name);
   const body = {
-    ...(await valuesOf(options, before)),
+    ...(await fieldsOf(options, before)),
     ...(options.rename === undefined ? {} : { name: options.rename }),
   };
   if (Object.keys(body).length === 0)
@@ -144,26 +132,16 @@ const setOf = async ({ api }: Run, name: string): Promise<VariableSet> =>
 type Values = Pick<VariableSet, "variables" | "environment">;
 
 /** Returns the fields that the options name, applied to those in `before`. */
-async function valuesOf(options: ValueOptions, before: Values): Promise<Values> {
+async function fieldsOf(options: ValueOptions, before: Values): Promise<Values> {
   const file = options.varFile?.find(isTerraform);
   if (file !== undefined)
     throw new CliError(
       `"${file}" could be read only by terraform, on the runner. A variable set takes the JSON form, .tfvars.json.`,
       2,
     );
-  refuseSeveralReaders({
-    "--sensitive": options.sensitive,
-    "--sensitive-env": options.sensitiveEnv,
-  });
-  const environment = await textsOf(
-    "--env",
-    options.env,
-    options.sensitiveEnv,
-    before.environment,
-    options.unsetEnv,
-  );
+  const { variables, environment } = await valuesOf(options, before);
   return {
-    ...(namesVariables(options) ? { variables: await variablesOf(options, before.variables) } : {}),
+    ...(variables === undefined ? {} : { variables }),
     ...(environment === undefined ? {} : { environment }),
   };
 }

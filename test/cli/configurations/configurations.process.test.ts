@@ -1,9 +1,10 @@
 /** `windlass configurations` against a real server. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
+import type { Job } from "../../../protocol/jobs.ts";
 import { fixtureFiles, writeFiles } from "../../helpers/fixtures.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
@@ -108,6 +109,60 @@ describe.concurrent("windlass configurations", () => {
       size: { value: "3" },
     });
     expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
+  });
+
+  test("secrets of every kind are read together, a line each in the order of the options", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const piped = (input: string, ...words: string[]) =>
+      windlass(words, { env: ada.environment, input, stdin: undefined as never });
+    const directory = writeFiles(join(ada.path, "secret"), {
+      "main.tf": `variable "pw" {}
+variable "token" {}
+variable "key" {}
+output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
+    });
+    const secrets = ["--sensitive", "pw", "--sensitive-env", "TF_VAR_token", "--sensitive", "key"];
+    const short = await piped("a\nb\n", "up", directory, "--yes", ...secrets);
+    expect(short).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(short.stderr).toContain(
+      "Stdin has 2 lines for 3 secrets. Pipe in the value of pw, then of TF_VAR_token, then of key, one per line.",
+    );
+    expect(await ada.json("configurations", "list")).toEqual([]);
+    const create = ["configurations", "create", "--dir", directory, ...secrets];
+    const long = await piped("a\nb\nc\nd\n", ...create);
+    expect(long).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(long.stderr).toContain("A secret of several lines must be the only one of its command.");
+    const made = await piped("a\nb\nc\n", ...create, "--json");
+    expect(made).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(String(made.stdout))).toMatchObject({
+      variables: { pw: { sensitive: true }, key: { sensitive: true } },
+      environment: { TF_VAR_token: { sensitive: true } },
+    });
+    const deployed = await piped("a\nb\nc\n", "up", directory, "--adopt", "--yes", "--json");
+    expect(deployed).toMatchObject({ exitCode: 0 });
+    const { outputs } = (JSON.parse(String(deployed.stdout)) as Job).execution_metadata ?? {};
+    const seen = createHash("sha256").update("a-b-c").digest("hex");
+    expect(outputs).toMatchObject({ seen: { value: seen } });
+  });
+
+  test("update removes environment variables and backend settings", async () => {
+    await using ada = await userMachine(plane);
+    await ada.user.configure({
+      name: "prod",
+      source: { type: "inline", files: { "main.tf": "" } },
+      environment: { A: "1", B: { value: "2", sensitive: true }, C: "3" },
+      backend_config: { bucket: "states", region: "eu" },
+    });
+    const update = ["configurations", "update", "prod"];
+    const environment = ["--unset-env", "A", "--unset-env", "B", "--env", "D=4"];
+    const settings = ["--unset-backend-config", "region"];
+    const less = await ada.json<Configuration>(...update, ...environment, ...settings);
+    expect(less.environment).toEqual({ C: "3", D: "4" });
+    expect(less.backend_config).toEqual({ bucket: "states" });
+    const unknown = await ada.run(...update, "--unset-env", "A");
+    expect(unknown.stderr).toContain('There is no environment variable "A" to unset.');
+    const setting = await ada.run(...update, "--unset-backend-config", "region");
+    expect(setting.stderr).toContain('There is no backend setting "region" to unset.');
   });
 
   test("- is the configuration created from the current directory, and in jobs its latest job", async () => {

@@ -76,7 +76,10 @@ test("wrong arguments are reported and change nothing", async () => {
     [["update", "common", "--unset-env", "X"], 'There is no environment variable "X" to unset.'],
     [["update", "commun", "--var", "a=1"], "Did you mean common?"],
     [["update", "common", "--var-file", "x.tfvars"], "takes the JSON form, .tfvars.json"],
-    [["create", "other", "--sensitive", "a", "--sensitive-env", "B"], "all read stdin"],
+    [
+      ["create", "other", "--sensitive", "a", "--sensitive-env", "B"],
+      "of a, then of B, one per line",
+    ],
     [["create", "other", "--sensitive", "a"], "Pipe in the value of a"],
     [["create", "other", "--zone", "zome"], "Did you mean zone?"],
     [["attach", "common"], "Pass --zone or --configuration"],
