@@ -36,6 +36,7 @@ import { Claims } from "./services/claims/claims.ts";
 import type { Context } from "./services/context.ts";
 import { cutUnreadBodies } from "./http/unread-body.ts";
 import { requestId } from "./http/request-id.ts";
+import { routeOf } from "./http/route-of.ts";
 import { compileValidator } from "./domain/validation.ts";
 import { hour } from "../common/units.ts";
 
@@ -80,6 +81,7 @@ export async function buildApp(
   app.addHttpMethod("LOCK", { hasBody: true });
   app.addHttpMethod("UNLOCK", { hasBody: true });
   app.decorateRequest("caller", null);
+  app.decorateRequest("route", null);
   app.decorate("patience", patience);
   readJsonBodies(app);
   app.setValidatorCompiler(compileValidator);
@@ -105,7 +107,7 @@ export async function buildApp(
     // or bookmark discloses a cookie or a token.
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // While draining, refuse new requests so that clients reconnect elsewhere.
-    if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
+    if (context.draining.aborted && !routeOf(request).config.alsoWhileStopping)
       done(new RefusalError("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
     // Refused here, so that the body of a request without a route is never read.
     else if (request.is404)
@@ -124,7 +126,7 @@ export async function buildApp(
   });
   app.addHook("onResponse", (request, reply, done) => {
     done();
-    const { config, url } = request.routeOptions;
+    const { config, url } = routeOf(request);
     if (config.quiet && reply.statusCode < 400) return;
     request.log.debug(
       {

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "./json-shape.ts";
 import { sendProblem } from "./problem.ts";
+import { routeOf } from "./route-of.ts";
 import { RefusalError } from "../domain/refusal.ts";
 import { hasUnreadBody } from "./unread-body.ts";
 
@@ -46,12 +47,13 @@ export function readJsonBodies(app: FastifyInstance): void {
  * one, is not read.
  */
 const isArriving = (request: FastifyRequest): boolean => {
-  const { endpoint } = request.routeOptions.config;
-  const isRead = endpoint === undefined ? request.method !== "GET" : endpoint.body !== undefined;
-  return isRead && hasUnreadBody(request);
+  if (!hasUnreadBody(request)) return false;
+  const { endpoint } = routeOf(request).config;
+  return endpoint === undefined ? request.method !== "GET" : endpoint.body !== undefined;
 };
 
-function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknown {
+function parse(request: FastifyRequest, bytes: Buffer): unknown {
+  const { headers } = request;
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "identity")
     throw new RefusalError(
@@ -61,10 +63,11 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
       { "accept-encoding": "identity" },
     );
   if (!isUtf8(bytes)) throw new RefusalError("malformed_json", "the body is not UTF-8");
-  const { endpoint, dropsExcess = false } = routeOptions.config;
+  const { config, schema } = routeOf(request);
+  const { endpoint, dropsExcess = false } = config;
   // What a user writes is stored unchanged or refused. A runner's report is not lost because of
   // half a character.
-  const isExact = isOfPerson(routeOptions);
+  const isExact = isOfPerson(schema);
   const values = endpoint?.bodyValues ?? jsonValues;
   return parseJson(bytes, { isExact, values, dropsExcess });
 }
@@ -104,7 +107,7 @@ export const jsonLevels = 500;
 export const jsonValues = 20_000;
 
 /** The bodies that users write are those that refuse unknown fields. */
-const isOfPerson = ({ schema }: FastifyRequest["routeOptions"]): boolean =>
+const isOfPerson = (schema: FastifyRequest["routeOptions"]["schema"]): boolean =>
   (schema?.body as { additionalProperties?: unknown } | undefined)?.additionalProperties === false;
 
 function isWellFormed(value: unknown): boolean {

@@ -9,6 +9,7 @@ import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/operations/metrics.ts";
 import { openReadiness } from "../services/operations/readiness.ts";
 import { route, sent, type Guards } from "../http/route.ts";
+import { routeOf } from "../http/route-of.ts";
 
 const options = { quiet: true, alsoWhileStopping: true };
 
@@ -35,7 +36,7 @@ export function operationRoutes(
   const metrics = openMetrics(context, claims, readiness);
   app.addHook("onResponse", (request, reply, done) => {
     done();
-    const { url: route = "none", config } = request.routeOptions;
+    const { url: route = "none", config } = routeOf(request);
     const status = reply.statusCode;
     metrics.answered({ method: request.method, route, status, seconds: reply.elapsedTime / 1000 });
     if (config.endpoint === endpoints.appendLogs && status < 300)
