@@ -30,6 +30,16 @@ export interface Queries {
   ): Promise<void>;
 }
 
+export interface ShareOptions {
+  /**
+   * The id of the row that the change locks first: changes of one moment with such an id share one
+   * commit, in the order of their ids, and each stands or falls alone.
+   */
+  readonly row?: string;
+  /** Whether it may wait some milliseconds for others, when many come, to share their commit. */
+  readonly mayWait?: boolean;
+}
+
 export interface Store {
   /** Whether other processes may use the same store at the same time. */
   readonly isShared: boolean;
@@ -44,11 +54,9 @@ export interface Store {
   /**
    * Runs a small, frequent change. Where several processes share the store it runs beside other
    * changes of this kind, so it must lock the rows by which it decides (`forUpdate`), and may touch
-   * nothing else. No change of `write` runs meanwhile. `row` is the id of the row that it locks
-   * first: changes of one moment with such an id share one commit, in the order of their ids, and
-   * each stands or falls alone.
+   * nothing else. No change of `write` runs meanwhile.
    */
-  share<T>(change: (tx: Queries) => Promise<T>, row?: string): Promise<T>;
+  share<T>(change: (tx: Queries) => Promise<T>, options?: ShareOptions): Promise<T>;
   /**
    * Gives a little of the space that deleted rows left back to the disk; answers whether there is
    * more.

@@ -5,7 +5,7 @@
 import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
 import { withLists } from "../../domain/worker.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
-import type { Queries } from "../../store/db.ts";
+import type { Queries, ShareOptions } from "../../store/db.ts";
 import {
   refreshUnapproved,
   refreshVotedOn,
@@ -39,29 +39,25 @@ const askForMore = (): void => {
 /**
  * The same for a frequent change, which runs beside others where control planes share the store.
  * It calls `alone` before it changes what it has not locked; it then runs again as an ordinary one.
- * `row`: see `Store.share`.
  */
 export async function shareJobs<T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
   change: (tx: Queries, rings: Rings, alone: () => void) => Promise<T>,
-  row?: string,
+  options?: ShareOptions,
 ): Promise<T> {
-  const write = () =>
+  const share = (alone: () => void) =>
     thenRing<T>(
       wakeups,
-      (work) => store.write(work),
-      (tx, rings) => change(tx, rings, isAlone),
+      (work) => store.share(work, options),
+      (tx, rings) => change(tx, rings, alone),
     );
-  if (!store.isShared) return write();
+  // Where nothing else uses the store, every change is alone.
+  if (!store.isShared) return share(isAlone);
   try {
-    return await thenRing<T>(
-      wakeups,
-      (work) => store.share(work, row),
-      (tx, rings) => change(tx, rings, askForMore),
-    );
+    return await share(askForMore);
   } catch (error) {
     if (!(error instanceof NeedsMoreError)) throw error;
-    return write();
+    return writeJobs({ store, wakeups }, (tx, rings) => change(tx, rings, isAlone));
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type SequencedChunk,
 } from "../../../protocol/executions.ts";
 import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
+import { kibibyte } from "../../../common/units.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
 import { storageTrouble } from "../../domain/storage-troubles.ts";
@@ -26,6 +27,9 @@ import { findArchivedId } from "./archives.ts";
  */
 const gapWaitMilliseconds = 1000;
 
+/** A larger post is one of many that follow each other as fast as they are stored. */
+const smallPost = 4 * kibibyte;
+
 /**
  * POST /api/jobs/{id}/logs. Responds after the commit. A numbered chunk is stored once, in its
  * order.
@@ -37,7 +41,8 @@ export async function appendLogs(
   attempt: number | undefined,
   post: AppendLogs,
 ): Promise<AppendedLogs & { stored: boolean }> {
-  const chunks = chunksOf(post);
+  const { chunks, bytes } = chunksOf(post);
+  const options = { row: id, mayWait: bytes <= smallPost };
   const append = () =>
     shareJobs(
       context,
@@ -59,7 +64,7 @@ export async function appendLogs(
         if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
         return { ...appended, job_status: job.status };
       },
-      id,
+      options,
     );
   const deadline = performance.now() + gapWaitMilliseconds;
   for (;;) {
@@ -88,7 +93,7 @@ function whenUnreadable(error: unknown): undefined {
 
 type Chunk = Omit<SequencedChunk, "seq"> & { readonly seq: number | null };
 
-function chunksOf(post: AppendLogs): Chunk[] {
+function chunksOf(post: AppendLogs): { readonly chunks: Chunk[]; readonly bytes: number } {
   const chunks = listedChunks(post);
   const bytes = chunks.reduce((sum, { log_chunk }) => sum + Buffer.byteLength(log_chunk), 0);
   if (bytes > logTextLimit)
@@ -96,7 +101,7 @@ function chunksOf(post: AppendLogs): Chunk[] {
       "too_large",
       `the post has ${bytes} bytes of log text, more than ${logTextLimit}`,
     );
-  return chunks;
+  return { chunks, bytes };
 }
 
 function listedChunks({

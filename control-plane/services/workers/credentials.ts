@@ -72,7 +72,10 @@ export function workerTokens(context: Context) {
       worker.offline_at !== null &&
       now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
     )
-      await store.share((tx) => tx.run(recordCall, { id: worker.id, now: now() }), worker.id);
+      await store.share((tx) => tx.run(recordCall, { id: worker.id, now: now() }), {
+        row: worker.id,
+        mayWait: true,
+      });
     return { ...worker, presented_hash, origin };
   };
 

@@ -36,11 +36,14 @@ export async function heartbeat(
   // If the worker holds jobs, it is an ordinary heartbeat, so that the jobs are not lost before
   // their time.
   const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
-  const held = await context.store.share(async (tx) => {
-    const jobs = await record(context, tx, worker.id, body);
-    if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
-    return jobs;
-  }, worker.id);
+  const held = await context.store.share(
+    async (tx) => {
+      const jobs = await record(context, tx, worker.id, body);
+      if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
+      return jobs;
+    },
+    { row: worker.id, mayWait: true },
+  );
   const cancelled = held.filter((job) => job.status === "CANCELLED").map(({ id }) => id);
   const now = context.now();
   const offline_at = isLeaving ? now : null;

@@ -2,7 +2,7 @@
  * Group commit: all changes of one turn of the event loop share one transaction, because a commit
  * costs a disk flush (docs/decisions.md, "Group commit").
  */
-import type { Queries } from "../db.ts";
+import type { Queries, ShareOptions } from "../db.ts";
 import { asSystem, currentSpaces, inSpaces } from "../spaces.ts";
 
 /** The queries of a transaction, as far as a change is judged by them. */
@@ -21,29 +21,58 @@ export interface Change {
   settle(commitError?: unknown): void;
   /** The id of the row that it locks first; empty: of none. */
   readonly row: string;
+  readonly mayWait: boolean;
 }
 
 /** A change waits for so many turns of the event loop at most, in each of which others came. */
 const turnsTogether = 4;
 
+/**
+ * So many changes of those that may wait are committed at once. Otherwise thousands of them would
+ * share one long transaction.
+ */
+const enough = 16;
+
+export interface GroupCommitOptions {
+  /** How many changes may share a transaction. Default: any number. */
+  readonly most?: number;
+  /**
+   * How long after the commit of changes that may wait the next such changes are committed, if
+   * nothing else is. Default 0.
+   */
+  readonly gapMilliseconds?: number;
+}
+
 export class GroupCommit {
   readonly #commit: (changes: readonly Change[]) => Promise<unknown>;
   readonly #most: number;
+  readonly #gap: number;
+  /** When changes that may wait were committed last. */
+  #lastWaited = -Infinity;
+  /** Ends the wait for more of them. */
+  #hurry: (() => void) | undefined;
   #queue: Change[] = [];
   #committing: Promise<void> | undefined;
   #closed = false;
 
   /**
    * `commit` runs changes in one transaction. It resolves with what made the commit itself fail;
-   * then nothing of them happened. At most `most` changes share a transaction.
+   * then nothing of them happened.
    */
-  constructor(commit: (changes: readonly Change[]) => Promise<unknown>, most = Infinity) {
+  constructor(
+    commit: (changes: readonly Change[]) => Promise<unknown>,
+    { most = Infinity, gapMilliseconds = 0 }: GroupCommitOptions = {},
+  ) {
     this.#commit = commit;
     this.#most = most;
+    this.#gap = gapMilliseconds;
   }
 
   /** Resolves after the commit of the transaction in which `change` ran. */
-  write<T>(change: (tx: Queries) => Promise<T>, row = ""): Promise<T> {
+  write<T>(
+    change: (tx: Queries) => Promise<T>,
+    { row = "", mayWait = false }: ShareOptions = {},
+  ): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     // For the spaces of its caller (store/spaces.ts), not for those of the first change of a round.
     const spaces = currentSpaces();
@@ -52,6 +81,7 @@ export class GroupCommit {
       let outcome: { value: T } | { error: unknown };
       this.#queue.push({
         row,
+        mayWait,
         run: async (queries) => {
           const before = queries.writes;
           try {
@@ -70,6 +100,7 @@ export class GroupCommit {
           else resolve(outcome.value);
         },
       });
+      if (!mayWait || this.#queue.length >= enough) this.#hurry?.();
       this.#committing ??= asSystem(() => this.#commitSoon());
     });
   }
@@ -77,6 +108,7 @@ export class GroupCommit {
   /** After this, writes are refused; resolves when those under way are committed. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#hurry?.();
     while (this.#committing) await this.#committing;
   }
 
@@ -85,6 +117,7 @@ export class GroupCommit {
    * brings more; then commits; until the queue is empty.
    */
   async #commitSoon(): Promise<void> {
+    await this.#waitForMore();
     let before: number;
     let turns = 0;
     do {
@@ -94,8 +127,22 @@ export class GroupCommit {
     } while (this.#queue.length > before && turns < turnsTogether);
     const changes = this.#queue.splice(0, this.#most);
     const error = await this.#commit(changes);
+    if (changes.some(({ mayWait }) => mayWait)) this.#lastWaited = performance.now();
     // Before settling, so that a write made by a settled one starts the next round.
     this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
     for (const change of changes) change.settle(error);
+  }
+
+  /** Waits as long as all changes of the queue may wait, and the last of them were just committed. */
+  async #waitForMore(): Promise<void> {
+    const left = this.#lastWaited + this.#gap - performance.now();
+    if (left <= 0 || this.#closed || this.#queue.length >= enough) return;
+    if (!this.#queue.every(({ mayWait }) => mayWait)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, left);
+    this.#hurry = resolve;
+    await promise;
+    this.#hurry = undefined;
+    clearTimeout(timer);
   }
 }

@@ -8,7 +8,7 @@
  */
 import pg from "pg";
 import { second } from "../../../common/units.ts";
-import type { Queries, Store } from "../db.ts";
+import type { Queries, ShareOptions, Store } from "../db.ts";
 import { requireSchema, readSchema } from "../migrate.ts";
 import { GroupCommit, type Change } from "./group-commit.ts";
 import {
@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
   /** Changes of `share` that name their row: always locked in the same order. */
   readonly #changesOfRows = new GroupCommit(
     (changes) => this.#commitRound("_shared", changes.toSorted(byRow)),
-    changesTogether,
+    { most: changesTogether },
   );
   readonly #queries = new WeakMap<pg.PoolClient, PostgresQueries>();
   /** Changes of `share` under way. */
@@ -135,8 +135,8 @@ export class PostgresStore implements Store {
     return this.#changes.write(change);
   }
 
-  async share<T>(change: (tx: Queries) => Promise<T>, row?: string): Promise<T> {
-    if (row !== undefined) return this.#changesOfRows.write(change, row);
+  async share<T>(change: (tx: Queries) => Promise<T>, options: ShareOptions = {}): Promise<T> {
+    if (options.row !== undefined) return this.#changesOfRows.write(change, options);
     if (this.#closed) throw new Error("the store is closed");
     const running = this.#runShared(change);
     this.#shared.add(running);

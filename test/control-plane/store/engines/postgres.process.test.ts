@@ -224,10 +224,13 @@ describe("changes of single rows", () => {
     const owner = await addOwner(store);
     const ids = await Promise.all(Array.from({ length: 5 }, () => addSpec(store, owner)));
     const set = (id: string, updated_at: number, failing?: string) =>
-      store.share(async ({ sql: db }) => {
-        await db.updateTable("specs").set({ updated_at }).where("id", "=", id).execute();
-        if (id === failing) throw new Error("half way");
-      }, id);
+      store.share(
+        async ({ sql: db }) => {
+          await db.updateTable("specs").set({ updated_at }).where("id", "=", id).execute();
+          if (id === failing) throw new Error("half way");
+        },
+        { row: id },
+      );
     const count = async () =>
       (
         await sql<{ transactions: number; changed: number }>`select count(*) as changed,
@@ -251,10 +254,13 @@ describe("changes of single rows", () => {
     const owner = await addOwner(stores[0]!);
     const ids = await Promise.all(Array.from({ length: 8 }, () => addSpec(stores[0]!, owner)));
     const add = (store: PostgresStore, id: string) =>
-      store.share(async ({ sql: db }) => {
-        const change = db.updateTable("specs").where("id", "=", id);
-        await change.set((set) => ({ updated_at: set("updated_at", "+", 1) })).execute();
-      }, id);
+      store.share(
+        async ({ sql: db }) => {
+          const change = db.updateTable("specs").where("id", "=", id);
+          await change.set((set) => ({ updated_at: set("updated_at", "+", 1) })).execute();
+        },
+        { row: id },
+      );
     const rounds = 30;
     for (let round = 0; round < rounds; round += 1)
       await Promise.all([
