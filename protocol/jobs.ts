@@ -14,7 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { jobTypes, planTextLimit } from "./limits.ts";
+import { elapsedSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 import { OptionalWaitingDetails, ShownWaitingReason } from "./waiting.ts";
@@ -237,7 +237,13 @@ export const LogResource = Type.Object({
   address: Type.String({ minLength: 1, maxLength: planTextLimit }),
   action: OneOf(["create", "update", "delete", "read", "import"]),
   event: OneOf(["started", "ended", "failed"]),
-  at: about(Timestamp, "By the runner's clock."),
+  at: about(Timestamp, "When the runner saw it, by its clock."),
+  elapsed_seconds: Type.Optional(
+    about(
+      Type.Integer({ minimum: 0, maximum: elapsedSecondsLimit }),
+      "`ended`: how long the change took, as terraform says.",
+    ),
+  ),
 });
 export type LogResource = Static<typeof LogResource>;
 

@@ -27,6 +27,9 @@ export const approversShown = 20;
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 
+/** Limit of the time that the change of one resource takes, in seconds: no job runs longer. */
+export const elapsedSecondsLimit = 604_800;
+
 /** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 

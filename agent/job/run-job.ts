@@ -34,6 +34,7 @@ import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
 import { checkSecrets, maskerOf, missesFormer, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
+import { exitTime } from "./terraform/process.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
 /** `ABANDONED`: another worker or attempt holds the job; nothing was reported. */
@@ -133,6 +134,7 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
     sink: api,
     secrets: secretsOf(base),
     batching: claim.job.attempt !== undefined,
+    exitTime,
     volumeLimit: settings.logLimitBytes,
     onJobStatus: (status) => {
       if (status === "CANCELLED") stop.request("cancelled");

@@ -23,10 +23,10 @@ export interface ChunkerOptions {
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
   /**
-   * The time, for the marks of resources; undefined for a server that knows only the published
-   * interface and gets none.
+   * The time of what a run prints now, for the marks of resources; undefined for a server that knows
+   * only the published interface and gets none.
    */
-  readonly time: (() => string) | undefined;
+  readonly time: ((run: string) => string) | undefined;
   /** Whether nothing more will be written to this run's files. */
   isEnded(run: string): boolean;
 }
@@ -152,7 +152,7 @@ export class Chunker {
       ...(carry > 0 ? { carry } : {}),
     };
     const said = isMarked ? this.#resources.read(text, stream) : undefined;
-    const resource = said && time ? { resource: { ...said, at: time() } } : {};
+    const resource = said && time ? { resource: { ...said, at: time(run) } } : {};
     return { entry: { at: this.#at, stream, from, to, ...marks, ...resource }, text };
   }
 

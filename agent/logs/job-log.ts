@@ -1,4 +1,5 @@
 /** The log of one job, as its steps use it. */
+import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import { Chunker } from "./chunker.ts";
 import { Offsets } from "./offsets.ts";
@@ -15,6 +16,8 @@ export interface JobLogOptions extends Pick<
   readonly directory: string;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];
+  /** Returns when the run of this directory ended; undefined while it runs. */
+  readonly exitTime?: (directory: string) => Date | undefined;
   /** Bytes of output that are shipped; the rest is dropped and counted. Default 256 MiB. */
   readonly volumeLimit?: number;
 }
@@ -23,8 +26,8 @@ export interface JobLogOptions extends Pick<
 export interface JobLog {
   /** Appends one SYSTEM line; the newline is added. `starts`: the step that starts with it. */
   system(text: string, starts?: string): void;
-  /** Records that a step has ended, without a line. */
-  stepEnded(name: string): void;
+  /** Records that a step has ended, without a line. `over`: when, if that was before. */
+  stepEnded(name: string, over?: Date): void;
   /**
    * Ships `runs/<name>/{stdout,stderr}` until `ended` resolves and both are read to their end. A
    * call with the same name after a restart continues.
@@ -57,8 +60,15 @@ export async function openJobLog(
   let refusal: { error: unknown } | undefined;
   let isClosed = false;
   /** A server that knows only the published interface gets no steps. */
-  const stepOf = (name: string, event: LogStep["event"]): LogStep | undefined =>
-    options.batching ? { name, event, at: steadyTime() } : undefined;
+  const stepOf = (name: string, event: LogStep["event"], over?: Date): LogStep | undefined =>
+    options.batching ? { name, event, at: timeUntil(over) } : undefined;
+  /** When the runs of an earlier process ended that are over. */
+  const overs = new Map(
+    sources.list.flatMap((source) => {
+      const over = "run" in source && options.exitTime?.(join(directory, "runs", source.run));
+      return over ? [[source.run, over]] : [];
+    }),
+  );
 
   const chunker = new Chunker({
     directory,
@@ -66,7 +76,7 @@ export async function openJobLog(
     entries,
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
-    time: options.batching ? steadyTime : undefined,
+    time: options.batching ? (run) => timeUntil(overs.get(run)) : undefined,
     // A run that no command watches is over once a later one runs or the log is to end, because the
     // runs of a job follow one another.
     isEnded: (run) =>
@@ -101,8 +111,8 @@ export async function openJobLog(
       sources.system(line, starts === undefined ? undefined : stepOf(starts, "started"));
       shipper.notify();
     },
-    stepEnded(name) {
-      const step = stepOf(name, "ended");
+    stepEnded(name, over) {
+      const step = stepOf(name, "ended", over);
       if (!step) return;
       sources.system("", step);
       shipper.notify();
@@ -172,10 +182,13 @@ function openOffsets(directory: string, sources: Sources): Offsets {
 }
 
 /**
- * The time by the clock at the agent's start plus the monotonic clock: the duration of a step does
- * not depend on clock changes.
+ * Returns the time by the clock at the agent's start plus the monotonic clock: the duration of a
+ * step does not depend on clock changes. Nothing of a run happens after it is over.
  */
-const steadyTime = (): string => new Date(performance.timeOrigin + performance.now()).toISOString();
+const timeUntil = (over: Date | undefined): string =>
+  new Date(
+    Math.min(performance.timeOrigin + performance.now(), over?.getTime() ?? Infinity),
+  ).toISOString();
 
 const usualVolumeLimit = 256 * mebibyte;
 /** The agent's own lines are short, but the error of a tool that it quotes may not be. */

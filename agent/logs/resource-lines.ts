@@ -4,7 +4,7 @@
  */
 import { stripVTControlCharacters } from "node:util";
 import type { LogResource } from "../../protocol/jobs.ts";
-import { planTextLimit } from "../../protocol/limits.ts";
+import { elapsedSecondsLimit, planTextLimit } from "../../protocol/limits.ts";
 
 type Stream = "STDOUT" | "STDERR";
 type Action = LogResource["action"];
@@ -44,7 +44,7 @@ const ending: Readonly<Record<string, Action>> = {
 };
 
 const started = /^(.*): ([A-Z][a-z]+ing)\.\.\.( \[.*\])?$/;
-const ended = /^(.*): ([A-Z][a-z]+) complete( after [\dhms]+)?( \[.*\])?$/;
+const ended = /^(.*): ([A-Z][a-z]+) complete(?: after ([\dhms]+))?( \[.*\])?$/;
 
 /** Follows the changes of resources through the output of one apply. */
 export class ResourceLines {
@@ -77,11 +77,25 @@ function progressOf(text: string): Omit<LogResource, "at"> | undefined {
   const end = text.indexOf("\n");
   const line = stripVTControlCharacters(end < 0 ? text : text.slice(0, end));
   const isStart = started.exec(line);
-  const [, given = "", verb = ""] = isStart ?? ended.exec(line) ?? [];
+  const [, given = "", verb = "", after = ""] = isStart ?? ended.exec(line) ?? [];
   const action = (isStart ? starting : ending)[verb];
   const address = addressOf(given);
   if (!address || !action) return undefined;
-  return { address, action, event: isStart ? "started" : "ended" };
+  if (isStart) return { address, action, event: "started" };
+  const elapsed_seconds = secondsOf(after);
+  return {
+    address,
+    action,
+    event: "ended",
+    ...(elapsed_seconds === undefined ? {} : { elapsed_seconds }),
+  };
+}
+
+/** Reads a duration as Go writes it, in whole seconds. */
+function secondsOf(text: string): number | undefined {
+  const [, hours = "0", minutes = "0", seconds] = /^(?:(\d+)h)?(?:(\d+)m)?(\d+)s$/.exec(text) ?? [];
+  const sum = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  return sum <= elapsedSecondsLimit ? sum : undefined;
 }
 
 /**

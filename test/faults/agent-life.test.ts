@@ -8,8 +8,10 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import type { LogStep } from "../../protocol/jobs.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
@@ -38,6 +40,8 @@ async function runningApply({ user, path }: UserMachine) {
   await until(() => processesOf(gate).some((line) => line.includes("echo applying")));
   return { job, finish: () => rmSync(gate) };
 }
+
+const isEndOfApply = ({ name, event }: LogStep): boolean => name === "apply" && event === "ended";
 
 const folders = ["jobs", "workspaces"] as const;
 const contentOf = (work: string): string[] =>
@@ -137,6 +141,27 @@ describe.concurrent("an agent", () => {
     });
     expect(await user.log(job)).toContain("applying");
     await until(() => contentOf(work).length === 0);
+  });
+
+  test("times what terraform did while no agent was running", async () => {
+    await using owner = await userMachine(plane, { agent: isolation });
+    const { work, user } = owner;
+    const { job, finish } = await runningApply(owner);
+    owner.agent.kill("SIGKILL");
+    await owner.agent.exited;
+    finish();
+    await until(() => processesOf(work).length === 0);
+    const over = Date.now();
+    await sleep(3000);
+    owner.restart();
+    expect(await user.released(job)).toMatchObject({ status: "SUCCESS" });
+    const { logs } = await user.call(endpoints.getJobLogs, { params: { id: job.id } });
+    const resource = logs.flatMap((chunk) => chunk.resource ?? []).at(-1);
+    const step = logs.flatMap((chunk) => chunk.step ?? []).find(isEndOfApply);
+    expect(resource).toMatchObject({ event: "ended" });
+    for (const one of [resource, step])
+      expect(Date.parse(one?.at ?? "")).toBeLessThanOrEqual(over + 100);
+    expect(resource?.elapsed_seconds).toBeTypeOf("number");
   });
 
   test("stops its apply, removes the job's files and ends with 78 when its worker is removed", async () => {

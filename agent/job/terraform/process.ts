@@ -8,7 +8,7 @@
  * identity, for signals), `told` (which process runs in the sandbox), `code` (`---`, then the exit
  * code in its place). The wrapper of an older agent writes `exit` instead.
  */
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfExists } from "../../../common/files.ts";
@@ -77,6 +77,13 @@ export function isRunning(directory: string): boolean {
 
 /** Whether the command of this directory has left an exit code. */
 export const hasExited = (directory: string): boolean => readExit(directory) !== undefined;
+
+/** Returns when the command of this directory has left its exit code; undefined before. */
+export function exitTime(directory: string): Date | undefined {
+  if (!hasExited(directory)) return undefined;
+  const stat = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false });
+  return (stat("code") ?? stat("exit"))?.mtime;
+}
 
 /**
  * How often a run is checked if no event reports its end: adopted runs, and in case an event is

@@ -12,7 +12,7 @@ import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts
 import { environmentOf, stateEnvironment } from "./environment.ts";
 import { JournalFailed, type StopReason } from "../journal.ts";
 import { mentions } from "../mentions.ts";
-import { hasExited, openRun, type Run, type StopPatience } from "./process.ts";
+import { exitTime, hasExited, openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -76,6 +76,8 @@ export async function runTerraform(
       log.system(`${engine} ${version}: ${name}`, name);
     }
   }
+  // It may have ended while no agent was running.
+  const over = before ? exitTime(directory) : undefined;
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
   // Steps that fetch are skipped if there is nothing to fetch, so the next command is not known
   // then.
@@ -86,7 +88,7 @@ export async function runTerraform(
       process.ended.then(() => undefined),
     );
   const end = await boundDebugLog(context, stoppable(context, run, process, options));
-  if (options.logged) log.stepEnded(name);
+  if (options.logged) log.stepEnded(name, over);
   if (end.kind === "never started") {
     if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
     throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);

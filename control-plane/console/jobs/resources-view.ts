@@ -24,13 +24,12 @@ export function resourcesView(
   plan: PlanSummary | null,
   job: Pick<Job, "status" | "ended_at" | "outcome_unknown">,
 ): Html | null {
-  const first = list[0];
-  if (first === undefined) return null;
+  if (list.length === 0) return null;
   const { changes = [], counts = null } = plan ?? {};
   const isOver = job.ended_at !== null;
   const applied = appliedOf(list, changes);
   const { rows } = applied;
-  const from = first.started_at;
+  const from = Math.min(...list.map(({ started_at }) => started_at));
   const scale = { from, length: Math.max(1, until - from), until, isOver };
   const shown = mostInteresting(rows);
   const resources = isHalfDone(job) ? outcomesOf(applied, job.outcome_unknown) : [];

@@ -62,6 +62,7 @@ const changedResource = {
   action: "create" as const,
   event: "ended" as const,
   at: at(238),
+  elapsed_seconds: 12,
 };
 
 const approval = {

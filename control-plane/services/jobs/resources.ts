@@ -5,6 +5,7 @@ import type {
   ResourceOutcome,
   ResourceProgress,
 } from "../../../protocol/jobs.ts";
+import { second } from "../../../common/units.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { JobRow } from "../../domain/job.ts";
@@ -202,8 +203,9 @@ export async function findResources(
 }
 
 /**
- * Pairs each start with the end of the same resource and action. `now`: by the server's clock; null
- * if the job has ended.
+ * Pairs each start with the end of the same resource and action. A runner that was away sees lines
+ * late, so a duration that terraform gives decides. `now`: by the server's clock; null if the job
+ * has ended.
  */
 export function changesOf(
   events: readonly {
@@ -214,28 +216,45 @@ export function changesOf(
   now: number | null,
 ): Changes {
   const list: ResourceChange[] = [];
-  const open = new Map<string, number>();
-  let until = 0;
+  /** Index in `list` of each that has not ended, and when the last one before it had ended. */
+  const open = new Map<string, { index: number; after: number }>();
+  let seen = 0;
+  let ended = 0;
   for (const { id, resource } of events) {
     const { address, action, event } = resource;
     const at = Date.parse(resource.at);
-    until = Math.max(until, at);
+    seen = Math.max(seen, at);
     const key = `${action} ${address}`;
-    const index = open.get(key);
+    const begun = open.get(key);
     if (event === "started") {
-      open.set(key, list.length);
-      const ended = { ended_at: null, isFailed: false, chunk: id };
-      list.push({ address, action, started_at: at, ...ended });
-    } else if (index !== undefined) {
+      open.set(key, { index: list.length, after: ended });
+      const isOpen = { ended_at: null, isFailed: false, chunk: id };
+      list.push({ address, action, started_at: at, ...isOpen });
+    } else if (begun) {
       open.delete(key);
-      const begun = list[index] as ResourceChange;
+      const change = list[begun.index] as ResourceChange;
       const isFailed = event === "failed";
-      const end = { ended_at: Math.max(at, begun.started_at), isFailed };
-      list[index] = { ...begun, ...end, ...(isFailed ? { chunk: id } : {}) };
+      const times = timesOf(change.started_at, at, resource.elapsed_seconds, begun.after);
+      list[begun.index] = { ...change, ...times, isFailed, ...(isFailed ? { chunk: id } : {}) };
+      ended = Math.max(ended, times.ended_at);
     }
   }
   const last = events.at(-1);
+  if (!last || now === null) return { list, until: open.size > 0 ? seen : ended };
   // The clocks of runner and server may differ: the last event was at both.
-  const since = last && now !== null ? Math.max(0, now - last.created_at) : 0;
-  return { list, until: until + since };
+  return { list, until: seen + Math.max(0, now - last.created_at) };
+}
+
+/** Terraform rounds both moments to seconds, and a runner sees them a little later. */
+const usualDifference = 1500;
+
+/** Returns when a change began and ended. `after`: it did not begin before this. */
+function timesOf(start: number, end: number, elapsed: number | undefined, after: number) {
+  const seen = { started_at: start, ended_at: Math.max(start, end) };
+  if (elapsed === undefined) return seen;
+  const late = end - start - elapsed * second;
+  if (late > usualDifference) return { ...seen, ended_at: end - late };
+  if (late < -usualDifference)
+    return { ...seen, started_at: Math.min(start, Math.max(after, start + late)) };
+  return seen;
 }

@@ -196,6 +196,7 @@ const resourceText = (resource: LogResource | undefined): string | null =>
         action: resource.action,
         event: resource.event,
         at: resource.at,
+        elapsed_seconds: resource.elapsed_seconds,
       })
     : null;
 

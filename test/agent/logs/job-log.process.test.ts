@@ -132,6 +132,28 @@ describe("a job's log", () => {
     expect(server.chunks[0]).not.toHaveProperty("step");
   });
 
+  test("a run that was over before it was read has printed nothing later, and its step has ended then", async () => {
+    const over = new Date(Date.now() - 30_000);
+    const first = await open();
+    first.system("terraform 1.14.1: apply", "apply");
+    first.run("08-apply", never);
+    await until(() => server.chunks.length === 1);
+    await first.close();
+    write("08-apply", "stdout", applied.join(""));
+    const ofApply = join(directory, "runs", "08-apply");
+    const log = await open({ exitTime: (run) => (run === ofApply ? over : undefined) });
+    log.run("08-apply", Promise.resolve());
+    log.stepEnded("apply", over);
+    log.stepEnded("later", new Date(Date.now() + 3_600_000));
+    await log.drained();
+    const at = over.toISOString();
+    const resources = server.chunks.flatMap(({ resource }) => (resource ? [resource.at] : []));
+    expect(resources).toEqual([at, at, at]);
+    const [, ended, later] = server.chunks.flatMap(({ step }) => (step ? [step] : []));
+    expect(ended).toEqual({ name: "apply", event: "ended", at });
+    expect(Date.parse(later?.at ?? "")).toBeLessThanOrEqual(Date.now() + 1000);
+  });
+
   const applied = [
     "Plan: 2 to add\n",
     "a.b: Creating...\n",
@@ -155,7 +177,7 @@ describe("a job's log", () => {
       ["Plan: 2 to add\n", undefined],
       [`${applied[1]}${applied[2]}`, { ...b, event: "started" }],
       [applied[3], { ...c, event: "started" }],
-      [`${applied[4]}${applied[5]}`, { ...b, event: "ended" }],
+      [`${applied[4]}${applied[5]}`, { ...b, event: "ended", elapsed_seconds: 11 }],
       [appliedError, { ...c, event: "failed" }],
       ["╷\n│ Error: other\n╵\n", undefined],
     ]);

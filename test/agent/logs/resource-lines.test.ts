@@ -35,6 +35,20 @@ describe("a line of progress", () => {
   });
 
   test.each([
+    ["Creation complete after 1m3s [id=i-1]", 63],
+    ["Modifications complete after 0s [id=x]", 0],
+    ["Destruction complete after 2h0m1s", 7201],
+    ["Import complete [id=x]", undefined],
+    ["Creation complete after 9999999h0m0s", undefined],
+    ["Creation complete after smh", undefined],
+    ["Creating...", undefined],
+  ])("%s has a duration of %s s", (words, seconds) => {
+    const event = new ResourceLines().read(bold(`a.b: ${words}`), "STDOUT");
+    expect(event?.address).toBe("a.b");
+    expect(event?.elapsed_seconds).toBe(seconds);
+  });
+
+  test.each([
     "a.b: Still creating... [10s elapsed]",
     "a.b: Provisioning with 'local-exec'...",
     "a.b (local-exec): x: Creating...",

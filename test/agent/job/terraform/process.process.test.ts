@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { processesOf } from "../../../helpers/processes.ts";
 import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
-import { openRun } from "../../../../agent/job/terraform/process.ts";
+import { exitTime, openRun } from "../../../../agent/job/terraform/process.ts";
 import { prepareRun, type RunCommand } from "../../../../agent/job/terraform/spawn.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 
@@ -91,8 +91,14 @@ describe("openRun", () => {
     await appears(join(command.directory, "child"));
     parent.kill("SIGKILL");
     await once(parent, "exit");
+    expect(exitTime(command.directory)).toBeUndefined();
     expect(await openRun(command).ended).toEqual({ kind: "exited", code: 3 });
     expect(read(command, "stdout")).toBe("one\ntwo\n");
+    // When it ended, not when it was asked for.
+    const ended = exitTime(command.directory);
+    await sleep(50);
+    expect(exitTime(command.directory)).toEqual(ended);
+    expect(Math.abs(Date.now() - (ended?.getTime() ?? 0))).toBeLessThan(60_000);
   });
 
   test("ends with 127 for a missing command and never starts one that cannot be spawned", async () => {

@@ -70,3 +70,54 @@ it("survives clocks that go backwards, and no events", () => {
   });
   expect(changesOf([], 5)).toEqual({ list: [], until: 0 });
 });
+
+/** Adds to an end how long terraform says that it took, in seconds. */
+const elapsed = (all: ReturnType<typeof events>, seconds: (number | undefined)[]) =>
+  all.map((event, index) => {
+    const elapsed_seconds = seconds[index];
+    return elapsed_seconds === undefined
+      ? event
+      : { ...event, resource: { ...event.resource, elapsed_seconds } };
+  });
+
+it("takes the duration from terraform if the runner was away at the start or the end", () => {
+  const all = elapsed(
+    events(
+      ["a", "create", "started", 10],
+      ["slow", "create", "started", 11],
+      // The runner is back at 40.
+      ["a", "create", "ended", 40],
+      ["b", "create", "started", 40],
+      ["b", "create", "ended", 40],
+      ["c", "create", "started", 40],
+      ["c", "create", "ended", 45],
+    ),
+    [undefined, undefined, 8, undefined, 30, undefined, 20],
+  );
+  const { list, until } = changesOf(all, 1_050_000);
+  expect(list.map(({ address, started_at, ended_at }) => [address, started_at, ended_at])).toEqual([
+    ["a", 10_000, 18_000],
+    ["slow", 11_000, null],
+    // It began after the end of a.
+    ["b", 18_000, 40_000],
+    ["c", 40_000, 45_000],
+  ]);
+  // What is under way is so until now.
+  expect(until).toBe(50_000);
+});
+
+it("an apply has ended with its last resource, not when the runner came back", () => {
+  const two = (...seconds: number[]) =>
+    elapsed(
+      events(
+        ["a", "create", "started", 10],
+        ["b", "create", "started", 10],
+        ["a", "create", "ended", 40],
+        ["b", "create", "ended", 40],
+      ),
+      [undefined, undefined, ...seconds],
+    );
+  expect(changesOf(two(8, 9), null).until).toBe(19_000);
+  // Within what terraform rounds.
+  expect(changesOf(two(29, 31), null).until).toBe(40_000);
+});
