@@ -116,6 +116,12 @@ export const Job = Type.Object({
       "GET of one job: how many resources terraform has changed; null if its runner has not told it.",
     ),
   ),
+  apply_began: Type.Optional(
+    about(
+      Nullable(Type.Boolean()),
+      "GET of a job that failed or was cancelled: whether terraform began to apply; null if its runner has not told it.",
+    ),
+  ),
   error_message: Nullable(ErrorMessage),
   cancelled_by: Type.Optional(
     about(

@@ -16,18 +16,18 @@ export const planHeadline = (plan: PlanSummary): string => {
 };
 
 /** The job that applied a plan, after its end. */
-export type AppliedJob = Pick<Job, "status" | "started_at" | "resource_progress">;
+export type AppliedJob = Pick<Job, "status" | "started_at" | "resource_progress" | "apply_began">;
 
 /**
  * Returns a headline such as `Applied: 2 added, 1 replaced` or `Apply failed: 2 of 5 done, 1 failed`.
  */
 export function appliedHeadline(
   plan: PlanSummary,
-  { status, started_at, resource_progress: progress }: AppliedJob,
+  { status, started_at, resource_progress: progress, apply_began }: AppliedJob,
 ): string {
   if (status === "SUCCESS")
     return `Applied: ${countWords(plan, "done") ?? onlyWords(plan, "changed", "changed")}`;
-  if (started_at === null) return `Not applied. ${planHeadline(plan)}`;
+  if (started_at === null || apply_began === false) return `Not applied. ${planHeadline(plan)}`;
   if (!progress) return `${unapplied(status)}. ${planHeadline(plan)}`;
   return `${unapplied(status)}: ${resourceProgressWords(progress, true)}`;
 }

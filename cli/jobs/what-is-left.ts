@@ -24,7 +24,8 @@ export async function whatIsLeft(run: Run, job: Job, step = retryOf(run, job)): 
   const lock = name === null ? null : await findLostLock(api, name);
   const first = lock ? `\n${unlockFirst(run, job, lock)}\n` : " ";
   const next = `${first}${nextStep(job, step, lock !== null)}`;
-  if (job.job_type === "PLAN" || job.started_at === null) return `No resource was changed.${next}`;
+  if (job.job_type === "PLAN" || job.started_at === null || job.apply_began === false)
+    return `No resource was changed.${next}`;
   const found =
     name === null ? undefined : await api.call("getConfiguration", { params: { name } });
   const show = `windlass jobs show ${id}${teamWords(api.team)}`;

@@ -15,6 +15,7 @@ import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
 import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
+import { findSteps } from "./progress.ts";
 
 /** One change of a resource; a replacement is two. */
 export interface ResourceChange {
@@ -137,14 +138,26 @@ export const isHalfDone = ({ status, ended_at }: Pick<Job, "status" | "ended_at"
 export async function withProgress(context: Context, job: Job): Promise<Job> {
   if (job.job_type === "PLAN" || job.started_at === null) return job;
   const { list } = await findResources(context, job);
-  if (list.length === 0) return { ...job, resource_progress: null };
+  const apply_began = isHalfDone(job) ? list.length > 0 || (await hasBegun(context, job)) : null;
+  if (list.length === 0) return { ...job, resource_progress: null, apply_began };
   if (!isHalfDone(job))
     return { ...job, resource_progress: progressOf(appliedOf(list), job.changes) };
   const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
   const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
   const all = appliedOf(list, changes);
   const resources = outcomesOf(all, job.outcome_unknown);
-  return { ...job, resource_progress: { ...progressOf(all, job.changes), resources } };
+  return { ...job, apply_began, resource_progress: { ...progressOf(all, job.changes), resources } };
+}
+
+/**
+ * Whether the apply of an ended job began; null if this is not known. A runner that counts the
+ * chunks of its log also tells the steps in it.
+ */
+async function hasBegun(context: Context, job: Job): Promise<boolean | null> {
+  const steps = await findSteps(context, job.id);
+  if (steps.some(({ name }) => name === "apply")) return true;
+  const isTold = job.log_complete === true && job.released_at !== null;
+  return isTold && !job.outcome_unknown ? false : null;
 }
 
 /** Returns how many resources a job that is not over has changed to the end so far. */

@@ -56,6 +56,18 @@ test("a job that ended without success says what exists and what to do", async (
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
   );
   await end("DEPLOY", "SUCCESS");
+  const early = async (...steps: string[]) => {
+    await user.queue({ job_type: "DEPLOY", configuration_id });
+    const id = await user.start();
+    for (const step of steps)
+      for (const event of ["started", "ended"] as const) await user.step(id, step, event);
+    await user.end(id, "FAILED", { error_message: "failed", last_seq: 0 });
+    return whatIsLeft(run, await user.read(id), up);
+  };
+  const unchanged = "No resource was changed. Once the cause is removed, run windlass up again.";
+  expect(await early()).toBe(unchanged);
+  expect(await early("init", "plan")).toBe(unchanged);
+  expect(await early("init", "plan", "apply")).toContain("What was changed until then");
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Deployed now: .* ago\. What was changed until then stays\. Once/,
   );
