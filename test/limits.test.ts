@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { secretLinesLimit } from "../agent/logs/secret-forms.ts";
+import { secretLinesLimit } from "../common/redaction/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";

@@ -9,7 +9,7 @@ import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
-import { secretLinesLimit } from "../logs/secret-forms.ts";
+import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
 import { bootId } from "../machine/process-identity.ts";

@@ -5,10 +5,10 @@
  */
 import { hkdfSync } from "node:crypto";
 import { texts } from "../../common/json-texts.ts";
+import { secrecyOf } from "../../common/redaction/secrecy.ts";
+import { secretLinesLimit, withinLimit } from "../../common/redaction/secret-forms.ts";
 import { seal, unseal } from "../../common/sealed-box.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
-import { redactorOf } from "../logs/redactor.ts";
-import { secretLinesLimit, withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed, type JobContext } from "./context.ts";
 import { secretsOfGitAccess } from "./source/git-access.ts";
 
@@ -97,26 +97,6 @@ const secretTexts = (
   all: Readonly<Record<string, string>>,
   names: readonly string[] = Object.keys(all).filter(isSecretEnvironmentName),
 ): string[] => names.flatMap((name) => (Object.hasOwn(all, name) ? texts(all[name]) : []));
-
-/** Finds secrets in what is not the log. */
-export interface Secrecy {
-  /** Returns the text with each secret masked. */
-  readonly mask: (text: string) => string;
-  /** Whether a JSON value contains a secret, in any form that is masked in the log. */
-  readonly hides: (value: unknown) => boolean;
-}
-
-export function secrecyOf(secrets: readonly string[]): Secrecy {
-  const { redact, finds } = redactorOf(secrets);
-  return {
-    mask: (text) => redact(Buffer.from(text)),
-    // Each text by itself, because JSON escapes the line breaks in it, and everything together,
-    // with the names and numbers.
-    hides: (value) =>
-      texts(value).some((text) => finds(Buffer.from(text))) ||
-      finds(Buffer.from(JSON.stringify(value) ?? "")),
-  };
-}
 
 /** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import type { Entry } from "./offsets.ts";
-import type { Redactor } from "./redactor.ts";
+import type { Redactor } from "../../common/redaction/redactor.ts";
 import { nextMark, ResourceLines } from "./resource-lines.ts";
 import type { Sources } from "./sources.ts";
 import { readPiece, Spool, type Positions } from "./spool.ts";

@@ -4,7 +4,7 @@ import type { LogStep } from "../../protocol/jobs.ts";
 import { Chunker } from "./chunker.ts";
 import { Offsets } from "./offsets.ts";
 import { LogShipper, usualTiming, type ShipperOptions, type Timing } from "./shipper.ts";
-import { redactorOf } from "./redactor.ts";
+import { redactorOf } from "../../common/redaction/redactor.ts";
 import { Sources } from "./sources.ts";
 import { kibibyte, mebibyte } from "../../common/units.ts";
 

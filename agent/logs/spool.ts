@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { punchHole } from "../machine/files.ts";
-import type { Cut, Redactor } from "./redactor.ts";
+import type { Cut, Redactor } from "../../common/redaction/redactor.ts";
 import { kibibyte, mebibyte } from "../../common/units.ts";
 
 type OutputStream = "STDOUT" | "STDERR";

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { redactorOf } from "../../agent/logs/redactor.ts";
+import { redactorOf } from "../../common/redaction/redactor.ts";
 import { startLogServer, type LogServer } from "../agent/logs/log-server.ts";
 import { proving } from "../helpers/proving.ts";
 import { scratch } from "../helpers/agent-process.ts";

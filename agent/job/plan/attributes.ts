@@ -12,7 +12,7 @@ import {
 import type { PlannedAttribute } from "../../../protocol/plan-summary.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
 import { texts } from "../../../common/json-texts.ts";
-import type { Secrecy } from "../secrets.ts";
+import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 
 /** A change as in `show -json`. */
 export interface Change {

@@ -6,7 +6,7 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { Dependencies, dependencyPaths } from "./dependencies.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
-import type { Secrecy } from "../secrets.ts";
+import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 import { exactNumber } from "../../../common/exact-json.ts";
 import { mebibyte } from "../../../common/units.ts";
 

@@ -7,9 +7,10 @@ import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StepFailed } from "../context.ts";
-import { metadataOf, type Outputs } from "../outcome.ts";
+import type { Outputs } from "../../../common/outputs.ts";
+import { metadataOf } from "../outcome.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
-import { secrecyOf } from "../secrets.ts";
+import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 /** What the thread must read. */

@@ -9,7 +9,7 @@ import type {
   PlannedChange,
   PlanSummary,
 } from "../../../protocol/plan-summary.ts";
-import type { Secrecy } from "../secrets.ts";
+import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 import { AttributeBudget, attributesOf, type Change } from "./attributes.ts";
 import { withoutKeys, type Dependencies } from "./dependencies.ts";
 

@@ -19,7 +19,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
 import { debugLogLimit } from "../../../protocol/limits.ts";
-import { redactorOf, type Redactor } from "../../logs/redactor.ts";
+import { redactorOf, type Redactor } from "../../../common/redaction/redactor.ts";
 import type { JobContext } from "../context.ts";
 import { openJobFile } from "../job-files.ts";
 import { knowsAllSecrets, secretsOf } from "../secrets.ts";

@@ -7,15 +7,16 @@ import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
 import { ephemeralOf } from "../plan/ephemeral.ts";
 import { copyJobFile } from "../job-files.ts";
-import { outputsInState, type Outputs } from "../outcome.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
-import { conceal, secrecyOf, secretsOf, type Secrecy } from "../secrets.ts";
+import { conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
 import { lockLeft } from "./state-lock.ts";
 import { rescuedState } from "../workspace.ts";
+import { outputsInState, type Outputs } from "../../../common/outputs.ts";
+import { secrecyOf, type Secrecy } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 /** A larger state takes terraform long enough that starting it makes no difference. */

@@ -9,9 +9,9 @@ import {
   knowsAllSecrets,
   maskerOf,
   missesFormer,
-  secrecyOf,
   secretsOf,
 } from "../../../agent/job/secrets.ts";
+import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { folderForFile } from "../../helpers/folders.ts";
 
 const place = folderForFile();

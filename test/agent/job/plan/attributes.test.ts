@@ -4,7 +4,7 @@ import {
   attributesOf,
   type Change,
 } from "../../../../agent/job/plan/attributes.ts";
-import { secrecyOf } from "../../../../agent/job/secrets.ts";
+import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import {
   planAttributeCount,
   planAttributesLimit,

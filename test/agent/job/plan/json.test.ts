@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
-import { secrecyOf } from "../../../../agent/job/secrets.ts";
+import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import { mebibyte } from "../../../../common/units.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Check } from "typebox/value";
 import { expect, test } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
-import { secrecyOf } from "../../../../agent/job/secrets.ts";
+import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { masked } from "../../../../agent/job/terraform/debug-log.ts";
-import { redactorOf } from "../../../../agent/logs/redactor.ts";
+import { redactorOf } from "../../../../common/redaction/redactor.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 
 const folder = folderForFile();

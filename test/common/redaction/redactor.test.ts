@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { redactorOf } from "../../../agent/logs/redactor.ts";
+import { redactorOf } from "../../../common/redaction/redactor.ts";
 import { heapInUse } from "../../helpers/heap.ts";
 import { proving } from "../../helpers/proving.ts";
 

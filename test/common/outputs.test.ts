@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { metadataFrom as metadataWith, outputsInState } from "../../../agent/job/outcome.ts";
-import { secrecyOf } from "../../../agent/job/secrets.ts";
+import { metadataFrom as metadataWith, outputsInState } from "../../common/outputs.ts";
+import { secrecyOf } from "../../common/redaction/secrecy.ts";
 
 const metadataFrom = (all: Parameters<typeof metadataWith>[0], secrets: string[] = []) =>
   metadataWith(all, secrecyOf(secrets).hides);

@@ -1,5 +1,5 @@
 /** The forms in which a secret may appear in output. Pure. */
-import { kibibyte } from "../../common/units.ts";
+import { kibibyte } from "../units.ts";
 
 /**
  * A shorter secret is not masked. Values such as `1`, `true` or `admin` appear in any log by

@@ -1,0 +1,114 @@
+/** The outputs of terraform as a job reports them: bounded, and without secrets. */
+import { parseExactly } from "./exact-json.ts";
+import { texts } from "./json-texts.ts";
+import { withinLimit } from "./redaction/secret-forms.ts";
+import { kibibyte, mebibyte } from "./units.ts";
+
+/** The report's route takes 4 MiB. */
+const metadataLimit = 2 * mebibyte;
+const outputLimit = 256 * kibibyte;
+const typeLimit = 16 * kibibyte;
+const secretsLimit = mebibyte;
+
+const wellKnown = ["cluster_name", "cluster_endpoint", "gitops_url"] as const;
+
+/** One output, as `output -json` prints it and a state has it. */
+export interface Output {
+  readonly sensitive?: boolean;
+  readonly type: unknown;
+  readonly value?: unknown;
+}
+
+export interface Outputs {
+  readonly metadata: {
+    cluster_name?: string;
+    cluster_endpoint?: string;
+    gitops_url?: string;
+    outputs: Record<string, unknown>;
+  };
+  /** Values of sensitive outputs, only for masking the log. */
+  readonly secrets: string[];
+}
+
+/**
+ * Reads the outputs of a state, which has them in the form that `output -json` prints. Returns
+ * undefined if it cannot: the state may be encrypted, or of an unknown version.
+ */
+export function outputsInState(
+  text: string,
+  hides: (value: unknown) => boolean,
+): Outputs | undefined {
+  try {
+    const { version, outputs } = parseExactly(text) as {
+      version?: unknown;
+      outputs?: Readonly<Record<string, Output>>;
+    };
+    return version === 4 && outputs ? metadataFrom(outputs, hides) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Bounds outputs. One in which `hides` finds a secret is sensitive, also if the configuration does
+ * not say so.
+ */
+export function metadataFrom(
+  given: Readonly<Record<string, Output>>,
+  hides: (value: unknown) => boolean,
+): Outputs {
+  const all = Object.fromEntries(
+    Object.entries(given).map(([name, output]) => [name, judged(output, hides)]),
+  );
+  const metadata: Omit<Outputs["metadata"], "outputs"> = {};
+  for (const name of wellKnown) {
+    const output = all[name];
+    if (!output || output.sensitive || typeof output.value !== "string") continue;
+    if (output.value.length <= 4096) metadata[name] = output.value;
+  }
+  const outputs: Record<string, unknown> = {};
+  let size = 0;
+  for (const [name, { type: whole, value, sensitive }] of Object.entries(all)) {
+    const typeBytes = bytesOf(whole);
+    const type = typeBytes <= typeLimit ? whole : "omitted";
+    size += Buffer.byteLength(name) + Math.min(typeBytes, typeLimit);
+    if (size > metadataLimit) break;
+    const bytes = sensitive ? 0 : bytesOf(value);
+    const fits = bytes <= outputLimit && size + bytes <= metadataLimit;
+    if (fits) size += bytes;
+    outputs[name] = sensitive
+      ? { type, sensitive: true }
+      : { type, sensitive: false, ...(fits ? { value } : { omitted_bytes: bytes }) };
+  }
+  return {
+    metadata: { ...metadata, outputs },
+    secrets: withinLimit(
+      bounded(
+        Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
+      ),
+    ),
+  };
+}
+
+/** The type of an object has the names of its attributes, and a secret can be one of them. */
+function judged(output: Output, hides: (value: unknown) => boolean): Required<Output> {
+  const { type, value, sensitive = false } = output;
+  // What is too large is left out, so it is not searched.
+  const isHidden = (part: unknown, limit: number): boolean => bytesOf(part) <= limit && hides(part);
+  return {
+    value,
+    type: isHidden(type, typeLimit) ? "omitted" : type,
+    sensitive: sensitive || isHidden(value, outputLimit),
+  };
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** Outputs are read last: terraform prints nothing afterwards that could show a value. */
+function bounded(secrets: readonly string[]): string[] {
+  let room = secretsLimit;
+  return secrets.filter((secret) => {
+    room -= secret.length;
+    return room >= 0;
+  });
+}
