@@ -72,7 +72,7 @@ export const ResourceProgress = Type.Object({
   resources: Type.Optional(
     Type.Array(ResourceOutcome, {
       description:
-        "Of an apply that failed or was cancelled: what became of each resource, as far as the plan and the runner tell.",
+        "Of an apply that failed or was cancelled, or that succeeded without a PLAN: what became of each resource, as far as the plan and the runner tell.",
     }),
   ),
 });

@@ -1,6 +1,6 @@
 /** What a plan does to a resource, and how many resources it changes. */
 import { Type, type Static } from "typebox";
-import { OneOf } from "./fields.ts";
+import { about, OneOf } from "./fields.ts";
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -13,6 +13,12 @@ export const PlanCounts = Type.Object({
   forget: Count,
   move: Count,
   import: Count,
+  only: Type.Optional(
+    about(
+      OneOf(["outputs", "state"]),
+      "What changes if no resource does; absent if a resource changes, if nothing does, and in plans that earlier servers have stored.",
+    ),
+  ),
 });
 export type PlanCounts = Static<typeof PlanCounts>;
 

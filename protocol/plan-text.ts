@@ -1,5 +1,6 @@
 /** Plans as text, shared by the command line and the console. */
 import type { Job } from "./jobs.ts";
+import type { PlanCounts } from "./plan-counts.ts";
 import type {
   OutputChange,
   PlanAction,
@@ -26,7 +27,7 @@ export function appliedHeadline(
   { status, started_at, resource_progress: progress, apply_began }: AppliedJob,
 ): string {
   if (status === "SUCCESS")
-    return `Applied: ${countWords(plan, "done") ?? onlyWords(plan, "changed", "changed")}`;
+    return `Applied: ${countWords(plan, "done") ?? (plan.applyable ? onlyWords(plan, "changed", "changed") : "no changes")}`;
   if (started_at === null || apply_began === false) return `Not applied. ${planHeadline(plan)}`;
   if (!progress) return `${unapplied(status)}. ${planHeadline(plan)}`;
   return `${unapplied(status)}: ${resourceProgressWords(progress, true)}`;
@@ -54,10 +55,12 @@ function countWords({ counts }: PlanSummary, tense: "planned" | "done"): string 
   return said.length > 0 ? said.join(", ") : undefined;
 }
 
-const onlyWords = ({ outputs }: PlanSummary, plural: string, singular: string): string =>
-  outputs.some(({ action }) => action !== "none")
-    ? `only outputs ${plural}`
-    : `only the state ${singular}`;
+const onlyWords = (plan: PlanSummary, plural: string, singular: string): string =>
+  onlyOf(plan) === "outputs" ? `only outputs ${plural}` : `only the state ${singular}`;
+
+/** What a plan changes that changes something, but no resource. */
+export const onlyOf = ({ counts, outputs }: PlanSummary): NonNullable<PlanCounts["only"]> =>
+  counts.only ?? (outputs.some(({ action }) => action !== "none") ? "outputs" : "state");
 
 /**
  * Returns the checks to show. Of those that are known only after the apply, a plan that only destroys
@@ -157,12 +160,18 @@ const signs: Readonly<Record<PlanAction, string>> = {
 const markdownLimit = 60_000;
 const markdownLine = 500;
 
-/** Returns the plan as Markdown for a pull request, with a diff that its host colours. */
-export function planMarkdown(plan: PlanSummary): string {
-  const head = `**${planHeadline(plan)}**\n`;
-  const lines = plan.changes.flatMap(changeLines).map((line) => cut(line, markdownLine));
+/**
+ * Returns the plan as Markdown for a pull request, with a diff that its host colours. `applied`: the
+ * job that applied it and has ended.
+ */
+export function planMarkdown(plan: PlanSummary, applied?: AppliedJob): string {
+  const head = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}**\n`;
+  const isOver = applied !== undefined;
+  const lines = plan.changes
+    .flatMap((change) => changeLines(change, isOver))
+    .map((line) => cut(line, markdownLine));
   for (const output of plan.outputs)
-    for (const line of outputLines(output))
+    for (const line of outputLines(output, isOver))
       lines.push(cut(`${signs[output.action]} output ${line}`, markdownLine));
   let room = markdownLimit;
   const kept = lines.filter((line) => (room -= line.length + 1) >= 0);
@@ -179,7 +188,7 @@ export function planMarkdown(plan: PlanSummary): string {
   return `${head}\n<details><summary>Changes</summary>\n\n${fence}diff\n${kept.join("\n")}\n${fence}\n\n</details>\n`;
 }
 
-function changeLines(change: PlannedChange): string[] {
+function changeLines(change: PlannedChange, isOver: boolean): string[] {
   const { action, address } = change;
   const notes = changeNotes(change).join("; ");
   const title = `${signs[action]} ${visible(address)}${notes === "" ? "" : `  (${visible(notes)})`}`;
@@ -187,7 +196,7 @@ function changeLines(change: PlannedChange): string[] {
   return [
     title,
     ...attributesOf(change).map(
-      (attribute) => `${signs[action]}     ${attributeLine(action, attribute)}`,
+      (attribute) => `${signs[action]}     ${attributeLine(action, attribute, isOver)}`,
     ),
   ];
 }

@@ -257,7 +257,16 @@ export const changesText = (counts: PlanCounts): string =>
   countSigns
     .filter(([action]) => counts[action] > 0)
     .map(([action, sign]) => `${sign}${counts[action]}`)
-    .join(" ") || "no changes";
+    .join(" ") || (counts.only === undefined ? "no changes" : onlyTexts[counts.only]);
+
+/** Whether a plan changes, moves, imports or forgets a resource. */
+export const changesResources = (counts: PlanCounts): boolean =>
+  countSigns.some(([action]) => counts[action] > 0);
+
+const onlyTexts = {
+  outputs: "only outputs change",
+  state: "only the state changes",
+} as const satisfies Record<NonNullable<PlanCounts["only"]>, string>;
 
 /** Texts for the action reasons of `terraform show -json`. */
 const planReasons: Readonly<Record<string, string>> = {

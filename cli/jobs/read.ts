@@ -144,23 +144,29 @@ export async function show(
   if (outputs.length > 0) for (const line of ["", "Outputs:", ...outputs]) print(line);
 }
 
+const noSummary = "This job has no plan summary.";
+
 type PlanResponse = Answer<typeof endpoints.getPlanSummary>;
 
-const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
-  plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
+/** A job that planned by itself has a list of what it changed. */
+const hasPlan = ({ job_type, status, plan_job_id, changes }: Job): boolean =>
+  plan_job_id !== null || (status === "SUCCESS" && (job_type === "PLAN" || changes !== null));
+
+const isApplied = ({ job_type, ended_at }: Job): boolean =>
+  job_type !== "PLAN" && ended_at !== null;
 
 /**
  * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
  * values that change, which terraform's own plan in the log has too.
  */
 export async function showPlan(run: Run, job: Job, { attributes = true } = {}): Promise<void> {
-  const { id, job_type, plan_options, ended_at } = job;
+  const { id, job_type, plan_options } = job;
   const response = await run.api.call("getPlanSummary", { params: { id } });
   if (run.json) return run.show(response, {});
   if (plan_options) for (const line of planOptionsWords(plan_options)) print(clean(line));
-  if (response.plan_summary === null) say("This job has no plan summary.");
+  if (response.plan_summary === null) say(noSummary);
   else {
-    const applied = job_type !== "PLAN" && ended_at !== null ? job : undefined;
+    const applied = isApplied(job) ? job : undefined;
     for (const line of planView(response.plan_summary, { attributes, applied })) print(line);
   }
   if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
@@ -179,9 +185,10 @@ function planUse(
 
 /** Prints the job's plan for a pull request. */
 async function showMarkdown(run: Run, id: string): Promise<void> {
+  const job = await run.api.call("getJob", { params: { id } });
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
-  if (plan_summary === null) throw new CliError("This job has no plan summary.");
-  print(planMarkdown(plan_summary).trimEnd());
+  if (plan_summary === null) throw new CliError(noSummary);
+  print(planMarkdown(plan_summary, isApplied(job) ? job : undefined).trimEnd());
 }
 
 /** The page of a job in the console. */

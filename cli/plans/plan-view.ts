@@ -46,7 +46,9 @@ interface Shown {
 export function planView(plan: PlanSummary, { attributes = true, applied }: Shown = {}): string[] {
   const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
   const isOver = applied !== undefined;
-  const resources = applied?.resource_progress?.resources ?? [];
+  // After a success, the headline says it of all.
+  const isDone = applied?.status === "SUCCESS";
+  const resources = isDone ? [] : (applied?.resource_progress?.resources ?? []);
   const outcomes = new Map(resources.map(({ address, outcome }) => [address, outcome]));
   for (const change of plan.changes) {
     const paths = attributes ? [] : pathsOf(change);

@@ -80,7 +80,7 @@ const typeOf = ({ job_type, plan_options }: Job): string =>
 const planOf = ({ job, plan }: JobStory): Html | null =>
   plan === null
     ? null
-    : html`${planView(plan, tenseOf(job))}
+    : html`${planView(plan, tenseOf(job), tenseOf(job) === "planned" ? undefined : job)}
       ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
 
 /** Other jobs plan by themselves, and only what they changed is known. */

@@ -3,7 +3,7 @@
  * then the rest.
  */
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
-import { planMarkdown, shownChecks } from "../../../protocol/plan-text.ts";
+import { planMarkdown, shownChecks, type AppliedJob } from "../../../protocol/plan-text.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { attributesView, outputView } from "./attributes-view.ts";
@@ -30,8 +30,12 @@ const titles = {
   tried: "What the plan was to change",
 } as const satisfies Record<Tense, string>;
 
-/** The whole summary. */
-export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
+/** The whole summary. `applied`: the job that applied it and has ended. */
+export const planView = (
+  plan: PlanSummary,
+  tense: Tense = "planned",
+  applied?: AppliedJob,
+): Html => {
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
   const changed = outputs.filter(({ action }) => action !== "none");
@@ -41,6 +45,7 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
     <h2 id="plan-title">${titles[tense]}</h2>
     ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
+    ${counts.only === undefined || changed.length > 0 ? null : html`<p>${onlySentence[counts.only]}</p>`}
     <ul class="counts">
       ${tile(counts.create, "create", "+", "to create", "created")}
       ${tile(counts.update, "update", "~", "to change", "changed")}
@@ -87,14 +92,20 @@ export const planView = (plan: PlanSummary, tense: Tense = "planned"): Html => {
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
-    ${plan.changes.length === 0 ? null : markdownOf(plan)}
+    ${plan.changes.length === 0 ? null : markdownOf(plan, applied)}
   </windlass-plan>`;
 };
 
-const markdownOf = (plan: PlanSummary): Html =>
+/** Of a deployment whose plan is not known in detail. */
+const onlySentence = {
+  outputs: "No resource, only outputs: the log has them.",
+  state: "No resource, only the state.",
+} as const;
+
+const markdownOf = (plan: PlanSummary, applied: AppliedJob | undefined): Html =>
   html`<details class="markdown">
     <summary>As Markdown, for a pull request</summary>
-    <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan)}</pre>
+    <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan, applied)}</pre>
   </details>`;
 
 /** What a script does: search, a filter, and the text to copy. */

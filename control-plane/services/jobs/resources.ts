@@ -8,8 +8,6 @@ import type {
 import { second } from "../../../common/units.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
-import type { JobRow } from "../../domain/job.ts";
-import type { Queries } from "../../store/db.ts";
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
@@ -140,8 +138,9 @@ export async function withProgress(context: Context, job: Job): Promise<Job> {
   const { list } = await findResources(context, job);
   const apply_began = isHalfDone(job) ? list.length > 0 || (await hasBegun(context, job)) : null;
   if (list.length === 0) return { ...job, resource_progress: null, apply_began };
-  if (!isHalfDone(job))
-    return { ...job, resource_progress: progressOf(appliedOf(list), job.changes) };
+  const isOwnPlan = job.status === "SUCCESS" && job.plan_job_id === null;
+  if (!isHalfDone(job) && !isOwnPlan)
+    return { ...job, apply_began, resource_progress: progressOf(appliedOf(list), job.changes) };
   const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
   const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
   const all = appliedOf(list, changes);
@@ -167,41 +166,6 @@ export async function countChangedResources(
 ): Promise<number> {
   return (await store.read.first(countChanged, { job, limit: markLimits.resources }))?.count ?? 0;
 }
-
-/**
- * Returns what a job has changed that planned by itself, so that no summary of a plan says it; null
- * if its runner has not told it, or if there are more events than are read.
- */
-export async function summaryOfApplied(
-  tx: Queries,
-  { id: job, job_type, plan_job_id, status }: JobRow,
-): Promise<PlanSummary | null> {
-  const isApplied = job_type === "DESTROY" || (job_type === "DEPLOY" && plan_job_id === null);
-  if (!isApplied || status !== "SUCCESS") return null;
-  const rows = await tx.all(findResourceEvents, { job, limit: markLimits.resources });
-  if (rows.length === 0 || rows.length === markLimits.resources) return null;
-  const addresses: Partial<Record<LogResource["action"], Set<string>>> = {};
-  for (const row of rows) {
-    const { address, action, event } = JSON.parse(row.resource) as LogResource;
-    if (event === "ended") (addresses[action] ??= new Set()).add(address);
-  }
-  const { create = none, update = none, delete: deleted = none } = addresses;
-  const replace = [...create].filter((address) => deleted.has(address)).length;
-  const counts = {
-    create: create.size - replace,
-    update: update.size,
-    replace,
-    delete: deleted.size - replace,
-    forget: 0,
-    move: 0,
-    import: addresses.import?.size ?? 0,
-  };
-  const lists = { changes: [], drift: [], outputs: [], checks: [] };
-  const omitted = { changes_omitted: 0, drift_omitted: 0, outputs_omitted: 0 };
-  return { counts, ...lists, ...omitted, applyable: true, complete: true };
-}
-
-const none: ReadonlySet<string> = new Set();
 
 /** Returns the changes; none of a runner that knows only the published interface. */
 export async function findResources(

@@ -1,5 +1,8 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
 import type { OutputChange, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
+import { onlyOf } from "../../../protocol/plan-text.ts";
+import { changesResources } from "../../../protocol/words.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
@@ -34,9 +37,16 @@ export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary):
   };
   const isEmpty = !graph && ![...details.changes, ...details.outputs].some(Boolean);
   return savePlanSummary(tx, job, {
-    plan_summary: JSON.stringify(rest, withoutAttributes),
+    plan_summary: JSON.stringify({ ...rest, counts: withOnly(summary) }, withoutAttributes),
     attributes: isEmpty ? null : JSON.stringify(details),
   });
+}
+
+/** The counts are what lists read of a plan. */
+function withOnly(summary: PlanSummary): PlanCounts {
+  const { only: _, ...counts } = summary.counts;
+  if (!summary.applyable || changesResources(counts)) return counts;
+  return { ...counts, only: onlyOf(summary) };
 }
 
 /**

@@ -110,6 +110,18 @@ export const findLastChunks = statement<
     .limit(limit),
 );
 
+/** The first chunks of what a job's commands printed on stdout. */
+export const findFirstOutput = statement<{ job: string; limit: number }, Pick<LogRow, "log_chunk">>(
+  (db, { job, limit }) =>
+    db
+      .selectFrom("log_chunks")
+      .select("log_chunk")
+      .where("job_id", "=", job)
+      .where("stream_type", "=", "STDOUT")
+      .orderBy("id")
+      .limit(limit),
+);
+
 /** The first starts and ends of steps, in order. */
 export const findStepEvents = statement<
   { job: string; limit: number },
