@@ -33,7 +33,6 @@ const installed = [
   "@dagrejs/dagre",
   "@fastify/swagger-ui",
   "better-sqlite3",
-  "execa",
   "openid-client",
   "openpgp",
   "pg",

@@ -34,7 +34,7 @@ const here = "-";
  * `CliError` if there is none, and names the other space of the user in which it is.
  */
 export async function configurationOf(api: Api, name: string): Promise<Configuration> {
-  if (name === here) return onlyOne(api, await originsHere());
+  if (name === here) return onlyOne(api, originsHere());
   const named = await findConfiguration(api, name);
   if (named) return named;
   const { configurations } = await api.call("listConfigurations");
@@ -57,7 +57,7 @@ export async function inSpaceOf(
   if (name !== here)
     return { run: current, configuration: await configurationOf(current.api, name) };
   const { inLinkedSpace } = await import("../up/linked-space.ts");
-  const origins = await originsHere();
+  const origins = originsHere();
   const run = await inLinkedSpace(current, origins);
   return { run, configuration: await onlyOne(run.api, origins, nameAs) };
 }
@@ -84,7 +84,7 @@ const originsHere = async (): Promise<string[]> =>
 /** Returns the only configuration that was created from a directory with these origins. */
 async function onlyOne(
   api: Api,
-  origins: readonly string[],
+  origins: Promise<readonly string[]>,
   nameAs = (name: string): string => name,
 ): Promise<Configuration> {
   const { madeFrom } = await import("../up/linked-space.ts");

@@ -5,11 +5,16 @@ import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import type { Api } from "../api/api.ts";
 
-/** Returns the configurations of a space that were created from a directory with these origins. */
-export async function madeFrom(api: Api, origins: readonly string[]): Promise<Configuration[]> {
-  if (origins.length === 0) return [];
-  const { configurations } = await api.call("listConfigurations");
-  return configurations.filter(({ origin }) => origin !== undefined && origins.includes(origin));
+/**
+ * Returns the configurations of a space that were created from a directory with these origins. The
+ * server is asked while git reads the directory's remote.
+ */
+export async function madeFrom(
+  api: Api,
+  origins: readonly string[] | Promise<readonly string[]>,
+): Promise<Configuration[]> {
+  const [{ configurations }, known] = await Promise.all([api.call("listConfigurations"), origins]);
+  return configurations.filter(({ origin }) => origin !== undefined && known.includes(origin));
 }
 
 /**
@@ -20,27 +25,26 @@ export async function madeFrom(api: Api, origins: readonly string[]): Promise<Co
  */
 export async function inLinkedSpace(
   run: Run,
-  origins: readonly string[],
+  origins: Promise<readonly string[]>,
   { namesOthers = false } = {},
 ): Promise<Run> {
   const { api, settings } = run;
   if (run.team !== undefined || settings.team !== undefined || api.isAccessToken) return run;
   const isMadeHere = async (one: Api): Promise<boolean> =>
     (await madeFrom(one, origins)).length > 0;
-  if (origins.length === 0) return run;
-  if (await isMadeHere(api)) {
-    const also = namesOthers ? await spacesWith(api, isMadeHere) : [];
-    if (also.length > 0)
+  const [isHere, others] = await Promise.all([isMadeHere(api), spacesWith(api, isMadeHere)]);
+  const [slug] = others;
+  if (slug === undefined) return run;
+  if (isHere) {
+    if (namesOthers)
       run.done(
-        `This directory was deployed in ${also.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${also.map(optionOf).join(" or ")}.`,
+        `This directory was deployed in ${others.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${others.map(optionOf).join(" or ")}.`,
       );
     return run;
   }
-  const [slug, ...others] = await spacesWith(api, isMadeHere);
-  if (slug === undefined) return run;
-  if (others.length > 0)
+  if (others.length > 1)
     throw new CliError(
-      `This directory was deployed in several spaces. Pass ${[slug, ...others].map(optionOf).join(" or ")}`,
+      `This directory was deployed in several spaces. Pass ${others.map(optionOf).join(" or ")}`,
       2,
     );
   run.done(

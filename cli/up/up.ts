@@ -42,8 +42,9 @@ export interface UpOptions extends FieldOptions {
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
-  const origins = await readOrigins(directory);
-  const run = await inLinkedSpace(current, origins, { namesOthers: true });
+  const reading = readOrigins(directory);
+  const run = await inLinkedSpace(current, reading, { namesOthers: true });
+  const origins = await reading;
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
   const configured = await configure(run, directory, origins, options);
