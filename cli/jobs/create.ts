@@ -15,6 +15,7 @@ import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { shortOf } from "../terminal/table.ts";
 import type { Run } from "../run.ts";
+import { refuseLesserRole } from "../teams/acting.ts";
 import { workerOf } from "../workers/find.ts";
 import { approvalNote } from "./approvals.ts";
 import { findJob } from "./find.ts";
@@ -146,6 +147,8 @@ export async function destroy(current: Run, name: string, options: AskingOptions
       `${question} ${notATerminal} Or plan it first: windlass jobs plan ${shellWord(found)} --destroy${teamWords(run.api.team)}`,
       2,
     );
+  // The plan alone would be allowed to a planner.
+  await refuseLesserRole(run, "deployer");
   const preview = { job_type: "PLAN" as const, configuration_id, ...planFields({ destroy: true }) };
   const planned = await watchJob(run, await create(run, preview, how));
   const again = `run: windlass jobs destroy ${shellWord(found)}${teamWords(run.api.team)}`;

@@ -1,6 +1,8 @@
 /** The team in which a command acts. */
 import { ProblemError } from "../../protocol/transport.ts";
+import type { Role } from "../../protocol/roles.ts";
 import type { Team } from "../../protocol/teams.ts";
+import { roleNames } from "../commands/roles.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
@@ -10,6 +12,20 @@ export async function actingTeam({ api }: Pick<Run, "api">): Promise<Team | unde
   if (!api.isAccessToken) return undefined;
   // Of an access token, the list has the one team that it acts in.
   return (await api.call("listTeams")).teams[0];
+}
+
+/** Throws `CliError` if the caller's role has fewer permissions than `least`; `team`: if known. */
+export async function refuseLesserRole(
+  run: Pick<Run, "api">,
+  least: Role,
+  team?: Pick<Team, "role">,
+): Promise<void> {
+  const { api } = run;
+  const token = api.isAccessToken ? await api.call("getCurrentAccessToken") : undefined;
+  const role = (token ?? team ?? (await actingTeam(run)))?.role;
+  if (role === undefined || roleNames.indexOf(role) >= roleNames.indexOf(least)) return;
+  const who = token ? `The access token "${token.name}" has` : "You have";
+  throw new CliError(`This needs the role ${least}. ${who} the role ${role}. Nothing was done.`);
 }
 
 /** Returns the slug of the named team, else of the team that the command acts in. */

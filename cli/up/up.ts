@@ -23,7 +23,7 @@ import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
-import { actingTeam } from "../teams/acting.ts";
+import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
 import { followCommand } from "../jobs/words.ts";
 import { inLinkedSpace } from "./linked-space.ts";
 import { hereText, originText, readOrigins, writeLink } from "./origin.ts";
@@ -47,6 +47,8 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const origins = await reading;
   const team = await actingTeam(run);
   if (team) run.done(`In the team "${team.name}" (${team.slug}), as ${team.role}.`);
+  // Refused before anything is packed.
+  await refuseLesserRole(run, "deployer", team);
   const configured = await configure(run, directory, origins, options);
   try {
     await planAndDeploy(run, directory, configured, options);
