@@ -99,7 +99,16 @@ export async function push(
   const response = await run.api
     .send("pushState", { params: { name: id }, query, bytes })
     .catch((error: unknown) => {
-      throw withRemedy(error, lockRemedies(run.api, found));
+      const isOwn = configuration.backend === "own";
+      throw withRemedy(error, {
+        ...lockRemedies(run.api, found),
+        ...(force || isOwn
+          ? {}
+          : {
+              state_conflict:
+                "To replace the stored state all the same, add --force: its versions are kept",
+            }),
+      });
     });
   const version = (await response.body.json()) as StateVersion;
   if (run.json) return print(JSON.stringify(version, null, 2));

@@ -152,6 +152,30 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   }
 });
 
+test("a state of another lineage is refused with the option that replaces the stored one", async () => {
+  const user = await openSampleUser(plane);
+  const { run } = await runOf(user.owner);
+  await user.configure("network");
+  const directory = mkdtempSync(join(tmpdir(), "push-"));
+  try {
+    const file = join(directory, "state");
+    const write = (lineage: string) =>
+      writeFileSync(
+        file,
+        JSON.stringify({ version: 4, serial: 9, lineage, outputs: {}, resources: [] }),
+      );
+    write("a");
+    await push(run, "network", { file });
+    write("b");
+    await expect(push(run, "network", { file })).rejects.toThrow(
+      /lineage of this state differs [^]*\. To replace the stored state all the same, add --force/,
+    );
+    await push(run, "network", { file, force: true, yes: true });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test("a job that waits in a space without workers says how to add one", async () => {
   const owner = await addOwner(plane.context.store);
   const { run, said } = await runOf(owner);
