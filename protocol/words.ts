@@ -216,20 +216,18 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
   unknown: "unknown",
 };
 
-/** Describes how a plan differs from an ordinary one, in sentences. */
-export function planOptionsWords({
-  destroy,
-  refresh_only,
-  targets,
-  replace,
-}: PlanOptions): string[] {
+/** Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. */
+export function planOptionsWords(
+  { destroy, refresh_only, targets, replace }: PlanOptions,
+  plan?: { readonly applyable: boolean } | null,
+): string[] {
   const limit = targets.length === 0 ? "" : targets.join(", ");
   return [
     destroy && limit === ""
       ? "This plan destroys everything that the configuration has deployed."
       : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
-    refresh_only
+    refresh_only && plan?.applyable !== false
       ? "This plan changes only the state: it takes over what was changed outside of terraform."
       : "",
     !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",

@@ -137,7 +137,7 @@ export async function show(
   if (!plan) await showJob(run, job);
   if (plan || (!run.json && hasPlan(job))) {
     if (!run.json && !plan) print();
-    await showPlan(run, job);
+    if (!(await showPlan(run, job)) && plan) process.exitCode = 1;
   } else if (!run.json && job.resource_progress?.resources)
     for (const line of ["", ...outcomesView(job, job.resource_progress)]) print(line);
   const outputs = plan || run.json ? [] : outputLines(job);
@@ -157,19 +157,23 @@ const isApplied = ({ job_type, ended_at }: Job): boolean =>
 
 /**
  * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
- * values that change, which terraform's own plan in the log has too.
+ * values that change, which terraform's own plan in the log has too. Returns false if it has none.
  */
-export async function showPlan(run: Run, job: Job, { attributes = true } = {}): Promise<void> {
+export async function showPlan(run: Run, job: Job, { attributes = true } = {}): Promise<boolean> {
   const { id, job_type, plan_options } = job;
   const response = await run.api.call("getPlanSummary", { params: { id } });
-  if (run.json) return run.show(response, {});
-  if (plan_options) for (const line of planOptionsWords(plan_options)) print(clean(line));
-  if (response.plan_summary === null) say(noSummary);
-  else {
-    const applied = isApplied(job) ? job : undefined;
-    for (const line of planView(response.plan_summary, { attributes, applied })) print(line);
+  const { plan_summary } = response;
+  if (run.json) {
+    run.show(response, {});
+    return plan_summary !== null;
   }
+  const options = plan_options ? planOptionsWords(plan_options, plan_summary) : [];
+  for (const line of options) print(clean(line));
+  const applied = isApplied(job) ? job : undefined;
+  if (plan_summary === null) say(noSummary);
+  else for (const line of planView(plan_summary, { attributes, applied })) print(line);
   if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
+  return plan_summary !== null;
 }
 
 /** What became of a plan, or how to deploy it. */

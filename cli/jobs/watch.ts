@@ -10,6 +10,7 @@ import { logLines } from "../logs/log-lines.ts";
 import { teamWords } from "../api/team.ts";
 import { isWaiting } from "../../protocol/words.ts";
 import { adviseWorker } from "../workers/none.ts";
+import { noteUndeclared, undeclaredVariables } from "./undeclared.ts";
 import { whatIsLeft, type NextStep } from "./what-is-left.ts";
 import { outcomeText, nameOf, waitingLine } from "./words.ts";
 
@@ -21,6 +22,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   // With --json, stdout is reserved for the object that the command prints at the end.
   using live = liveLine(run.json ? say : print);
   const lines = logLines((line) => live.print(line));
+  const undeclared = undeclaredVariables();
   const detached = new AbortController();
   // The job may have been queued or running for long when the client begins to follow it.
   let start = Date.parse(job.started_at ?? job.created_at);
@@ -62,6 +64,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
         } else if (chunk.stream_type === "SYSTEM")
           note = chunk.log_chunk.trim().split("\n").at(-1) || note;
         if (log) lines.add(chunk);
+        if (chunk.stream_type !== "SYSTEM") undeclared.read(chunk.log_chunk);
       },
       onProgress,
       onTrouble: (why) => {
@@ -76,6 +79,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
     live[Symbol.dispose]();
     if (end.log_complete === false)
       say("The log is incomplete: the runner did not send all of it.");
+    if (log) await noteUndeclared(run, job, undeclared.names);
     return await run.api.call("getJob", { params: { id: job.id } });
   } catch (error) {
     if (detached.signal.aborted)

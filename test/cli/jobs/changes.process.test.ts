@@ -62,3 +62,38 @@ test("outputs alone are a change, and a job without a plan lists what it changed
   await run("destroy", "--yes");
   expect(await newest(1)).toEqual([expect.stringMatching(/^DESTROY +app +SUCCESS +no changes /)]);
 });
+
+test("a plan names what the files do not declare, and takes over nothing where nothing drifted", async () => {
+  await using ada = await userMachine(plane, { agent: true });
+  const directory = writeFiles(join(ada.path, "app"), { "main.tf": resources });
+  const create = ["configurations", "create", "app", "--dir", directory];
+  await ada.json(...create, "--var", "nope=1", "--var", "w=2");
+  const planned = await ada.run("jobs", "plan", "app", "--wait");
+  expect(planned).toMatchObject({ exitCode: 0 });
+  const remedy = "windlass configurations update app --unset nope";
+  expect(planned.stderr).toContain(
+    `The files do not declare the variable "nope". To remove it: ${remedy}`,
+  );
+  await ada.json(...remedy.split(" ").slice(1));
+  const deployed = await ada.run("jobs", "deploy", "app", "--wait");
+  expect(deployed).toMatchObject({ exitCode: 0 });
+  expect(deployed.stderr).not.toContain("declare");
+  const refreshed = await ada.run("jobs", "plan", "app", "--refresh-only", "--wait");
+  expect(refreshed.stdout).toMatch(/\nPlan: no changes$/);
+  expect(refreshed.stdout).not.toContain("takes over");
+
+  await ada.json(
+    "configurations",
+    "update",
+    "app",
+    "--dir",
+    writeFiles(directory, { "main.tf": "!" }),
+  );
+  const failed = await ada.run("jobs", "deploy", "app", "--wait");
+  expect(failed.stderr).toContain("No resource was changed.");
+  expect(failed.stderr).not.toContain("What became of each resource");
+  for (const more of [[], ["--json"]])
+    expect(await ada.run("jobs", "show", "app/-", "--plan", ...more)).toMatchObject({
+      exitCode: 1,
+    });
+});
