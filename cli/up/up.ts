@@ -245,12 +245,12 @@ async function showAndConfirm(
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
-    // Nothing is deployed, so the outputs are those of the last deployment.
+    // Nothing is deployed, so the outputs are those of the state.
     const execution_metadata = { outputs: outputsOf(configuration) };
     if (run.json) await showJob(run, { ...planned, execution_metadata });
     else showOutputs(outputLines({ execution_metadata }));
-    // A user has stored the state, and only a deployment reports outputs.
-    if (configuration.deployed?.job_id === null)
+    // A user has stored the state, and the server could not read its outputs.
+    if (configuration.deployed?.job_id === null && configuration.components.length === 0)
       run.done(
         `To record the outputs of this state, run: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
       );

@@ -10,6 +10,8 @@ export interface JsonListener {
   onPlain(name: string, json: string | undefined): void;
   /** A member of the map that is a list or a map begins. */
   onPart(name: string): void;
+  /** The list or map that began last in the outermost map has ended. */
+  onPartEnd?(): void;
   /** An entry begins in a list that is a member of the map. */
   onEntry(): void;
   /** The same of an entry that is a map: its plain members, its lists and maps, their entries. */
@@ -54,6 +56,10 @@ export class JsonScanner {
   #length = 0;
   /** The last name that was handed out: of the map, or of an entry. */
   #name = "";
+  /** The bytes of earlier pushes. */
+  #pushed = 0;
+  /** The place of the last bracket. */
+  #bracket = 0;
 
   constructor(listener: JsonListener, levels: number) {
     this.#listener = listener;
@@ -65,10 +71,16 @@ export class JsonScanner {
     return this.#expected === "end";
   }
 
+  /** In `onPart` and `onPartEnd`: where in all bytes the list or map begins or ends. */
+  get bracket(): number {
+    return this.#bracket;
+  }
+
   push(bytes: Uint8Array): void {
     let at = 0;
     while (at < bytes.length)
       at = this.#token === "none" ? this.#between(bytes, at) : this.#within(bytes, at);
+    this.#pushed += bytes.length;
   }
 
   /** Reads what belongs to no token, and the first byte of one. */
@@ -91,10 +103,12 @@ export class JsonScanner {
           break;
         case openMap:
         case openList:
+          this.#bracket = this.#pushed + at;
           this.#open(byte === openMap);
           break;
         case closeMap:
         case closeList:
+          this.#bracket = this.#pushed + at;
           this.#close(byte === closeMap);
           break;
         default:
@@ -129,6 +143,7 @@ export class JsonScanner {
     this.#level--;
     this.#current = this.#isInMap() ? this.#listenerAt(this.#level) : undefined;
     this.#expected = this.#level === 0 ? "end" : "next";
+    if (this.#level === 1) this.#listener.onPartEnd?.();
   }
 
   /** The listener of the members of the map at a level, or of the entries of a list below it. */

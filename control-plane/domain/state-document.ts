@@ -13,6 +13,12 @@ export interface StateSummary {
   readonly resources: number;
 }
 
+/** A range of bytes; the end is included. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Deeper than any real state; bounds what a hostile one costs. */
 const depthLimit = 500;
 const lineageLimit = 400;
@@ -33,14 +39,26 @@ export class StateDocumentReader {
   #instances = 0;
   #isInInstances = false;
   #isData = false;
+  #isInOutputs = false;
+  #outputs: Range | undefined;
   readonly #scanner = new JsonScanner(
     {
-      onPlain: (name, json) => this.#found(name, json),
+      onPlain: (name, json) => {
+        this.#found(name, json);
+        if (name === "outputs") this.#outputs = undefined;
+      },
       onPart: (name) => {
         this.#found(name, undefined);
+        this.#isInOutputs = name === "outputs";
+        if (this.#isInOutputs) this.#outputs = { start: this.#scanner.bracket, end: 0 };
         this.#addInstances();
         this.#isInResources = name === "resources";
         if (this.#isInResources) this.#resources = 0;
+      },
+      onPartEnd: () => {
+        if (this.#isInOutputs && this.#outputs)
+          this.#outputs = { ...this.#outputs, end: this.#scanner.bracket };
+        this.#isInOutputs = false;
       },
       onEntry: () => {
         this.#addInstances();
@@ -82,6 +100,11 @@ export class StateDocumentReader {
     } catch (error) {
       throw error instanceof JsonScanError ? noState(error.message) : error;
     }
+  }
+
+  /** Where the outputs are, of a state that was read to its end; undefined if they are encrypted. */
+  get outputs(): Range | undefined {
+    return this.#fields.get("version") === 4 ? this.#outputs : undefined;
   }
 
   end(): StateSummary {

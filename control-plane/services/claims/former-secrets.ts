@@ -6,6 +6,9 @@ import { unsealReadable, type Definition } from "../../domain/snapshot.ts";
 import { mapEntries } from "../../domain/snapshot-values.ts";
 import { findEarlierValues } from "../../store/claims/earlier-values.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
+import { findSetDefinition } from "../../store/variable-sets/variable-sets.ts";
+import { findAttachedSets } from "../variable-sets/attached.ts";
 import type { Context } from "../context.ts";
 
 /** How many deployments, and how much of their snapshots, one claim looks at. */
@@ -26,17 +29,9 @@ export async function findFormerSecrets(context: Context, job: ClaimRow): Promis
   const hasSensitive = present?.includes('"sensitive') === true;
   if (spec === null || (deployed_backend === null && !hasSensitive)) return [];
   const found: string[][] = [];
-  let room = earlierBytes;
-  let before = Number.MAX_SAFE_INTEGER;
-  for (let n = 0; n < earlierJobs && room > 0; n += 1) {
-    const earlier = await context.store.read.first(findEarlierValues, { spec, job: id, before });
-    if (!earlier) break;
-    if (earlier.config_snapshot !== null) {
-      room -= earlier.config_snapshot.length;
-      found.unshift(sensitiveTexts(context, earlier.config_snapshot, earlier.id));
-    }
-    if (earlier.is_whole === 1) break;
-    before = earlier.claimed_at;
+  for await (const { texts, isWhole } of earlierValues(context, spec, id)) {
+    found.unshift(texts);
+    if (isWhole) break;
   }
   const former = new Set(found.flat());
   if (former.size === 0) return [];
@@ -45,8 +40,42 @@ export async function findFormerSecrets(context: Context, job: ClaimRow): Promis
   return [...former].slice(0, formerSecretsLimit);
 }
 
-function sensitiveTexts({ box }: Context, snapshot: string, job: string): string[] {
-  const opened = unsealReadable(JSON.parse(snapshot) as Definition, box("variables"), job);
+/**
+ * Returns the texts in the sensitive values of a configuration, of its variable sets and of its
+ * earlier deployments. A state that a user stores may contain each of them.
+ */
+export async function findKnownSecrets(
+  context: Context,
+  spec: Pick<SpecRow, "id" | "zone_id" | "definition">,
+): Promise<string[]> {
+  const { id, definition } = spec;
+  const known = sensitiveTexts(context, definition, id);
+  for (const set of await findAttachedSets(context.store.read, spec)) {
+    const found = await context.store.read.first(findSetDefinition, { id: set.id });
+    if (found) known.push(...sensitiveTexts(context, found.definition, set.id));
+  }
+  for await (const { texts } of earlierValues(context, id, "")) known.push(...texts);
+  return [...new Set(known)];
+}
+
+/** Yields the sensitive values of the deployments before a claimed job, the latest first. */
+async function* earlierValues(context: Context, spec: string, job: string) {
+  let room = earlierBytes;
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let n = 0; n < earlierJobs && room > 0; n += 1) {
+    const earlier = await context.store.read.first(findEarlierValues, { spec, job, before });
+    if (!earlier) return;
+    const { id, config_snapshot: snapshot, claimed_at, is_whole } = earlier;
+    room -= snapshot?.length ?? 0;
+    const texts = snapshot === null ? [] : sensitiveTexts(context, snapshot, id);
+    yield { texts, isWhole: is_whole === 1 };
+    before = claimed_at;
+  }
+}
+
+/** `about`: the id of the configuration or job whose definition it is. */
+function sensitiveTexts({ box }: Context, definition: string, about: string): string[] {
+  const opened = unsealReadable(JSON.parse(definition) as Definition, box("variables"), about);
   const found: string[][] = [];
   mapEntries(opened, (entry) => {
     if (entry.sensitive === true) found.push(texts(entry.value));

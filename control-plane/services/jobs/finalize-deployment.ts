@@ -1,5 +1,6 @@
 /**
- * Writes the outputs of a successful DEPLOY to its spec, in the transaction of the job's SUCCESS.
+ * Writes outputs to a spec: of a successful DEPLOY in the transaction of the job's SUCCESS, of a
+ * state that a user stores in that of the state.
  */
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Queries } from "../../store/db.ts";
@@ -9,9 +10,8 @@ import { replaceOutputs } from "../../store/configurations/configurations.ts";
 export async function finalizeDeployment(
   tx: Queries,
   spec: string,
-  executionMetadata: string | null,
+  metadata: ExecutionMetadata,
 ): Promise<void> {
-  const metadata = JSON.parse(executionMetadata ?? "{}") as ExecutionMetadata;
   await replaceOutputs(
     tx,
     spec,

@@ -1,5 +1,6 @@
 /** The status of a spec as its jobs start and end, in the transaction of the job's change. */
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
+import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import { hasEnded, isDestruction, type JobRow } from "../../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
 import {
@@ -54,7 +55,12 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   await tx.run(setSpecStatus, { id, status: next, error_message, failed_job_id });
   if (status !== "SUCCESS") return;
   if (isDestruction(job)) await clearDeployment(tx, id);
-  else if (type === "DEPLOY") await finalizeDeployment(tx, id, job.execution_metadata);
+  else if (type === "DEPLOY")
+    await finalizeDeployment(
+      tx,
+      id,
+      JSON.parse(job.execution_metadata ?? "{}") as ExecutionMetadata,
+    );
 }
 
 /**

@@ -12,6 +12,7 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { countRefusal } from "../storage/quotas.ts";
 import { storeContent } from "../storage/stored-content.ts";
+import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
 import { addOwnVersion, followState, inPieces, refuseLocked, view } from "./versions.ts";
 
@@ -47,8 +48,9 @@ export async function pushState(
     force && before
       ? inPieces(withSerial(await checkedState(content), before.serial + 1), seen)
       : observe(content, seen);
-  const stored = storeContent(context, pieces, stateLimit, (written) =>
-    context.store.write(async (tx) => {
+  const stored = storeContent(context, pieces, stateLimit, async (written) => {
+    const outputs = await outputsOf(context, named, written.blob, seen.reader);
+    return context.store.write(async (tx) => {
       await refuseLocked(tx, spec);
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec });
@@ -58,12 +60,12 @@ export async function pushState(
       const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
       // From now on the control plane keeps the state of what is deployed.
       if (row.resources > 0) await tx.run(setDeployedBackend, { id: spec, backend: "managed" });
-      await followState(tx, spec);
+      await followState(tx, spec, outputs);
       const target = { id: spec, name: named.name, details: { serial: row.serial } };
       await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
       return { answer: { version: view(row), isNew: true }, stored: true };
-    }),
-  );
+    });
+  });
   return (await countRefusal(context, stored)).answer;
 }
 

@@ -1,6 +1,7 @@
 /** Managed state for users: its versions, rollback, unlock. */
 import { buffer } from "node:stream/consumers";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
+import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { UserCaller } from "../callers.ts";
@@ -24,8 +25,10 @@ import { deployedStatus } from "../configurations/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
+import { finalizeDeployment } from "../jobs/finalize-deployment.ts";
 import { time } from "../jobs/views.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
+import { outputsOf } from "./outputs.ts";
 import { newReading, summaryOf, type Reading, type StateContent } from "./states.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
@@ -95,8 +98,9 @@ export async function rollBackState(
   const next = (newest ?? old).serial + 1;
   const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
   const seen = newReading();
-  const stored = storeContent(context, inPieces(content, seen), stateLimit, (written) =>
-    context.store.write(async (tx) => {
+  const stored = storeContent(context, inPieces(content, seen), stateLimit, async (written) => {
+    const outputs = await outputsOf(context, named, written.blob, seen.reader);
+    return context.store.write(async (tx) => {
       await refuseLocked(tx, spec);
       const summary = summaryOf(seen);
       if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
@@ -108,10 +112,10 @@ export async function rollBackState(
       const details = { serial: next, from_serial: serial };
       const target = { id: spec, name: named.name, details };
       await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
-      await followState(tx, spec);
+      await followState(tx, spec, outputs);
       return { answer: view(row), stored: true };
-    }),
-  );
+    });
+  });
   return (await countRefusal(context, stored)).answer;
 }
 
@@ -161,12 +165,18 @@ export async function addOwnVersion(
 const settled: ReadonlySet<ConfigurationStatus> = new Set(["NEW", "DEPLOYED", "DESTROYED"]);
 
 /**
- * Lets the status of a configuration follow a state that a user stored. One that shows a job that
- * runs or failed stays.
+ * Lets the outputs and the status of a configuration follow a state that a user stored. A status
+ * that shows a job that runs or failed stays.
  */
-export async function followState(tx: Queries, id: string): Promise<void> {
+export async function followState(
+  tx: Queries,
+  id: string,
+  outputs: ExecutionMetadata,
+): Promise<void> {
   const spec = await tx.first(findSpecStatus, { id });
-  if (!spec || !settled.has(spec.status)) return;
+  if (!spec) return;
+  if (spec.deployed_backend !== "own") await finalizeDeployment(tx, id, outputs);
+  if (!settled.has(spec.status)) return;
   await tx.run(moveSpec, { id, status: await deployedStatus(tx, { id, ...spec }) });
 }
 

@@ -141,3 +141,27 @@ function isJson(text: string): boolean {
     return false;
   }
 }
+
+test("the place of the outputs is found, however the bytes are split, of a readable state", () => {
+  const place = (text: string, pieceBytes: number) => {
+    const reader = new StateDocumentReader();
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += pieceBytes)
+      reader.push(bytes.subarray(at, at + pieceBytes));
+    reader.end();
+    const { start, end } = reader.outputs ?? { start: 0, end: -1 };
+    return bytes.toString("utf8", start, end + 1);
+  };
+  const outputs = { "é}": { value: ["]", { outputs: {} }] } };
+  const entry = { outputs: { no: 1 }, instances: [{ outputs: {} }] };
+  for (const pieceBytes of [1, 3, 10_000]) {
+    for (const indent of [0, 2]) {
+      const text = JSON.stringify(state({ resources: [entry], outputs, last: [[]] }), null, indent);
+      expect(JSON.parse(place(text, pieceBytes))).toEqual(outputs);
+    }
+    expect(place(JSON.stringify(state()), pieceBytes)).toBe("");
+    expect(place(JSON.stringify(state({ version: 3, outputs })), pieceBytes)).toBe("");
+    const twice = JSON.stringify(state({ outputs })).replace(/\}$/, ',"outputs":null}');
+    expect(place(twice, pieceBytes)).toBe("");
+  }
+});
