@@ -92,6 +92,9 @@ test("a plan names what the files do not declare, and takes over nothing where n
   const failed = await ada.run("jobs", "deploy", "app", "--wait");
   expect(failed.stderr).toContain("No resource was changed.");
   expect(failed.stderr).not.toContain("What became of each resource");
+  await ada.json("configurations", "update", "app", "--git", "https://127.0.0.1:1/app.git");
+  const unfetched = await ada.run("jobs", "deploy", "app", "--wait");
+  expect(unfetched.stderr).toMatch(/: source: [^]*\nNo resource was changed\. Once the cause/);
   for (const more of [[], ["--json"]])
     expect(await ada.run("jobs", "show", "app/-", "--plan", ...more)).toMatchObject({
       exitCode: 1,
