@@ -239,6 +239,15 @@ export function planOptionsWords(
 export const destroyedCount = (counts: Pick<PlanCounts, "delete" | "replace">): number =>
   counts.delete + counts.replace;
 
+/** Says what a plan destroys and replaces, such as `destroys 1, replaces 2`; empty if nothing. */
+export const destroysText = (counts: Pick<PlanCounts, "delete" | "replace">): string =>
+  [
+    counts.delete > 0 ? `destroys ${counts.delete}` : "",
+    counts.replace > 0 ? `replaces ${counts.replace}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+
 /** The signs of what happens to resources, in the order of a plan's counts. */
 const countSigns = [
   ["create", "+"],

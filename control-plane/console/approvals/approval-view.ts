@@ -8,7 +8,7 @@ import {
   approvalsText,
   approversText,
   decisionWords,
-  destroyedCount,
+  destroysText,
 } from "../../../protocol/words.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import type { MayDecide } from "../../services/approvals/may-decide.ts";
@@ -111,12 +111,12 @@ export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html 
     return html`${trouble(form)}
     ${waitsForApproval(job) ? html`<p class="soft">You cannot decide. ${sentence(refusals.reject.message)}</p>` : null}`;
   const canApprove = !refusals.approve && !hasApproved && staleness === null && need.missing > 0;
-  const destroys = plan === null ? 0 : destroyedCount(plan.counts);
+  const destroys = plan === null ? "" : destroysText(plan.counts);
   const buttons = html`<div class="actions">
     ${
       canApprove
-        ? html`<button name="decision" value="approve" class="${destroys === 0 ? "" : "danger"}">
-            ${destroys === 0 ? "Approve" : `Approve (destroys ${destroys})`}
+        ? html`<button name="decision" value="approve" class="${destroys === "" ? "" : "danger"}">
+            ${destroys === "" ? "Approve" : `Approve (${destroys})`}
           </button>`
         : null
     }

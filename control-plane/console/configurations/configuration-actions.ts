@@ -18,13 +18,13 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
     job_type: string,
     look: string,
     inside: Html | null = null,
-    hasTick = true,
+    tickOf: string | null = "",
   ) =>
     html`<form method="post" action="/configurations/${id}/jobs">
       <input type="hidden" name="job_type" value="${job_type}" />
       ${inside}
       <button class="${look}">${words}</button>
-      ${hasTick ? debugTick(type === job_type ? form : new Form()) : null}
+      ${tickOf === null ? null : debugTick(type === job_type ? form : new Form(), tickOf)}
     </form>`;
   const withOptions = form.text("options") !== "" ? form : new Form();
   const everything = html`Terraform destroys <strong>everything</strong> that ${name} has
@@ -45,7 +45,7 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
         ${everything} Plan it first to see what would be destroyed; that plan can be deployed from
         its page.
       </p>
-      ${start("Plan the destruction", "PLAN", "quiet", html`<input type="hidden" name="mode" value="destroy" />`)}
+      ${start("Plan the destruction", "PLAN", "quiet", html`<input type="hidden" name="mode" value="destroy" />`, " of the plan")}
       ${start(
         "Destroy everything",
         "DESTROY",
@@ -55,6 +55,7 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
           label: "To confirm, type the name of the configuration",
           hint: html`<code>${name}</code>`,
         }),
+        " of the destruction",
       )}`,
     type === "DESTROY",
   )}`;
@@ -78,7 +79,7 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
   )}`;
   return html`${trouble(form, ["confirm", "mode", "targets", "replace"])}
     <div class="actions">
-      ${start("Plan", "PLAN", "", null, false)}
+      ${start("Plan", "PLAN", "", null, null)}
       ${ask(
         "Plan with options…",
         start(

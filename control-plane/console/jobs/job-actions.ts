@@ -1,6 +1,6 @@
 /** The buttons on the page of a job: deploy its plan, cancel it, run it again. */
 import type { Job } from "../../../protocol/jobs.ts";
-import { destroyedCount, jobTypeWords } from "../../../protocol/words.ts";
+import { destroysText, jobTypeWords } from "../../../protocol/words.ts";
 import { ruleOfPlan } from "../approvals/approval-view.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
@@ -22,7 +22,7 @@ export const actionsOf = (story: JobStory): Html => {
     isDirect && rule !== null && configuration_id !== null
       ? planForApproval(configuration_id, job_type === "DESTROY")
       : action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
-  const destroys = plan === null ? 0 : destroyedCount(plan.counts);
+  const destroys = plan === null ? "" : destroysText(plan.counts);
   return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
     ${
       isDeployOfPlan
@@ -39,8 +39,8 @@ export const actionsOf = (story: JobStory): Html => {
           ? action(
               id,
               "deploy",
-              destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
-              destroys === 0 ? "" : "danger",
+              destroys === "" ? "Deploy this plan" : `Deploy this plan (${destroys})`,
+              destroys === "" ? "" : "danger",
               debugTick(new Form()),
             )
           : null

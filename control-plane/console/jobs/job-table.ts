@@ -3,7 +3,7 @@ import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
-import { ago, between, jobBadge, waiting } from "../page/words.ts";
+import { ago, between, jobBadge, plainTime, waiting } from "../page/words.ts";
 
 /** Jobs newest first, with what became of them. `more`: what follows the name of a configuration. */
 export const jobTable = (
@@ -26,15 +26,22 @@ export const jobsOfOne = (jobs: readonly JobSummary[], now: string, label: strin
     jobs.map((job) => [linkTo(job), ...cellsOf(job, now)]),
   );
 
-const heads = ["Status", "When", "Took", "Who", "What"];
+const heads = ["Status", "Created", "Took", "Who", "What"];
 
 const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
   jobBadge(job),
-  ago(job.ended_at ?? job.created_at, now),
-  job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
+  ago(job.created_at, now),
+  tookOf(job, now),
   job.created_by ?? "–",
   html`<span class="clamp">${whatOf(job)}</span>`,
 ];
+
+/** How long it ran, with its end as a tooltip. */
+function tookOf({ started_at, ended_at }: JobSummary, now: string): Html | string {
+  if (started_at === null) return "–";
+  const took = between(started_at, ended_at ?? now);
+  return ended_at === null ? took : html`<span title="ended ${plainTime(ended_at)}">${took}</span>`;
+}
 
 /** What is worth knowing of a job in one line. Never empty if it has ended. */
 function whatOf(job: JobSummary): Html | string | null {

@@ -92,9 +92,9 @@ export const tick = (form: Form, name: string, label: Html | string): Html =>
     <span>${label}</span></label
   >`;
 
-/** Of every form that starts a job. */
-export const debugTick = (form: Form): Html =>
-  tick(form, "debug", "Keep a debug log; it may contain secrets");
+/** Of every form that starts a job. `of`: of which job, where several can be started. */
+export const debugTick = (form: Form, of = ""): Html =>
+  tick(form, "debug", `Keep a debug log${of}; it may contain secrets`);
 
 /**
  * Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the

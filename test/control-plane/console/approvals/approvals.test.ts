@@ -39,7 +39,7 @@ describe("the page of a deployment that waits for approvals", () => {
     const { admin, steps, member } = await openApprovals();
     const [grace, joan] = [await member("deployer"), await member("deployer")];
     await steps.rule({ count: 2 });
-    const job = await steps.deploy(await steps.plan({ create: 2, delete: 1 }));
+    const job = await steps.deploy(await steps.plan({ create: 2, delete: 1, replace: 2 }));
     const path = `/jobs/${job.id}`;
     const shown = await grace.page(path);
     expect(words(shown)).toContain("NEEDS APPROVAL");
@@ -52,7 +52,9 @@ describe("the page of a deployment that waits for approvals", () => {
       `${first} or ${second} can approve it. The author is ${admin.email}.`,
     );
     // The plan comes before what happens to the job.
-    expect(words(shown)).toMatch(/Approve \(destroys 1\).*What this plan changes.*Queued/);
+    expect(words(shown)).toMatch(
+      /Approve \(destroys 1, replaces 2\).*What this plan changes.*Queued/,
+    );
     const comment = "line 1\r\n<b>line 2</b>";
     const sent = await grace.post(`${path}/approvals`, { decision: "approve", comment });
     expect([sent.status, sent.headers["location"]]).toEqual([303, path]);

@@ -29,7 +29,12 @@ test("the checkbox of each job form with options requests a debug log", async ()
     const job = await fixture.person.get(endpoints.getJob, { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
-  expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(4);
+  const shown = await page(`/configurations/${id}`);
+  expect(shown.match(/name="debug"/g)).toHaveLength(4);
+  // The two boxes of the same panel say whose they are.
+  expect(shown).toMatch(
+    /Plan the destruction<.*Keep a debug log of the plan;.*Destroy everything<.*Keep a debug log of the destruction;/s,
+  );
 });
 
 test("the job page links to the debug log and shows its size once it is uploaded", async () => {

@@ -81,6 +81,7 @@ test("an apply that failed lists the resources of its plan that it did not reach
   await fixture.end(plan_job_id, "SUCCESS", {
     plan_summary: { ...emptySummary, counts, changes },
   });
+  expect(await page(plan_job_id)).toContain("Deploy this plan (destroys 1, replaces 1)");
   await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
   const job = await fixture.start();
   for (const [address, action, event] of [

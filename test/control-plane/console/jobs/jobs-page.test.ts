@@ -1,7 +1,7 @@
 /** The list of jobs, its filters, and the strips of runs. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask } from "../../../helpers/plane.ts";
+import { ask, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
@@ -134,13 +134,28 @@ test("the last runs count what runs and waits apart from what has ended", async 
 
 test("an empty cell is marked, so that a narrow screen leaves it out", async () => {
   const { text } = await page("/jobs");
-  expect(text).toMatch(/<td data-head="When" >/);
+  expect(text).toMatch(/<td data-head="Created" >/);
   const waiting = await fixture.queue({
     job_type: "PLAN",
     configuration_id: await fixture.configure("waiting"),
   });
   expect((await page("/jobs")).text).toMatch(/<td data-head="Took" class="blank">–</);
   await fixture.person.get(endpoints.cancelJob, { params: { id: waiting.id } });
+});
+
+test("the list has when a job was created, as the client's list, and its end beside the duration", async () => {
+  const configuration_id = await fixture.configure("slow");
+  const job = await fixture.queue({ job_type: "PLAN", configuration_id });
+  await fixture.end(await fixture.start(), "SUCCESS");
+  const [created, ended] = [1_700_000_000_000, 1_700_000_600_000];
+  const times = { created_at: created, started_at: ended - 60_000, ended_at: ended };
+  await setRows(plane, "jobs", times, { id: job.id });
+  const { text } = await page("/jobs?name=slow");
+  expect(text).toMatch(/<td data-head="Created" ><time datetime="2023-11-14T22:13:20.000Z"/);
+  expect(text).toMatch(
+    /<td data-head="Took" ><span title="ended 2023-11-14 22:23:20 UTC">1\smin<\/span>/,
+  );
+  expect(text).toContain('placeholder="Whole name, as under Who"');
 });
 
 test("a plan to destroy everything is named so in lists and on its page", async () => {
