@@ -196,7 +196,7 @@ export const ConfigurationStatus = OneOf([
 ]);
 export type ConfigurationStatus = Static<typeof ConfigurationStatus>;
 
-/** One output of the last deployment; a sensitive one has no value. */
+/** One output of what is deployed; a sensitive one has no value. */
 export const Component = Type.Object({
   name: Type.String(),
   type: Type.Unknown(),

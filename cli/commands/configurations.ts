@@ -19,7 +19,7 @@ export function configurationsCommand() {
     .action(action(async (run: Run) => (await verbs()).list(run)));
   configurations
     .command("show")
-    .description("show a configuration, its variables, and the outputs of its last deployment")
+    .description("show a configuration, its variables, and its outputs")
     .argument("<name>", configurationHelp)
     .action(action(async (run: Run, name: string) => (await verbs()).show(run, name)));
   const create = configurations
@@ -85,7 +85,7 @@ export function configurationsCommand() {
   });
   return examples(configurations, [
     ["windlass configurations create network --dir ./network --zone production", "create one"],
-    ["windlass configurations show network", "with the outputs of its last deployment"],
+    ["windlass configurations show network", "with its variables and outputs"],
   ]);
 }
 

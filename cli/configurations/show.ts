@@ -21,7 +21,7 @@ export function sourceText(source: Source): string {
   );
 }
 
-/** Prints a configuration as names and values, and the outputs of its last deployment. */
+/** Prints a configuration as names and values, and its outputs. */
 export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
   const [names, sets, lock] = run.json
     ? [undefined, [], null]
