@@ -72,7 +72,7 @@ export default class TestSummary implements Reporter {
 
 const nameOf = (test: TestCase): string => `${test.module.relativeModuleId} > ${test.fullName}`;
 
-/** `test/agent/logs/redactor.test.ts` belongs to the area `agent/logs`. */
+/** `test/agent/logs/resource-lines.test.ts` belongs to the area `agent/logs`. */
 const areaOf = (file: string): string =>
   file.replace(/^test\//, "").replace(/(^|\/)[^/]*$/, "") || "repository";
 
