@@ -2,9 +2,9 @@
  * Finds in terraform's output of an apply the lines that say where the change of a resource starts,
  * ends or fails. Terraform and OpenTofu print the same words. Pure.
  */
-import { stripVTControlCharacters } from "node:util";
 import type { LogResource } from "../../protocol/jobs.ts";
 import { elapsedSecondsLimit, planTextLimit } from "../../protocol/limits.ts";
+import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 type Stream = "STDOUT" | "STDERR";
 type Action = LogResource["action"];
@@ -65,7 +65,7 @@ export class ResourceLines {
   }
 
   #failureOf(text: string): Omit<LogResource, "at"> | undefined {
-    const plain = stripVTControlCharacters(text);
+    const plain = withoutControlSequences(text);
     if (!plain.startsWith("╷\n│ Error: ")) return undefined;
     const address = addressOf(/^│ +with (.*),$/mu.exec(plain)?.[1] ?? "");
     const action = address === undefined ? undefined : this.#open.get(address);
@@ -75,7 +75,7 @@ export class ResourceLines {
 
 function progressOf(text: string): Omit<LogResource, "at"> | undefined {
   const end = text.indexOf("\n");
-  const line = stripVTControlCharacters(end < 0 ? text : text.slice(0, end));
+  const line = withoutControlSequences(end < 0 ? text : text.slice(0, end));
   const isStart = started.exec(line);
   const [, given = "", verb = "", after = ""] = isStart ?? ended.exec(line) ?? [];
   const action = (isStart ? starting : ending)[verb];

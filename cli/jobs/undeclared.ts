@@ -1,9 +1,9 @@
 /** Variables of a configuration that its files do not declare: terraform only warns of them. */
-import { stripVTControlCharacters } from "node:util";
 import type { Job } from "../../protocol/jobs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { shellWord } from "../terminal/shell-word.ts";
+import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 /** Finds their names in terraform's output, which is read in pieces. */
 export function undeclaredVariables() {
@@ -13,7 +13,7 @@ export function undeclaredVariables() {
     names,
     read(text: string): void {
       // The lines of a warning are wrapped, and each begins with a bar.
-      last = (last + stripVTControlCharacters(text)).replaceAll(/\s*\n(?:│\s*)?/g, " ");
+      last = (last + withoutControlSequences(text)).replaceAll(/\s*\n(?:│\s*)?/g, " ");
       for (const [, name = ""] of last.matchAll(/not declare a variable named "([^"]{1,200})"/g))
         names.add(name);
       last = last.slice(-pieceLength);

@@ -1,5 +1,6 @@
 /** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
+import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 /** An error for the user: printed without a stack, and mapped to an exit code. */
 export class CliError extends Error {
@@ -61,7 +62,7 @@ export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]
  */
 export function logLine(line: string, colours = showsColours()): string {
   const shown = line.split("\r").findLast((part) => part !== "") ?? "";
-  if (!colours) return withoutControls(stripVTControlCharacters(shown));
+  if (!colours) return withoutControls(withoutControlSequences(shown));
   const pieces = shown.split(sgr).map((piece, index) => (index % 2 === 1 ? piece : plain(piece)));
   return pieces.join("") + (pieces.length > 1 ? "\u001b[0m" : "");
 }
@@ -72,4 +73,4 @@ const sgr = /(\u001b\[[\d;:]*m)/;
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 const withoutControls = (text: string): string => text.replaceAll(controls, "");
-const plain = (text: string): string => withoutControls(stripVTControlCharacters(text));
+const plain = (text: string): string => withoutControls(withoutControlSequences(text));

@@ -3,8 +3,8 @@
  * prints one.
  */
 import { createRequire } from "node:module";
-import { stripVTControlCharacters } from "node:util";
 import type * as StringWidth from "string-width";
+import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 /**
  * Shortens the ids in the last column for a terminal, as far as they stay unique in the table. A
@@ -100,7 +100,7 @@ export function cut(text: string, columns: number): string {
   let left = columns - 1;
   // Splits into what people see as one character, such as an emoji of several code points.
   const characters = new Intl.Segmenter("en");
-  for (const { segment } of characters.segment(stripVTControlCharacters(text))) {
+  for (const { segment } of characters.segment(withoutControlSequences(text))) {
     left -= width(segment);
     if (left < 0) break;
     shown += segment;

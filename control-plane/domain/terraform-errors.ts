@@ -1,5 +1,5 @@
 /** Reads the errors of terraform's human-readable output, for people to see first. */
-import { stripVTControlCharacters } from "node:util";
+import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 export interface TerraformError {
   readonly summary: string;
@@ -25,7 +25,7 @@ const announcement = /^\S+ encountered problems during initiali[sz]ation, includ
 export function terraformErrorsIn(text: string): TerraformError[] {
   const errors: TerraformError[] = [];
   let frame: string[] | undefined;
-  for (const line of stripVTControlCharacters(text).split("\n")) {
+  for (const line of withoutControlSequences(text).split("\n")) {
     if (line.startsWith("╷")) frame = [];
     else if (line.startsWith("╵")) {
       const error = frame && errorOf(frame);

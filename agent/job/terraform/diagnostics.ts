@@ -1,9 +1,9 @@
 /** Reads from terraform's output why it failed, for the job's `error_message`. */
 import { open } from "node:fs/promises";
-import { stripVTControlCharacters } from "node:util";
 import { kibibyte } from "../../../common/units.ts";
 import { missingVariables } from "../../../protocol/words.ts";
 import { variablesFile } from "../workspace.ts";
+import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** Errors are on stderr, which is short; the output of a provider that floods it is cut here. */
 const readLimit = 256 * kibibyte;
@@ -45,7 +45,7 @@ export const inLog = (message: string | null | undefined): string | undefined =>
  * lines.
  */
 export function errorsIn(stderr: string): string[] {
-  const frame = stripVTControlCharacters(stderr).split("\n");
+  const frame = withoutControlSequences(stderr).split("\n");
   const lines = frame.map((line) => line.replace(/^[│╷╵]\s?/u, "").trimEnd());
   const errors: string[][] = [];
   let current: string[] | undefined;

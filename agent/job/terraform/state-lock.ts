@@ -3,9 +3,9 @@
  * it after checking what was applied.
  */
 import { readFile } from "node:fs/promises";
-import { stripVTControlCharacters } from "node:util";
 import { JobStopped, StepFailed, type JobContext } from "../context.ts";
 import { runTerraform, type TerraformEnd } from "./terraform.ts";
+import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** Takes the lock, whatever the backend, and changes nothing. */
 const args = ["state", "rm", "-dry-run", "-lock-timeout=0s", "windlass_nothing.nothing"];
@@ -33,7 +33,7 @@ const lockUnknown = "the state may still be locked";
  * ID in the table and the holder's in the message.
  */
 export function lockIdOf(text: string): string | undefined {
-  const plain = stripVTControlCharacters(text);
+  const plain = withoutControlSequences(text);
   const [, id] = /\bID=(\S+)/.exec(plain) ?? /\bID:\s+(\S+)/.exec(plain) ?? [];
   return id;
 }

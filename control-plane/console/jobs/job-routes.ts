@@ -1,6 +1,5 @@
 /** The page of a job, its raw log, and what a person does with it. */
 import { Readable } from "node:stream";
-import { stripVTControlCharacters } from "node:util";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { validate } from "uuid";
 import { DecideJob } from "../../../protocol/approvals.ts";
@@ -35,6 +34,7 @@ import type { LogStart } from "../logs/log-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
@@ -238,7 +238,7 @@ async function beginningOf(context: Context, { id, log_pruned_at }: Job): Promis
   const lines = new WholeLines();
   const whole = logs.map((chunk) => lines.add(chunk)).join("") + lines.end();
   // Colours are a part of it: what is left of twice as much is enough.
-  const text = stripVTControlCharacters(whole.slice(0, 2 * startLength));
+  const text = withoutControlSequences(whole.slice(0, 2 * startLength));
   return {
     text: text.slice(0, startLength),
     isCut: !isLast || whole.length > 2 * startLength || text.length > startLength,

@@ -1,5 +1,4 @@
 /** What a job has changed that planned and applied by itself, as the summary of a plan. */
-import { stripVTControlCharacters } from "node:util";
 import type { LogResource } from "../../../protocol/jobs.ts";
 import { planListLimit, planListsLimit } from "../../../protocol/limits.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
@@ -7,6 +6,7 @@ import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFirstOutput, findResourceEvents } from "../../store/logs/logs.ts";
 import { markLimits } from "../logs/archive-format.ts";
+import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /**
  * Returns what a job has changed that planned by itself, so that no summary of a plan says it; null
@@ -89,7 +89,7 @@ async function findOtherChange(
   job: string,
 ): Promise<"nothing" | "outputs" | "state" | undefined> {
   const chunks = await tx.all(findFirstOutput, { job, limit: chunksRead });
-  const text = stripVTControlCharacters(chunks.map(({ log_chunk }) => log_chunk).join(""));
+  const text = withoutControlSequences(chunks.map(({ log_chunk }) => log_chunk).join(""));
   if (/^Changes to Outputs:/m.test(text)) return "outputs";
   if (/^No changes\. /m.test(text)) return "nothing";
   return /^Plan: 0 to add/m.test(text) ? "state" : undefined;

@@ -1,11 +1,11 @@
 /** The progress of a job, as its runner reports it. */
-import { stripVTControlCharacters } from "node:util";
 import type { LogStep } from "../../../protocol/jobs.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
 import { time } from "./views.ts";
+import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** A step of a job, such as a command of terraform. */
 export interface JobStep {
@@ -64,7 +64,7 @@ export async function findLastLine({ store }: Context, job: string): Promise<str
 }
 
 const linesOf = (chunk: string): string[] =>
-  stripVTControlCharacters(chunk)
+  withoutControlSequences(chunk)
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== "");

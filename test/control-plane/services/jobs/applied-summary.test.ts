@@ -107,3 +107,12 @@ test("a plan that changes only outputs, or only the state, says so in lists", as
   await user.end(idle, "SUCCESS", { plan_summary: { ...emptySummary, applyable: false } });
   expect((await user.read(idle)).changes).toEqual(none);
 });
+
+test("a log of unfinished control sequences does not stop the server", async () => {
+  const job = await begin("DEPLOY");
+  for (let n = 0; n < 8; n += 1) await user.log(job, "\u001b]".repeat(16_000));
+  const start = performance.now();
+  await user.end(job, "SUCCESS", { last_seq: 0 });
+  expect(await summaryOf(job)).toBeNull();
+  expect(performance.now() - start).toBeLessThan(5000);
+});
