@@ -1,7 +1,7 @@
 /** Reads JSON bodies: UTF-8, well formed, not compressed, and complete within a time. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { findExcess, withoutParts } from "./json-shape.ts";
+import { findExcess, withoutParts } from "../domain/json-shape.ts";
 import { sendProblem } from "./problem.ts";
 import { routeOf } from "./route-of.ts";
 import { RefusalError } from "../domain/refusal.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findExcess, withoutParts } from "../../../control-plane/http/json-shape.ts";
+import { findExcess, withoutParts } from "../../../control-plane/domain/json-shape.ts";
 
 const limits = { levels: 3, values: 10 };
 const excessOf = (text: string) => findExcess(Buffer.from(text), limits);
