@@ -49,17 +49,17 @@ export function outputsInState(
   }
 }
 
-/**
- * Bounds outputs. One in which `hides` finds a secret is sensitive, also if the configuration does
- * not say so.
- */
-export function metadataFrom(
+/** Bounds outputs. */
+export const metadataFrom = (
   given: Readonly<Record<string, Output>>,
   hides: (value: unknown) => boolean,
-): Outputs {
-  const all = Object.fromEntries(
-    Object.entries(given).map(([name, output]) => [name, judged(output, hides)]),
+): Outputs =>
+  bound(
+    Object.fromEntries(Object.entries(given).map(([name, output]) => [name, judge(output, hides)])),
   );
+
+/** Bounds outputs that are judged. */
+export function bound(all: Readonly<Record<string, Output>>): Outputs {
   const metadata: Omit<Outputs["metadata"], "outputs"> = {};
   for (const name of wellKnown) {
     const output = all[name];
@@ -90,8 +90,11 @@ export function metadataFrom(
   };
 }
 
-/** The type of an object has the names of its attributes, and a secret can be one of them. */
-function judged(output: Output, hides: (value: unknown) => boolean): Required<Output> {
+/**
+ * Marks an output in which `hides` finds a secret as sensitive, also if the configuration does not
+ * say so. The type of an object has the names of its attributes, and a secret can be one of them.
+ */
+export function judge(output: Output, hides: (value: unknown) => boolean): Required<Output> {
   const { type, value, sensitive = false } = output;
   // What is too large is left out, so it is not searched.
   const isHidden = (part: unknown, limit: number): boolean => bytesOf(part) <= limit && hides(part);

@@ -1,4 +1,5 @@
 /** The sensitive values that a configuration had before a claimed job. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { texts } from "../../../common/json-texts.ts";
 import { mebibyte } from "../../../common/units.ts";
 import { formerSecretsLimit } from "../../../protocol/limits.ts";
@@ -68,6 +69,8 @@ async function* earlierValues(context: Context, spec: string, job: string) {
     const { id, config_snapshot: snapshot, claimed_at, is_whole } = earlier;
     room -= snapshot?.length ?? 0;
     const texts = snapshot === null ? [] : sensitiveTexts(context, snapshot, id);
+    // A snapshot may have megabytes, for which other requests would have to wait one after the other.
+    if (snapshot !== null) await nextTurn();
     yield { texts, isWhole: is_whole === 1 };
     before = claimed_at;
   }

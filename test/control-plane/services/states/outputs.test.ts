@@ -104,6 +104,7 @@ describe("the outputs of a state that a user stores", () => {
 
   it.each([
     ["has more than 4 MiB", { a: text("x".repeat(4 * 1024 * 1024)) }, []],
+    ["has more than 20,000 values", { a: { value: Array.from({ length: 20_000 }, () => 0) } }, []],
     ["is no map", 7, []],
     ["is a list", [1], []],
     ["is missing", undefined, []],
@@ -124,5 +125,28 @@ describe("the outputs of a state that a user stores", () => {
     const { components } = await client.get(endpoints.getConfiguration, { params: { name: spec } });
     const names = components.map(({ name }) => name);
     expect(typeof expected === "number" ? names.length : names).toEqual(expected);
+  });
+
+  it("are all hidden if there are more sensitive values than can be searched", async () => {
+    const { push, client, spec } = await configured();
+    const params = { name: spec };
+    const variables = { v: { value: "x".repeat(70_000), sensitive: true } };
+    await client.get(endpoints.updateConfiguration, { params, body: { variables } });
+    await push({ a: text("y") });
+    const { components } = await client.get(endpoints.getConfiguration, { params });
+    expect(components).toMatchObject([{ name: "a", sensitive: true }]);
+  });
+
+  it("do not stop the server while they are searched", async () => {
+    const { push, client, spec } = await configured();
+    const params = { name: spec };
+    const variables = { v: { value: `${"a".repeat(1000)}b`, sensitive: true } };
+    await client.get(endpoints.updateConfiguration, { params, body: { variables } });
+    const outputs = Array.from({ length: 15 }, (_, at) => [`o${at}`, text("a".repeat(250_000))]);
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    await push(Object.fromEntries(outputs));
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(15);
   });
 });
