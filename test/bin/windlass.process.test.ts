@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const directory = mkdtempSync(join(tmpdir(), "windlass-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+const linked = (name: string, target: string): string => {
+  const link = join(directory, name);
+  mkdirSync(join(link, ".."), { recursive: true });
+  symlinkSync(join(root, target), link);
+  return link;
+};
+
+describe("bin/windlass starts", () => {
+  it.each([
+    ["from a link to it", () => [linked("a b/windlass", "bin/windlass"), directory]],
+    ["from a link to its directory", () => [`${linked("bin", "bin")}/windlass`, directory]],
+    ["from a link to the checkout", () => [`${linked("n\n", "")}/bin/windlass`, directory]],
+    ["relative to a link", () => ["../bin/windlass", linked("deep/cli", "cli")]],
+    ["from a directory of the PATH that is a link", () => ["windlass", linked("in", "bin")]],
+  ] as const)("%s", (_, places) => {
+    const [command, cwd] = places() as [string, string];
+    const env = { ...process.env, PWD: cwd, PATH: `.:${process.env.PATH}` };
+    const shell = ["-c", `cd "$1" && "$2" --version`, "sh", cwd, command];
+    expect(execFileSync("/bin/sh", shell, { env, encoding: "utf8" })).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
