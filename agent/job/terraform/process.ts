@@ -78,11 +78,16 @@ export function isRunning(directory: string): boolean {
 /** Whether the command of this directory has left an exit code. */
 export const hasExited = (directory: string): boolean => readExit(directory) !== undefined;
 
-/** Returns when the command of this directory has left its exit code; undefined before. */
+/**
+ * Returns when the command of this directory has left its exit code; undefined before. A job that
+ * runs as the agent's user can give the file any time; one before 1970 may have no text that the
+ * server accepts.
+ */
 export function exitTime(directory: string): Date | undefined {
   if (!hasExited(directory)) return undefined;
   const stat = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false });
-  return (stat("code") ?? stat("exit"))?.mtime;
+  const time = (stat("code") ?? stat("exit"))?.mtime;
+  return time && time.getTime() >= 0 ? time : undefined;
 }
 
 /**
