@@ -12,7 +12,8 @@ it("exitTime is the time of the exit code, unless a job has set one before 1970"
     writeFileSync(code, "000\n");
     utimesSync(code, 1000, 1000);
     expect(exitTime(directory)).toEqual(new Date(1_000_000));
-    utimesSync(code, -1000, -1000);
+    const before = new Date(-1_000_000);
+    utimesSync(code, before, before);
     expect(exitTime(directory)).toBeUndefined();
   } finally {
     rmSync(directory, { recursive: true });
