@@ -50,12 +50,15 @@ export function readFilter(query: unknown): JobsFilter {
 
 const names = ["status", "job_type", "configuration", "name", "by", "since", "until"] as const;
 
+/** Where the list begins, and whose jobs it shows. */
+const notFilters: ReadonlySet<string> = new Set(["before", "team"]);
+
 /** The parts of an address that filter nothing, such as `status=DONE`. */
 export function ignoredIn(query: unknown, filter: JobsFilter): string[] {
   const given = Object.entries(query as Record<string, unknown>);
   return given
     .filter(([name, value]) => {
-      if (name === "before" || value === "") return false;
+      if (notFilters.has(name) || value === "") return false;
       const known = names.find((one) => one === name);
       return known === undefined || filter[known] === undefined;
     })

@@ -42,6 +42,26 @@ test("a team is made, renamed and deleted on its pages", async () => {
   expect(words(await page("/teams"))).toContain("You are in no team yet.");
 });
 
+test("the team in the address of a list is no filter that is ignored", async () => {
+  const { admin, slug } = await openTeam();
+  const lists = ["/", "/zones", "/workers", "/identities", "/variable-sets", "/audit", "/settings"];
+  for (const list of [
+    ...lists,
+    "/jobs",
+    "/search",
+    "/jobs?status=SUCCESS",
+    "/jobs?configuration=",
+  ]) {
+    const { status, text } = await admin.page(
+      `${list}${list.includes("?") ? "&" : "?"}team=${slug}`,
+    );
+    expect([list, status, text.includes("ignored")]).toEqual([list, 200, false]);
+  }
+  const said = words(await admin.page(`/jobs?team=${slug}&status=DONE`));
+  expect(said).toContain("which is ignored: status=DONE");
+  expect(said).not.toContain("team=");
+});
+
 test("the page of a team invites, changes roles and removes members", async () => {
   const team = await openTeam();
   const { admin, path } = team;
