@@ -33,8 +33,9 @@ export const elapsedSecondsLimit = 604_800;
 /** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 
-/** How many former secrets a claimed job has. */
+/** How many former secrets a claimed job has, and their bytes together. */
 export const formerSecretsLimit = 10_000;
+export const formerSecretBytesLimit = 1_048_576;
 
 /** Limit of a compressed debug log. */
 export const debugLogLimit = 100 * 1024 * 1024;

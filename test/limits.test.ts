@@ -32,6 +32,7 @@ import {
   approvalCommentLimit,
   approvalCountLimit,
   debugLogLimit,
+  formerSecretBytesLimit,
   formerSecretsLimit,
   planArtifactLimit,
   planAttributeCount,
@@ -64,7 +65,9 @@ test.each([
   ],
   [
     "former sensitive values that a runner gets to mask them; lines of those that it masks",
-    formerSecretsLimit === secretLinesLimit ? `${number(formerSecretsLimit)} each` : "different",
+    formerSecretsLimit === secretLinesLimit
+      ? `${number(formerSecretsLimit)} each, ${mib(formerSecretBytesLimit)} together`
+      : "different",
   ],
   ["nesting of the JSON of any body", `${jsonLevels} levels`],
   [

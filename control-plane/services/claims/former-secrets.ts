@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { texts } from "../../../common/json-texts.ts";
 import { mebibyte } from "../../../common/units.ts";
-import { formerSecretsLimit } from "../../../protocol/limits.ts";
+import { formerSecretBytesLimit, formerSecretsLimit } from "../../../protocol/limits.ts";
 import { unsealReadable, type Definition } from "../../domain/snapshot.ts";
 import { mapEntries } from "../../domain/snapshot-values.ts";
 import { findEarlierValues } from "../../store/claims/earlier-values.ts";
@@ -14,7 +14,7 @@ import type { Context } from "../context.ts";
 
 /** How many deployments, and how much of their snapshots, one claim looks at. */
 const earlierJobs = 50;
-const earlierBytes = 16 * mebibyte;
+const earlierBytes = 8 * mebibyte;
 
 /**
  * Returns the texts in sensitive values that the state may still contain and that the claimed job,
@@ -38,7 +38,20 @@ export async function findFormerSecrets(context: Context, job: ClaimRow): Promis
   if (former.size === 0) return [];
   // A text that is not sensitive any more is shown with the configuration.
   for (const text of textsOf(JSON.parse(present ?? "{}") as Definition)) former.delete(text);
-  return [...former].slice(0, formerSecretsLimit);
+  return withinLimits(former);
+}
+
+/** A runner masks each text in several forms, which takes many times its size. */
+function withinLimits(secrets: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  let room = formerSecretBytesLimit;
+  for (const text of secrets) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > room) continue;
+    room -= bytes;
+    if (kept.push(text) === formerSecretsLimit) break;
+  }
+  return kept;
 }
 
 /**

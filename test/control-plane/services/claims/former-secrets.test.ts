@@ -175,6 +175,17 @@ describe("the former secrets of a claimed job", () => {
     expect(await former()).toBeUndefined();
   });
 
+  it("have at most 1 MiB together", async ({ configure, change, run }) => {
+    const large = secret("x".repeat(1_000_000));
+    const { id } = await configure({
+      variables: { a: large, b: secret("y".repeat(100_000)), c: secret("old-password") },
+    });
+    await run(id, "DEPLOY");
+    await change(id, { variables: { c: secret("new-password") } });
+    const { former_secrets = [] } = await run(id, "PLAN");
+    expect(former_secrets).toEqual([large.value, "old-password"]);
+  });
+
   it("are at most 10,000, and leave out what no key of the server opens", async ({
     configure,
     change,
