@@ -19,6 +19,10 @@ export interface NextStep {
 
 /** Returns it in sentences. */
 export async function whatIsLeft(run: Run, job: Job, step = retryOf(run, job)): Promise<string> {
+  return `${await resourcesLeft(run, job, step)}${await workerLeft(run, job)}`;
+}
+
+async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string> {
   const { api } = run;
   const { configuration_id: name, id } = job;
   const lock = name === null ? null : await findLostLock(api, name);
@@ -30,6 +34,17 @@ export async function whatIsLeft(run: Run, job: Job, step = retryOf(run, job)): 
     name === null ? undefined : await api.call("getConfiguration", { params: { name } });
   const show = `windlass jobs show ${id}${teamWords(api.team)}`;
   return `${changesText(job, found)}${next}\nWhat became of each resource: ${show}`;
+}
+
+/** Creating a teardown drains its worker, which its failure does not undo. */
+async function workerLeft({ api }: Run, job: Job): Promise<string> {
+  const { job_type, assigned_worker_id: id } = job;
+  if (job_type !== "DESTROY_WORKER" || id === null) return "";
+  const { workers } = await api.call("listWorkers");
+  const worker = workers.find((one) => one.id === id);
+  // OFFLINE says nothing about the drain.
+  if (worker?.status !== "DRAINING" && worker?.status !== "OFFLINE") return "";
+  return `\nThe worker "${worker.name}" stays drained: it gets no new jobs. To end that: windlass workers undrain ${shellWord(worker.name)}${teamWords(api.team)}`;
 }
 
 /** What the job changed, as far as this is known, in sentences. */

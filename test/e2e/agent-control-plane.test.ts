@@ -287,20 +287,28 @@ test("another worker tears a worker down by its targets, and fails when they mat
     WINDLASS_WORKER_NAME: "the other",
   });
   await until(() => other.log().includes("ready for jobs"));
-  const tearDown = async (target: string) => {
-    const deploy_configuration = { configuration_id, targets: [target] };
+  const tearDown = async (targets: string[], id = configuration_id) => {
+    const deploy_configuration = { configuration_id: id, targets };
     const change = { params: { id: workerId }, body: { deploy_configuration } };
     await user.call(endpoints.updateWorker, change);
     return user.released(
       await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: workerId }),
     );
   };
-  const misspelt = await tearDown("module.wroker");
+  const misspelt = await tearDown(["module.wroker"]);
   expect(misspelt.status).toBe("FAILED");
   expect(misspelt.error_message).toMatch(
     /nothing would be destroyed, but the state has 4 resources.*module\.wroker/,
   );
-  const right = await tearDown("module.worker");
+  const half = await tearDown(["module.worker", "module.wroker"]);
+  expect(half.status).toBe("FAILED");
+  expect(half.error_message).toMatch(/^plan: nothing would be destroyed for module\.wroker, /);
+  expect(await user.log(half)).not.toContain("2 destroyed");
+  const never = await user.configure({ source: inlineFixture("worker-destroy") });
+  const without = await tearDown(["module.worker"], never);
+  expect(without.status).toBe("FAILED");
+  expect(without.error_message).toContain("has no state: nothing was ever deployed with it");
+  const right = await tearDown(["module.worker"]);
   expect(right).toMatchObject({ status: "SUCCESS" });
   expect(right.worker_id).not.toBe(workerId);
   expect(await user.log(right)).toContain("2 destroyed");

@@ -6,6 +6,7 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { Dependencies, dependencyPaths } from "./dependencies.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
+import { TargetMatches } from "./targets.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 import { exactNumber } from "../../../common/exact-json.ts";
 import { mebibyte } from "../../../common/units.ts";
@@ -13,13 +14,19 @@ import { mebibyte } from "../../../common/units.ts";
 export interface PlanFacts {
   readonly errored: boolean;
   readonly summary: PlanSummary;
+  /** The targets that match no resource that the plan changes. */
+  readonly unmatched: readonly string[];
 }
 
 /**
  * Reads the relevant parts of a plan as `show -json` prints it, as a stream: it may have hundreds
  * of megabytes.
  */
-export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFacts> {
+export async function readPlan(
+  file: string,
+  secrecy: Secrecy,
+  targets: readonly string[] = [],
+): Promise<PlanFacts> {
   // Takes 6 ms to load, and no other step needs it.
   const { Tokenizer, TokenParser } = await import("@streamparser/json");
   const tokenizer = new (class extends Tokenizer {
@@ -40,13 +47,17 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
   });
   tokenizer.onToken = (token) => parser.write(token);
   const summarizer = new PlanSummarizer(secrecy);
+  const matches = new TargetMatches(targets);
   const dependencies = new Dependencies();
   // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
   parser.onValue = ({ value, key, stack }) => {
     const list = stack[1]?.key;
-    if (list === "resource_changes") summarizer.resource(value as unknown as ResourceChange);
-    else if (list === "resource_drift") summarizer.drift(value as unknown as ResourceChange);
+    if (list === "resource_changes") {
+      const resource = value as unknown as ResourceChange;
+      summarizer.resource(resource);
+      matches.resource(resource);
+    } else if (list === "resource_drift") summarizer.drift(value as unknown as ResourceChange);
     else if (list === "output_changes")
       summarizer.output(String(key), value as unknown as ResourceChange["change"]);
     else if (list === "checks") summarizer.check(value as unknown as Check);
@@ -59,7 +70,8 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
   else for await (const part of createReadStream(file)) tokenizer.write(part as Buffer);
   if (!tokenizer.isEnded) tokenizer.end();
   if (!parser.isEnded) parser.end();
-  return { errored: said.errored === true, summary: summarizer.summary(said, dependencies) };
+  const summary = summarizer.summary(said, dependencies);
+  return { errored: said.errored === true, summary, unmatched: matches.unmatched };
 }
 
 const smallFile = mebibyte;

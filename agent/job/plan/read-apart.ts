@@ -19,6 +19,8 @@ export interface Reading {
   readonly file: string;
   /** Secrets that must not be in what is read. */
   readonly secrets: readonly string[];
+  /** Of a plan: its targets. */
+  readonly targets?: readonly string[];
 }
 
 /**
@@ -35,15 +37,18 @@ export const readPlanApart = (
   file: string,
   secrets: readonly string[],
   stop: AbortSignal,
-): Promise<PlanFacts> => read({ what: "plan", file, secrets }, stop) as Promise<PlanFacts>;
+  targets: readonly string[] = [],
+): Promise<PlanFacts> => read({ what: "plan", file, secrets, targets }, stop) as Promise<PlanFacts>;
 
 /** Returns the outputs. Throws StepFailed if they cannot be read. */
 export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
   read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
 /** Reads the file in this thread. */
-export const readHere = ({ what, file, secrets }: Reading): Promise<PlanFacts | Outputs> =>
-  what === "plan" ? readPlan(file, secrecyOf(secrets)) : metadataOf(file, secrecyOf(secrets).hides);
+export const readHere = ({ what, file, secrets, targets }: Reading): Promise<PlanFacts | Outputs> =>
+  what === "plan"
+    ? readPlan(file, secrecyOf(secrets), targets)
+    : metadataOf(file, secrecyOf(secrets).hides);
 
 async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {
   const { size } = statSync(reading.file);

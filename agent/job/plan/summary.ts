@@ -174,7 +174,7 @@ function fitted(summary: PlanSummary): PlanSummary {
 const half = <T>(items: T[]): T[] => items.slice(0, items.length >> 1);
 
 /** `["create","delete"]` and `["delete","create"]` are both replacements. */
-function actionOf(actions: readonly string[]): PlanAction {
+export function actionOf(actions: readonly string[]): PlanAction {
   if (actions.includes("delete") && actions.includes("create")) return "replace";
   if (actions.includes("forget") && actions.includes("create")) return "replace";
   const [only] = actions;

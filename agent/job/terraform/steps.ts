@@ -1,5 +1,13 @@
 /** The steps that run terraform after init: plan, apply and reading the results. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { countLines } from "./count-lines.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
@@ -101,24 +109,29 @@ export const checkPlan: Step = {
 };
 
 /**
- * With a misspelt target, terraform plans nothing and exits with 0: a teardown of nothing while the
- * state has resources must not look like a success.
+ * With a misspelt target, terraform plans nothing for it and exits with 0: a teardown that would
+ * leave something there must not look like a success.
  */
 export const checkTeardown: Step = {
   name: "show",
   command: showCommand,
   async run(context) {
-    const { errored, summary } = await showPlan(context);
+    const targets = context.claim.job.targets ?? [];
+    const { errored, summary, unmatched } = await showPlan(context, targets);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
     const { counts } = summary;
-    const resources = counts.delete + counts.replace > 0 ? 0 : await countResources(context);
-    if (resources > 0) {
-      const targets = context.claim.job.targets ?? [];
+    if (counts.delete + counts.replace === 0) {
+      const resources = await countResources(context);
+      if (resources > 0)
+        throw new StepFailed(
+          `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
+            `Check the targets of the deploy configuration (${targets.join(", ") || "none"})`,
+        );
+    } else if (unmatched.length > 0)
       throw new StepFailed(
-        `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
-          `Check the targets of the deploy configuration (${targets.join(", ") || "none"})`,
+        `plan: nothing would be destroyed for ${unmatched.join(", ")}, so nothing was destroyed at all. ` +
+          "Check the targets of the deploy configuration: correct them, or leave out those of which nothing is there",
       );
-    }
     return { summary };
   },
 };
@@ -217,14 +230,14 @@ const resultLimit = ({ settings: { patience } }: JobContext) => ({
   stopped: patience.plan.first,
 });
 
-async function showPlan(context: JobContext): Promise<PlanFacts> {
+async function showPlan(context: JobContext, targets: readonly string[] = []): Promise<PlanFacts> {
   const { stop, settings } = context;
   const end = await runTerraform(context, "show", showCommand(context), {
     logged: false,
     patience: settings.patience.plan,
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
-  return readPlanApart(end.stdout, secretsOf(context), stop);
+  return readPlanApart(end.stdout, secretsOf(context), stop, targets);
 }
 
 async function countResources(context: JobContext): Promise<number> {
@@ -233,22 +246,40 @@ async function countResources(context: JobContext): Promise<number> {
     patience: context.settings.patience.init,
     suffix: "-list",
   });
-  if (end.code !== 0) return countWithoutList(context, await failureOf("state", end));
-  return countLines(end.stdout);
+  if (end.code === 0) return countLines(end.stdout);
+  const failure = await failureOf("state", end);
+  if (!(await isWithoutState(context))) throw new StepFailed(failure);
+  const { name } = context.claim.job.config_snapshot;
+  throw new StepFailed(
+    `plan: the deploy configuration${name === undefined ? "" : ` "${name}"`} has no state: nothing was ever deployed with it, so there is nothing to destroy. ` +
+      "Choose another one: windlass workers update NAME --deploy-configuration CONFIGURATION; " +
+      "or, if the worker was deployed with none, remove it alone: windlass workers delete NAME",
+  );
 }
 
 /**
- * `state list` fails if there is no state at all; only then does `state pull` succeed and print
- * nothing.
+ * `state list` fails if there is no state at all. Only then does `state pull` succeed and print
+ * nothing, or, with a remote backend, a state that was never written: without a lineage.
  */
-async function countWithoutList(context: JobContext, failure: string): Promise<0> {
-  const end = await runTerraform(context, "state", ["state", "pull"], {
+async function isWithoutState(context: JobContext): Promise<boolean> {
+  const { code, stdout } = await runTerraform(context, "state", ["state", "pull"], {
     logged: false,
     patience: context.settings.patience.init,
     suffix: "-pull",
   });
-  if (end.code === 0 && statSync(end.stdout).size === 0) return 0;
-  throw new StepFailed(failure);
+  if (code !== 0) return false;
+  const { size } = statSync(stdout);
+  // The state of real resources may be larger than the agent's memory.
+  return size === 0 || (size < 10_000 && isNeverWritten(readFileSync(stdout, "utf8")));
+}
+
+function isNeverWritten(state: string): boolean {
+  try {
+    const { lineage } = JSON.parse(state) as { lineage?: unknown };
+    return lineage === "";
+  } catch {
+    return false;
+  }
 }
 
 /**

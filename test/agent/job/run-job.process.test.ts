@@ -205,7 +205,7 @@ const teardown = (commands: string): Journal =>
   );
 
 test.each([
-  ["no state", "SUCCESS", `"state list") exit 1;;\n"state pull") ;;`],
+  ["a state without resources", "SUCCESS", `"state list") ;;`],
   ["an unlistable state", "FAILED", `"state list") exit 1;;\n"state pull") echo '{}';;`],
   ["an unreadable state", "FAILED", `"state list") exit 1;;\n"state pull") exit 1;;`],
   ["a state with resources", "FAILED", `"state list") echo a.b;;`],
@@ -213,6 +213,20 @@ test.each([
   const { api, reports } = server();
   expect(await run(teardown(commands), api)).toBe(result);
   expect(reports.map(({ status }) => status)).toEqual([result]);
+});
+
+const neverWritten = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}';
+
+test.each([
+  ["no state", ""],
+  ["a state that was never written", `echo '${neverWritten}'`],
+])("a DESTROY_WORKER with %s says that nothing was ever deployed", async (_, pull) => {
+  const { api, reports } = server();
+  const commands = `"state list") echo "Run this command elsewhere" >&2; exit 1;;\n"state pull") ${pull};;`;
+  expect(await run(teardown(commands), api)).toBe("FAILED");
+  expect(reports.at(-1)?.error_message).toMatch(
+    /^plan: the deploy configuration has no state: nothing was ever deployed with it.* windlass workers update NAME --deploy-configuration /,
+  );
 });
 
 test.each([

@@ -12,7 +12,8 @@ import { waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { clientHeaders } from "../../helpers/plane.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import { addTestWorker, clientHeaders } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner, addRows, addSpec } from "../../helpers/rows.ts";
 import { openSampleUser } from "../../helpers/sample-data.ts";
@@ -96,6 +97,28 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
     "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
   );
+});
+
+test("a teardown that failed says that its worker stays drained, and how to end that", async () => {
+  const user = await openSampleUser(plane);
+  const { run } = await runOf(user.owner);
+  const configuration_id = await user.configure("network");
+  const { id, headers } = await addTestWorker(plane, user.owner);
+  const deploy_configuration = { configuration_id, all: true as const };
+  const body = { name: "old one", deploy_configuration };
+  await user.person.get(endpoints.updateWorker, { params: { id }, body });
+  await callsOf(plane, headers).get(endpoints.heartbeat, {
+    query: {},
+    body: { version: "0.1.0" },
+  });
+  await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: id });
+  const job = await user.start();
+  await user.end(job, "FAILED");
+  const drained =
+    "\nThe worker \"old one\" stays drained: it gets no new jobs. To end that: windlass workers undrain 'old one'";
+  expect(await whatIsLeft(run, await user.read(job))).toContain(drained);
+  await user.person.get(endpoints.undrainWorker, { params: { id } });
+  expect(await whatIsLeft(run, await user.read(job))).not.toContain("drained");
 });
 
 test("a lost apply says that its outcome is unknown, and how to unlock the state", async () => {
