@@ -1,7 +1,9 @@
 /** Brings the terraform files into the workspace and returns exactly which they are. */
-import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { isTerraformFile } from "../../../common/terraform-files.ts";
 import type { Source } from "../../../protocol/configurations.ts";
+import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
@@ -9,6 +11,7 @@ import { unpackSource } from "./archive.ts";
 import { gitProtocols } from "./git-access.ts";
 import { fetchGit } from "./git.ts";
 import { writeInline } from "./inline.ts";
+import { isInjected } from "../terraform/backend.ts";
 import { emptyFolder } from "../workspace.ts";
 
 export const fetchSource: Step = {
@@ -24,6 +27,7 @@ export const fetchSource: Step = {
       );
     }
     const folder = folderOf(context);
+    checkFiles(context, folder);
     const lock = join(workspace.artifact, lockFile);
     // The plan was made with exactly these provider versions.
     if (facts.manifest && existsSync(lock)) {
@@ -67,8 +71,7 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
  * resolved.
  */
 function folderOf({ claim, workspace }: JobContext): string {
-  const { source, working_directory: inner = "" } = claim.job.config_snapshot;
-  const wanted = join(source.type === "git" ? (source.path ?? "") : "", inner);
+  const wanted = wantedFolder(claim);
   const root = realpathSync(workspace.source);
   const path = join(root, wanted);
   if (!existsSync(path) || !statSync(path).isDirectory()) {
@@ -80,4 +83,32 @@ function folderOf({ claim, workspace }: JobContext): string {
     throw new StepFailed(`source: the directory "${wanted}" is outside of it`);
   }
   return folder;
+}
+
+function wantedFolder({ job }: ClaimedJob): string {
+  const { source, working_directory: inner = "" } = job.config_snapshot;
+  return join(source.type === "git" ? (source.path ?? "") : "", inner);
+}
+
+/**
+ * Throws if the directory has no configuration, unless the job destroys: a plan would destroy
+ * everything. Terraform refuses this itself, but takes the agent's own file for a configuration.
+ */
+function checkFiles({ claim, facts }: JobContext, folder: string): void {
+  const { job_type, plan_options, config_snapshot } = claim.job;
+  const destroys = job_type === "DESTROY" || job_type === "DESTROY_WORKER";
+  if (destroys || (facts.manifest ? facts.manifest.options : plan_options)?.destroy) return;
+  const { engine, source } = config_snapshot;
+  const isThere = readdirSync(folder, { withFileTypes: true }).some(
+    (entry) =>
+      !entry.isDirectory() && isTerraformFile(entry.name, engine) && !isInjected(entry.name),
+  );
+  if (isThere) return;
+  const wanted = wantedFolder(claim);
+  const endings =
+    engine === "opentofu" ? "*.tf, *.tofu, *.tf.json, *.tofu.json" : "*.tf, *.tf.json";
+  throw new StepFailed(
+    `source: ${wanted === "." ? "it" : `the directory "${wanted}"`} has no terraform files (${endings}), so terraform would destroy everything. ` +
+      `Check the working directory${source.type === "git" ? " and the path of the source" : ""}`,
+  );
 }

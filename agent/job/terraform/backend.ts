@@ -144,7 +144,8 @@ export function appliedBackend(journal: Journal): Pick<ReportStatus, "backend"> 
 }
 
 const injectedPrefix = "zzzz_windlass_";
-const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
+/** Whether a file of this name is the agent's own; `init` removes a former one. */
+export const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
 
 /**
  * Writes the override file that replaces any backend of the configuration. Terraform reads override
