@@ -6,7 +6,7 @@ import { parseWholeNumber } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 import { uploadDirectory } from "./upload.ts";
-import { namedDirectory } from "./pack.ts";
+import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
 import { terraformFilesOf } from "./var-files.ts";
 import { backendOf, readJson, valuesOf, type ValueOptions, type Values } from "./variables.ts";
 
@@ -46,7 +46,7 @@ export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOpti
 }
 
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
-type Before = Values & Pick<CreateConfiguration, "approval"> & { readonly source?: Source };
+type Before = Values & Place & Pick<CreateConfiguration, "approval"> & { readonly source?: Source };
 
 /**
  * Returns the fields that the options name. Options for single variables and settings are applied
@@ -61,7 +61,7 @@ export async function changesOf(run: Run, options: ChangeOptions, before: Before
     approval: approvalOf(options, before.approval),
     ...(await fieldsOf(run, options, before, dir)),
     // Last, so that nothing is uploaded if another option is wrong.
-    source: await sourceOf(run, options, before.source),
+    source: await sourceOf(run, options, before),
   });
 }
 
@@ -115,7 +115,7 @@ function varFilesOf(options: FieldOptions, root: string | undefined): string[] |
 async function sourceOf(
   run: Run,
   options: ChangeOptions,
-  before: Source | undefined,
+  { source: before, ...place }: Before,
 ): Promise<Source | undefined> {
   const { git, ref, path, dir } = options;
   if (git !== undefined && dir !== undefined)
@@ -125,8 +125,11 @@ async function sourceOf(
   const url = git ?? known?.url;
   if (isChanged && (url === undefined || dir !== undefined))
     throw new CliError("--ref and --path need --git.", 2);
-  if (dir !== undefined)
-    return uploadDirectory(run, namedDirectory(dir), terraformFilesOf(options, dir));
+  if (dir !== undefined) {
+    const directory = namedDirectory(dir);
+    checkDirectory(directory, changedPlace(options, place));
+    return uploadDirectory(run, directory, terraformFilesOf(options, dir));
+  }
   if (!isChanged || url === undefined) return undefined;
   const kept = { ref: ref ?? known?.ref, path: path ?? known?.path };
   return {
@@ -134,6 +137,20 @@ async function sourceOf(
     url,
     ...(kept.ref ? { ref: kept.ref } : {}),
     ...(kept.path ? { path: kept.path } : {}),
+  };
+}
+
+/** Where terraform runs after the change. */
+export const changedPlace = ({ workingDirectory, engine }: FieldOptions, before: Place): Place => ({
+  working_directory: workingDirectory ?? before.working_directory,
+  engine: (engine as Place["engine"]) ?? before.engine,
+});
+
+/** The same in fields that are not checked yet. The server refuses wrong ones. */
+export function placeIn({ working_directory, engine }: Record<string, unknown>): Place {
+  return {
+    working_directory: typeof working_directory === "string" ? working_directory : undefined,
+    engine: engine as Place["engine"],
   };
 }
 

@@ -5,10 +5,13 @@
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, posix, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { isTerraformFile } from "../../common/terraform-files.ts";
+import type { Engine } from "../../protocol/configurations.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 
 export interface PackedDirectory {
   readonly bytes: Buffer;
@@ -116,10 +119,34 @@ function sizeError(
 
 const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
-/** Throws `CliError` unless this is a directory with Terraform files to upload. */
-export function checkDirectory(directory: string): void {
-  walk(directory);
+/** Where and with what a runner runs terraform in an uploaded directory. */
+export interface Place {
+  readonly working_directory?: string | undefined;
+  readonly engine?: Engine | undefined;
 }
+
+/**
+ * Throws `CliError` unless files are uploaded that terraform reads in its directory. Without any, it
+ * would destroy everything that is deployed.
+ */
+export function checkDirectory(directory: string, { working_directory = "", engine }: Place): void {
+  const { files } = walk(directory);
+  const folders = new Set(
+    files.filter((file) => isTerraformFile(posix.basename(file), engine)).map(posix.dirname),
+  );
+  const wanted = posix.join(".", working_directory).replace(/\/$/, "");
+  if (folders.has(wanted)) return;
+  const name = join(directory, wanted);
+  const [other] = [...folders].toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
+  const missing = `"${wanted === "." ? directory : name}" has no .tf files`;
+  throw new CliError(
+    other === undefined
+      ? `${missing}. Check the directory.`
+      : `${missing}, and terraform does not read those of other directories. Pass the directory in which it runs, such as --working-directory ${shellWord(other)}`,
+  );
+}
+
+const depth = (folder: string): number => (folder === "." ? 0 : folder.split("/").length);
 
 interface Listing {
   readonly files: string[];
@@ -137,8 +164,6 @@ function walk(directory: string): Listing {
   visit(directory, "", [], listing);
   const { files } = listing;
   if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
-  if (!files.some((file) => /\.(tf|tofu)(\.json)?$/.test(file)))
-    throw new CliError(`"${directory}" has no .tf files. Check the directory.`);
   return listing;
 }
 

@@ -9,7 +9,7 @@ import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
-import { changesOf, fileOf, type ChangeOptions } from "./changes.ts";
+import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
 import { styledStanding } from "./failed.ts";
 import { inSpaceOf, refuseHere } from "./find.ts";
@@ -60,6 +60,7 @@ export async function create(
     environment: file["environment"] as never,
     backend_config: file["backend_config"] as never,
     approval: file["approval"] as never,
+    ...placeIn(file),
   });
   if (source === undefined)
     throw new CliError("Missing source. Pass --git URL, --dir DIRECTORY or --file FILE.", 2);
@@ -77,9 +78,11 @@ export async function create(
 export async function update(current: Run, name: string, options: ChangeOptions): Promise<void> {
   refuseHere(options.rename);
   const { run, configuration: before } = await inSpaceOf(current, name);
-  const changes = await changesOf(run, options, before);
+  const file = fileOf(options);
+  const place = placeIn({ ...before, ...file });
+  const changes = await changesOf(run, options, { ...before, ...place });
   const body = {
-    ...fileOf(options),
+    ...file,
     ...changes,
     ...(options.rename === undefined ? {} : { name: options.rename }),
   };

@@ -7,7 +7,7 @@ import { approvalRuleText } from "../../protocol/words.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
-import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
+import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
 import { checkDirectory, namedDirectory } from "../configurations/pack.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
@@ -112,12 +112,14 @@ async function configure(
   const name = options.name ?? basename(resolve(directory));
   refuseHere(name);
   const root = options.workingDirectory === undefined ? rootOf(directory) : directory;
-  checkDirectory(root);
   const before = await findConfiguration(run.api, name);
   if (before && before.source.type !== "archive")
     throw new CliError(
       `The configuration "${name}" has a source of type ${before.source.type}, not an uploaded directory. Pass another --name.`,
     );
+  const place = placeOf(directory, root, options, before);
+  // Before any question, and before anything is created.
+  checkDirectory(root, changedPlace(options, { ...before, ...place }));
   if (before) await confirmOrigin(before, origins, options);
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) {
@@ -127,7 +129,10 @@ async function configure(
         `The configuration "${name}" is not in the zone "${options.zone}". Pass another --name.`,
       );
   }
-  const place = placeOf(run, directory, root, options, before);
+  if (root !== directory)
+    run.done(
+      `${directory} uses modules outside of it. Uploading ${root}; terraform runs in ${pathIn(root, directory)}.`,
+    );
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];
   const source = await uploadDirectory(run, root, existingVarFiles(root, varFiles));
@@ -162,7 +167,6 @@ function rootOf(directory: string): string {
 
 /** Where terraform runs in what is uploaded, if that changes. */
 function placeOf(
-  run: Run,
   directory: string,
   root: string,
   options: UpOptions,
@@ -176,9 +180,6 @@ function placeOf(
     const isThere = statSync(join(directory, earlier), { throwIfNoEntry: false })?.isDirectory();
     return isThere ? {} : { working_directory };
   }
-  run.done(
-    `${directory} uses modules outside of it. Uploading ${root}; terraform runs in ${working_directory}.`,
-  );
   return working_directory === earlier ? {} : { working_directory };
 }
 
