@@ -1,4 +1,4 @@
-/** The control sequences of terminals, such as colours, in the output of programs. */
+/** The control sequences of terminals, such as colours, and other characters that change how text is shown. */
 
 /**
  * Returns the text without control sequences. The time grows with the length of the text alone:
@@ -11,3 +11,14 @@ export const withoutControlSequences = (text: string): string => text.replaceAll
 const sequences =
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   /\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:[;:]\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g;
+
+/**
+ * Shows, as in JSON, the characters that a reader cannot see and that change the order or the lines
+ * of the text around them, so that it reads as something else. Keeps the joiners that languages and
+ * emoji need.
+ */
+export const withVisibleDirections = (text: string): string =>
+  text.replaceAll(
+    /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -1,6 +1,7 @@
 /** Prompts on the terminal. They are written to stderr. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { withVisibleDirections } from "../../common/control-sequences.ts";
 import { CliError, say } from "./output.ts";
 
 /** Whether both stdin and stderr are terminals. */
@@ -20,7 +21,7 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
     return await new Promise((resolve) => {
       lines.once("SIGINT", close);
       lines.once("close", () => resolve(undefined));
-      lines.question(question, (answer) => resolve(answer.trim()));
+      lines.question(withVisibleDirections(question), (answer) => resolve(answer.trim()));
     });
   } finally {
     signal?.removeEventListener("abort", close);
@@ -52,7 +53,7 @@ export async function askSecret(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   // Write the prompt only after the echo is off.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
-  process.stderr.write(question);
+  process.stderr.write(withVisibleDirections(question));
   try {
     const answer = await new Promise<string | undefined>((resolve) => {
       lines.once("SIGINT", () => lines.close());

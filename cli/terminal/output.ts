@@ -1,6 +1,6 @@
 /** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
 import { styleText } from "node:util";
-import { withoutControlSequences } from "../../common/control-sequences.ts";
+import { withoutControlSequences, withVisibleDirections } from "../../common/control-sequences.ts";
 
 /** An error for the user: printed without a stack, and mapped to an exit code. */
 export class CliError extends Error {
@@ -29,14 +29,17 @@ export const styled = (style: Style, text: string): string =>
 /** Whether `styled` adds colours. */
 const showsColours = (): boolean => styled("bold", "x") !== "x";
 
-/** Writes one line to stdout: the result of the command. */
+/**
+ * Writes one line to stdout: the result of the command. The escapes mean the same in JSON, where
+ * such characters stand only in texts.
+ */
 export function print(line = ""): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${withVisibleDirections(line)}\n`);
 }
 
 /** Writes one line to stderr: a note, a warning or an error. */
 export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${withVisibleDirections(line)}\n`);
 }
 
 /**
@@ -59,6 +62,7 @@ export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]
 /**
  * Makes a log line safe for a terminal: keeps colours if `colours` is set and removes every other
  * control sequence. A log is untrusted and could move the cursor or write to the clipboard.
+ * Characters that change the direction of text become visible escapes.
  */
 export function logLine(line: string, colours = showsColours()): string {
   const shown = line.split("\r").findLast((part) => part !== "") ?? "";
@@ -72,5 +76,6 @@ const sgr = /(\u001b\[[\d;:]*m)/;
 // eslint-disable-next-line no-control-regex -- matches control characters
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-const withoutControls = (text: string): string => text.replaceAll(controls, "");
+const withoutControls = (text: string): string =>
+  withVisibleDirections(text.replaceAll(controls, ""));
 const plain = (text: string): string => withoutControls(withoutControlSequences(text));

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { withoutControlSequences } from "../../common/control-sequences.ts";
+import { withoutControlSequences, withVisibleDirections } from "../../common/control-sequences.ts";
 
 describe("text without control sequences", () => {
   it.each([
@@ -27,4 +27,12 @@ describe("text without control sequences", () => {
       expect(performance.now() - start).toBeLessThan(5000);
     },
   );
+});
+
+it("what changes the direction or the lines of text is visible; what languages need stays", () => {
+  expect(withVisibleDirections("a\u202eb\u2066c\u200fd\u2028e\ufeff")).toBe(
+    "a\\u202eb\\u2066c\\u200fd\\u2028e\\ufeff",
+  );
+  for (const text of ["Zürich 東京 עברית", "👩\u200d💻", "می\u200cخواهم"])
+    expect(withVisibleDirections(text)).toBe(text);
 });

@@ -31,6 +31,12 @@ describe("a line of a log", () => {
     ["progress written over itself", "10 %\r50 %\r100 %", "100 %", "100 %"],
     ["a Windows line end", "text\r", "text", "text"],
     ["BEL and NUL", "a\u0007\u0000b", "ab", "ab"],
+    [
+      "a change of the direction",
+      "\u001b[31mgpj.\u202etxt\u2066\u001b[0m",
+      "\u001b[31mgpj.\\u202etxt\\u2066\u001b[0m\u001b[0m",
+      "gpj.\\u202etxt\\u2066",
+    ],
     ["tabs and other scripts", "a\tä 字 🙂", "a\tä 字 🙂", "a\tä 字 🙂"],
   ])("with %s is shown safely, with and without colours", (_, line, coloured, plain) => {
     expect([logLine(line, true), logLine(line, false)]).toEqual([coloured, plain]);
