@@ -1,7 +1,16 @@
 /** Access tokens, with which pipelines call the API. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import {
+  about,
+  Name,
+  NextCursor,
+  Nullable,
+  Paging,
+  StoredName,
+  Timestamp,
+  Uuid,
+} from "./fields.ts";
 import { accessTokenDaysDefault, accessTokenDaysLimit } from "./limits.ts";
 import { Role } from "./roles.ts";
 
@@ -24,7 +33,7 @@ export type CreateAccessToken = Static<typeof CreateAccessToken>;
 
 const fields = {
   id: Uuid,
-  name: Name,
+  name: StoredName,
   prefix: about(Type.String(), "The beginning of the token, by which it can be recognised."),
   role: Role,
   created_by: about(Type.String(), "The e-mail address of the user who created it."),

@@ -1,7 +1,7 @@
 /** Cloud identities: the role that a configuration's jobs assume in the user's cloud account. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, Name, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
+import { about, Name, NextCursor, OneOf, Paging, StoredName, Timestamp, Uuid } from "./fields.ts";
 
 const RoleArn = Type.String({
   maxLength: 600,
@@ -19,7 +19,7 @@ const PrincipalArn = Type.String({
 
 export const CloudIdentity = Type.Object({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   provider: OneOf(["aws"]),
   role_arn: about(Type.String(), "The role that jobs assume."),
   external_id: about(

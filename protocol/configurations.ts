@@ -11,6 +11,7 @@ import {
   Nullable,
   OneOf,
   Sha256,
+  StoredName,
   Timestamp,
   Uuid,
 } from "./fields.ts";
@@ -163,8 +164,8 @@ const writtenFields = {
 
 /** What a runner needs to run a configuration, fixed when the job is created. */
 export const ConfigSnapshot = Type.Object({
-  name: Type.Optional(Name),
-  project_name: Type.Optional(Name),
+  name: Type.Optional(StoredName),
+  project_name: Type.Optional(StoredName),
   ...snapshotFields,
 });
 export type ConfigSnapshot = Static<typeof ConfigSnapshot>;
@@ -218,7 +219,7 @@ export type FailedJob = Static<typeof FailedJob>;
 /** A variable set of which a configuration gets the values. */
 export const AttachedSet = Type.Object({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   attached_to: about(
     OneOf(["configuration", "zone"]),
     "Whether it is attached to the configuration itself or to its zone.",
@@ -228,8 +229,8 @@ export type AttachedSet = Static<typeof AttachedSet>;
 
 export const Configuration = Type.Object({
   id: Uuid,
-  name: Name,
-  project_name: Name,
+  name: StoredName,
+  project_name: StoredName,
   zone_id: Uuid,
   cloud_identity_id: Nullable(Uuid),
   labels: Labels,
@@ -301,7 +302,7 @@ export type UpdateConfiguration = Static<typeof UpdateConfiguration>;
 
 export const Zone = Type.Object({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   specs: Type.Array(Configuration),
   created_at: Timestamp,
   updated_at: Timestamp,

@@ -28,14 +28,27 @@ export const IdPrefix = Type.String({
 /** RFC 3339 in UTC with milliseconds, as `Date#toISOString` writes it. */
 export const Timestamp = Type.String({ format: "date-time" });
 
-/**
- * Names of zones, configurations, projects and workers: 1–100 characters, no control characters.
- */
-export const Name = Type.String({
+/** A name in a response: earlier versions accepted more than `Name` does. */
+export const StoredName = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
   "x-form": "text without control characters",
+});
+
+/**
+ * A name that a person gives or looks for. Without the characters that make different names look
+ * the same: those that set the writing direction and spaces without a width. The server converts it
+ * to the composed form of Unicode.
+ */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern:
+    "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]+$",
+  "x-form":
+    "text without control characters and invisible characters, such as those that set the writing direction",
+  "x-unicode-form": "NFC",
 });
 
 /** A worker may run a job only if it has all labels of the job. */

@@ -7,10 +7,10 @@ import {
   ErrorMessage,
   JsonObject,
   Labels,
-  Name,
   Nullable,
   OneOf,
   Paging,
+  StoredName,
   Timestamp,
   Uuid,
 } from "./fields.ts";
@@ -232,7 +232,7 @@ export type StreamType = Static<typeof StreamType>;
 
 /** The start or the end of a step of a job, such as `plan`. Only for display. */
 export const LogStep = Type.Object({
-  name: about(Name, "What the runner calls the step."),
+  name: about(StoredName, "What the runner calls the step."),
   event: OneOf(["started", "ended"]),
   at: about(Timestamp, "By the runner's clock."),
 });

@@ -1,7 +1,16 @@
 /** Teams: spaces that several people share, each of them with a role. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import {
+  about,
+  Name,
+  NextCursor,
+  Nullable,
+  Paging,
+  StoredName,
+  Timestamp,
+  Uuid,
+} from "./fields.ts";
 import { invitationDays } from "./limits.ts";
 import { Role } from "./roles.ts";
 
@@ -15,7 +24,7 @@ export const TeamSlug = Type.String({
 
 export const Team = Type.Object({
   slug: about(TeamSlug, "Unique on this server."),
-  name: Name,
+  name: StoredName,
   role: about(Role, "The role of the caller in this team."),
   created_at: Timestamp,
 });

@@ -1,7 +1,7 @@
 /** Variable sets: named variables and environment, attached to zones or configurations. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, Name, NextCursor, Paging, Timestamp, Uuid } from "./fields.ts";
+import { about, Name, NextCursor, Paging, StoredName, Timestamp, Uuid } from "./fields.ts";
 import { valueFields } from "./values.ts";
 
 /** Limit of the zones, and of the configurations, that one set is attached to. */
@@ -24,7 +24,7 @@ const attachments = {
 
 export const VariableSet = Type.Object({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   ...valueFields,
   ...attachments,
   created_at: Timestamp,

@@ -2,7 +2,17 @@
 import { Type, type Static } from "typebox";
 import { DeployConfiguration } from "./deploy-configurations.ts";
 import { features } from "./features.ts";
-import { about, JsonObject, Labels, Name, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
+import {
+  about,
+  JsonObject,
+  Labels,
+  Name,
+  Nullable,
+  OneOf,
+  StoredName,
+  Timestamp,
+  Uuid,
+} from "./fields.ts";
 
 const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9_]*$" }), {
   maxItems: 64,
@@ -25,7 +35,7 @@ export const workerMetadataLimit = 65_536;
 
 export const Worker = Type.Object({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   mode: WorkerMode,
   status: WorkerStatus,
   version: Nullable(Type.String()),

@@ -27,7 +27,8 @@ export function find<T extends Findable>(
   const id = wanted.toLowerCase();
   const byId = all.find((one) => one.id === id);
   if (byId) return byId;
-  const [named, ...namesakes] = all.filter(({ name }) => name === wanted);
+  const exact = all.filter(({ name }) => name === wanted);
+  const [named, ...namesakes] = exact.length > 0 ? exact : all.filter(isComposedOf(wanted));
   if (named && namesakes.length === 0) return named;
   if (named)
     throw new CliError(
@@ -46,6 +47,12 @@ export function find<T extends Findable>(
       : `To see what exists: windlass ${noun} list${teamWords(team)}`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
 }
+
+/** The server stores names in the composed form, which looks the same. */
+const isComposedOf = (wanted: string) => {
+  const composed = wanted.normalize("NFC");
+  return ({ name }: Findable): boolean => name === composed;
+};
 
 /** Not all ids have hyphens. */
 const digitsOf = (id: string): string => id.replaceAll("-", "");

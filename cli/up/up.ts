@@ -208,7 +208,8 @@ async function findZone(run: Run, name: string | undefined): Promise<Zone | unde
       `You have several zones. Pass --zone ${zones.map((zone) => zone.name).join(" or ")}`,
       2,
     );
-  return name === undefined ? zones[0] : zones.find((zone) => zone.name === name);
+  const composed = name?.normalize("NFC");
+  return name === undefined ? zones[0] : zones.find((zone) => [name, composed].includes(zone.name));
 }
 
 async function createZone(run: Run, name: string | undefined): Promise<Zone> {

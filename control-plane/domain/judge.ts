@@ -3,6 +3,7 @@ import type { Static, TSchema } from "typebox";
 import type { ErrorObject } from "ajv";
 import { faultText } from "../../protocol/words.ts";
 import { describeFaults } from "./fault-messages.ts";
+import { normalizerFor } from "./normalize.ts";
 import { RefusalError } from "./refusal.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -15,9 +16,10 @@ export function judge<T extends TSchema>(
   context = "body",
 ): (input: unknown) => Static<T> {
   const validate = compileValidator({ schema, httpPart: "body" });
+  const normalize = normalizerFor(schema);
   return (input) => {
     if (!validate(input)) throw refusedFields(validate.errors ?? [], context);
-    return input as Static<T>;
+    return normalize(input) as Static<T>;
   };
 }
 

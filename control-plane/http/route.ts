@@ -15,9 +15,9 @@ import type {
 } from "../../protocol/endpoint.ts";
 import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../services/callers.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
+import { normalizerFor, type Normalize } from "../domain/normalize.ts";
 import { checkPermission } from "../domain/roles.ts";
 import type { Registrant } from "../services/workers/workers.ts";
-import { idsInLowerCase, type Normalize } from "./ids.ts";
 
 /**
  * Checks a request's credential before anything else of it is read; throws the 401 or 403. Returns
@@ -89,7 +89,7 @@ export function route<E extends Endpoint>(
 ): void {
   const { params, query, headers, body, status, bodyLimit } = endpoint;
   const declared = declaredFields(body);
-  const [inParams, inQuery, inBody] = [params, query, body].map(idsInLowerCase) as [
+  const [inParams, inQuery, inBody] = [params, query, body].map(normalizerFor) as [
     Normalize,
     Normalize,
     Normalize,

@@ -5,6 +5,7 @@ import {
   Labels,
   Name,
   Sha256,
+  StoredName,
   Timestamp,
   Uuid,
 } from "../../../protocol/fields.ts";
@@ -16,6 +17,7 @@ export const fieldExamples = [
   example(Uuid, ids.job),
   example(Timestamp, at(0)),
   example(Name, "production"),
+  example(StoredName, "production"),
   example(Labels, ["region=eu"]),
   example(Sha256, sha256),
   example(ErrorMessage, "terraform apply failed with exit code 1"),

@@ -9,6 +9,7 @@ const zones = [
   { id: "7f3a5c0e9d2b4186", name: "a hash" },
   { id: "01890c00-0000-7000-8000-00000000000d", name: "twice" },
   { id: "01890d00-0000-7000-8000-00000000000e", name: "twice" },
+  { id: "01890e00-0000-7000-8000-00000000000f", name: "Z\u00fcrich" },
 ];
 /** The name of what is found, or the exit code and the message. */
 const found = (wanted: string): string => {
@@ -30,6 +31,7 @@ describe("a resource", () => {
     // A name comes before the beginning of an id.
     ["01890a5d", "01890a5d"],
     ["7f3a5c0e9d2b4", "a hash"],
+    ["Zu\u0308rich", "Z\u00fcrich"],
   ])("is found by %j", (wanted, name) => {
     expect(found(wanted)).toBe(name);
   });

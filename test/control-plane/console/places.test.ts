@@ -43,7 +43,11 @@ const idOf = ({ headers }: TestResponse): string =>
 describe("a refused form shows the fault, keeps the typed values and changes nothing", () => {
   test.each([
     ["no name", { name: " " }, "Must not be empty."],
-    ["a name with a line break", { name: "a\nb" }, "Must be text without control characters."],
+    [
+      "a name with a line break",
+      { name: "a\nb" },
+      "Must be text without control characters and invisible characters",
+    ],
     ["no address", { url: "" }, "Must not be empty."],
     ["no files", { source: "inline" }, "Add at least one file"],
     [

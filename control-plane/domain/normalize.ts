@@ -1,28 +1,31 @@
 /**
- * Ids are stored in lower case and accepted in any case. They are converted once, where a request
- * comes in.
+ * Ids are stored in lower case and accepted in any case; names are stored in Unicode's composed
+ * form and accepted in any, because all forms look the same. Both are converted once, where a
+ * request comes in.
  */
 import type { TSchema } from "typebox";
 
 export type Normalize = (value: unknown) => unknown;
 
-/** The parts of a JSON schema by which ids are found. */
+/** The parts of a JSON schema by which ids and names are found. */
 interface Shape {
   readonly format?: string;
+  readonly "x-unicode-form"?: string;
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
 }
 
 /**
- * Returns a function that converts the ids in a value of this schema to lower case. It changes the
+ * Returns a function that converts the ids and names in a value of this schema. It changes the
  * objects in place.
  */
-export const idsInLowerCase = (schema: TSchema | undefined): Normalize =>
+export const normalizerFor = (schema: TSchema | undefined): Normalize =>
   normalizerOf(schema ?? {}) ?? ((value) => value);
 
-function normalizerOf({ format, items, properties }: Shape): Normalize | undefined {
-  if (format === "uuid")
-    return (value) => (typeof value === "string" ? value.toLowerCase() : value);
+function normalizerOf(shape: Shape): Normalize | undefined {
+  const { format, items, properties } = shape;
+  if (format === "uuid") return ofText((id) => id.toLowerCase());
+  if (shape["x-unicode-form"] === "NFC") return ofText((name) => name.normalize("NFC"));
   const each = items && normalizerOf(items);
   if (each) return (value) => (Array.isArray(value) ? value.map(each) : value);
   const fields = Object.entries(properties ?? {}).flatMap(([name, shape]) => {
@@ -38,3 +41,8 @@ function normalizerOf({ format, items, properties }: Shape): Normalize | undefin
     return object;
   };
 }
+
+const ofText =
+  (normalize: (text: string) => string): Normalize =>
+  (value) =>
+    typeof value === "string" ? normalize(value) : value;

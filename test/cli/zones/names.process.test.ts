@@ -1,0 +1,26 @@
+/** Names of earlier versions, which accepted characters that change the direction of text. */
+import { expect, test } from "vitest";
+import type { Zone } from "../../../protocol/configurations.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+
+test("lists and messages show the characters as escapes, and JSON has the same name", async () => {
+  await using ada = await userMachine(plane);
+  const { id } = await ada.json<Zone>("zones", "create", "plain");
+  const name = "gpj.\u202etxt";
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("zones").set({ name }).where("id", "=", id).execute(),
+  );
+  const { stdout } = await ada.run("zones", "list");
+  expect(stdout).toContain("gpj.\\u202etxt");
+  const json = await ada.run("zones", "list", "--json");
+  expect(json.stdout).not.toContain("\u202e");
+  expect(JSON.parse(String(json.stdout))).toContainEqual(expect.objectContaining({ id, name }));
+  const refused = await ada.run("zones", "create", name);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stderr).toMatch(/must be text without control characters and invisible/);
+  const removed = await ada.run("zones", "delete", id, "--yes");
+  expect(removed.stderr).toContain("gpj.\\u202etxt");
+});
