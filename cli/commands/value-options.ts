@@ -62,7 +62,10 @@ export const fieldOptions = () => [
   ),
   oneOf("--engine <name>", "the engine that its jobs run", ["terraform", "opentofu"]),
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
-  new Option("--working-directory <path>", "the directory of the source in which terraform runs"),
+  new Option(
+    "--working-directory <path>",
+    "the directory of the source in which terraform runs; its subdirectories are not read",
+  ),
   repeated(
     "--source-var-file <path>",
     'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',
