@@ -5,8 +5,9 @@ import { withinLimit } from "./redaction/secret-forms.ts";
 import { kibibyte, mebibyte } from "./units.ts";
 
 /** The report's route takes 4 MiB. */
-const metadataLimit = 2 * mebibyte;
-const outputLimit = 256 * kibibyte;
+export const metadataLimit = 2 * mebibyte;
+/** Bytes of the JSON of one value. */
+export const outputLimit = 256 * kibibyte;
 const typeLimit = 16 * kibibyte;
 const secretsLimit = mebibyte;
 

@@ -197,12 +197,18 @@ export const ConfigurationStatus = OneOf([
 ]);
 export type ConfigurationStatus = Static<typeof ConfigurationStatus>;
 
-/** One output of what is deployed; a sensitive one has no value. */
+const omittedBytes = about(
+  Type.Integer({ minimum: 0 }),
+  "The size in bytes, as JSON, of a value that is too large to be kept. Absent if `value` is there.",
+);
+
+/** One output of what is deployed; a sensitive one, and one that is too large, has no value. */
 export const Component = Type.Object({
   name: Type.String(),
   type: Type.Unknown(),
   value: Type.Optional(Type.Unknown()),
   sensitive: Type.Boolean(),
+  omitted_bytes: Type.Optional(omittedBytes),
 });
 export type Component = Static<typeof Component>;
 

@@ -38,7 +38,10 @@ export const ExecutionMetadata = Type.Object(
     cluster_endpoint: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     gitops_url: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     outputs: Type.Optional(
-      about(JsonObject, "All outputs. A sensitive output has only its name and type."),
+      about(
+        JsonObject,
+        "All outputs. A sensitive output has only its name and type. One whose value is too large to be kept has no `value`, and its size as JSON as `omitted_bytes`.",
+      ),
     ),
     source_commit: Type.Optional(
       about(

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { metadataLimit, outputLimit } from "../common/outputs.ts";
 import { secretLinesLimit } from "../common/redaction/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
@@ -91,6 +92,10 @@ test.each([
     `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
   ],
   ["outputs that are kept of a job", number(outputsLimit)],
+  [
+    "the value of an output, as JSON; the outputs of a job, together",
+    `${kib(outputLimit)}; ${mib(metadataLimit)}`,
+  ],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
   ["a plan artifact", mib(planArtifactLimit)],
   [

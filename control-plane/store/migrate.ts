@@ -36,6 +36,7 @@ import * as approvals from "./migrations/0033-approvals.ts";
 import * as rowSecurity from "./migrations/0034-row-security.ts";
 import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
 import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
+import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -84,6 +85,7 @@ export const migrations: readonly Migration[] = [
   rowSecurity,
   claimIndexes,
   quickTriggers,
+  omittedOutputs,
 ];
 
 export interface SchemaTransaction {

@@ -81,6 +81,8 @@ export interface ComponentsTable {
   type: Json;
   value: Json | null;
   sensitive: number;
+  /** The size of a value that was too large to be kept. */
+  omitted_bytes: number | null;
 }
 
 export interface RegistrationTokensTable {

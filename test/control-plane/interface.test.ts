@@ -1,7 +1,7 @@
 /** docs/interface.md lists every endpoint with an existing test. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { Configuration } from "../../protocol/configurations.ts";
+import { Component, Configuration } from "../../protocol/configurations.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { Job, LogChunk } from "../../protocol/jobs.ts";
@@ -71,6 +71,7 @@ test("docs/interface.md lists every endpoint of the interface and of the protoco
 test("every field that docs/interface.md lists is a field of its schema", () => {
   const schemas: Record<string, object> = {
     ClaimedJob,
+    Component,
     Configuration,
     Job,
     LogChunk,

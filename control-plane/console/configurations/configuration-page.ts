@@ -131,8 +131,9 @@ const outputsOf = (configuration: Configuration): Html | null => {
     .map((name) => ({ name, type: "string", value: configuration[name], sensitive: false }));
   const all = [...named, ...components];
   if (all.length === 0) return null;
+  const state = configuration.state_backend === "managed" ? "#state-title" : undefined;
   return html`<h2>Outputs</h2>
-    <dl class="facts">${outputs(all)}</dl>`;
+    <dl class="facts">${outputs(all, state)}</dl>`;
 };
 
 const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>

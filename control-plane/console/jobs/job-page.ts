@@ -16,6 +16,7 @@ import { sentence } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
+import { outputs } from "../configurations/outputs-view.ts";
 import { actionsOf } from "./job-actions.ts";
 import { jobErrors } from "./job-errors.ts";
 import { linkOf, nameOf, offlineNote, type JobStory } from "./job-story.ts";
@@ -167,16 +168,16 @@ const step = (
     ${more === null ? null : html`<span>${more}</span>`}
   </li>`;
 
-const outputsOf = ({ execution_metadata }: Job): Html | null => {
-  const outputs = Object.entries(execution_metadata?.outputs ?? {});
-  if (outputs.length === 0) return null;
+const outputsOf = ({ execution_metadata, configuration_id: id }: Job): Html | null => {
+  const all = Object.entries(execution_metadata?.outputs ?? {});
+  if (all.length === 0) return null;
+  const state = id === null ? undefined : `/configurations/${id}#state-title`;
   return html`<section>
     <h2>Outputs</h2>
     <dl class="facts">
-      ${outputs.map(
-        ([name, output]) =>
-          html`<dt>${name}</dt>
-            <dd>${valueOf(output)}</dd>`,
+      ${outputs(
+        all.map(([name, output]) => ({ ...typed(output), name })),
+        state,
       )}
     </dl>
   </section>`;
@@ -186,12 +187,12 @@ const outputsOf = ({ execution_metadata }: Job): Html | null => {
  * Our agent says `{type, value, sensitive}`, one that knows only the interface may say a bare
  * value.
  */
-function valueOf(output: unknown): Html {
-  const isTyped = typeof output === "object" && output !== null;
-  const { value, sensitive } = (isTyped ? output : { value: output }) as Record<string, unknown>;
-  if (sensitive === true) return html`<span class="soft">sensitive: not kept here</span>`;
-  const shown = isTyped && !("value" in output) ? output : value;
-  return html`<code>${typeof shown === "string" ? shown : JSON.stringify(shown)}</code>`;
+function typed(output: unknown): Record<string, unknown> {
+  const isTyped =
+    typeof output === "object" &&
+    output !== null &&
+    ("value" in output || "sensitive" in output || "omitted_bytes" in output);
+  return isTyped ? output : { value: output };
 }
 
 const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html | null => {

@@ -303,11 +303,12 @@ async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void
 async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<Configuration> {
   if (!spec) throw notFound("configuration");
   const rows = await queries.all(findComponents, { spec: spec.id });
-  const components = rows.map(({ name, type, value, sensitive }) => ({
+  const components = rows.map(({ name, type, value, sensitive, omitted_bytes }) => ({
     name,
     type: JSON.parse(type) as unknown,
     ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
     sensitive: sensitive === 1,
+    ...(omitted_bytes === null ? {} : { omitted_bytes }),
   }));
   const deployed = await findDeployed(queries, spec.owner_id, spec);
   const variable_sets = await findAttachedSets(queries, spec);

@@ -35,13 +35,18 @@ export const clearDeployment = (tx: Queries, spec: string): Promise<void> =>
 function componentOf(name: string, output: unknown) {
   const isTyped =
     typeof output === "object" && output !== null && ("sensitive" in output || "type" in output);
-  const { type, value, sensitive } = isTyped
-    ? (output as { type?: unknown; value?: unknown; sensitive?: unknown })
+  const { type, value, sensitive, omitted_bytes } = isTyped
+    ? (output as Record<"type" | "value" | "sensitive" | "omitted_bytes", unknown>)
     : { type: typeof output, value: output, sensitive: false };
   return {
     name,
     type: JSON.stringify(type ?? null),
     value: sensitive === true || value === undefined ? null : JSON.stringify(value),
     sensitive: sensitive === true ? 1 : 0,
+    omitted_bytes:
+      value === undefined && sensitive !== true && isCount(omitted_bytes) ? omitted_bytes : null,
   };
 }
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0;

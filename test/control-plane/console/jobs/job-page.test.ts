@@ -508,3 +508,27 @@ test("a job that waits for another one has a link to it, here and in lists", asy
   await fixture.person.get(endpoints.cancelJob, { params: { id } });
   await fixture.end(first, "SUCCESS");
 });
+
+test("an output that is too large to be kept has its size and a link to the state", async () => {
+  const job = await begin("DEPLOY");
+  const outputs = {
+    large: { type: "string", sensitive: false, omitted_bytes: 268_891 },
+    secret: { type: "string", sensitive: true },
+    nothing: { type: "dynamic", sensitive: false, value: null },
+    bare: { a: 1 },
+  };
+  await fixture.end(job, "SUCCESS", { execution_metadata: { outputs } });
+  const { configuration_id } = await fixture.read(job);
+  await setRows(plane, "specs", { deployed_backend: "managed" }, { id: String(configuration_id) });
+  for (const path of [`/jobs/${job}`, `/configurations/${configuration_id}`]) {
+    const said = await ask(plane, "GET", path, { headers: fixture.headers });
+    for (const text of [
+      "large 268,891 bytes: too large to be kept here. The state has it",
+      "secret sensitive: not kept here",
+      "nothing null",
+      'bare {"a":1}',
+    ])
+      expect([path, words(said)]).toEqual([path, expect.stringContaining(text)]);
+    expect(said.text).toMatch(/<a href="[^"]*#state-title">The state<\/a> has it/);
+  }
+});

@@ -98,6 +98,26 @@ describe("a status report", () => {
     });
   });
 
+  it("keeps the size of an output that is too large to be kept", async () => {
+    const job = await held("DEPLOY");
+    const large = { type: "string", sensitive: false, omitted_bytes: 268_891 };
+    const outputs = {
+      large,
+      odd: { ...large, omitted_bytes: "x" },
+      secret: { ...large, sensitive: true },
+    };
+    const { execution_metadata } = await report(job, {
+      status: "SUCCESS",
+      execution_metadata: { outputs },
+    });
+    expect(execution_metadata?.outputs?.["large"]).toEqual(large);
+    expect((await client.get(getConfiguration, { params: { name: spec } })).components).toEqual([
+      { name: "large", ...large },
+      { name: "odd", type: "string", sensitive: false },
+      { name: "secret", type: "string", sensitive: true },
+    ]);
+  });
+
   it("of FAILED copies its message to the configuration", async () => {
     const job = await held("PLAN");
     const ended = await report(job, { status: "FAILED", error_message: "Error: no such region" });

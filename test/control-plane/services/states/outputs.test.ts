@@ -77,7 +77,7 @@ describe("the outputs of a state that a user stores", () => {
     await client.get(endpoints.attachToConfiguration, { params: attached });
     await plane.context.store.write((tx) =>
       replaceOutputs(tx, spec, { cluster_name: null, cluster_endpoint: null, gitops_url: null }, [
-        { name: "was_hidden", type: '"string"', value: null, sensitive: 1 },
+        { name: "was_hidden", type: '"string"', value: null, sensitive: 1, omitted_bytes: null },
       ]),
     );
     const encoded = Buffer.from("old-password").toString("base64");
