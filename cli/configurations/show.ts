@@ -2,10 +2,9 @@
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
-import { outputLines } from "../jobs/outputs.ts";
+import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockText, unlockCommand } from "../states/lock.ts";
-import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { originOf, stateOf } from "./facts.ts";
@@ -58,10 +57,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
     console: `${run.api.server}/configurations/${it.id}`,
   });
-  if (run.json || it.components.length === 0) return;
-  const outputs = Object.fromEntries(it.components.map((one) => [one.name, one]));
-  for (const line of ["", "Outputs:", ...outputLines({ execution_metadata: { outputs } })])
-    print(line);
+  if (!run.json) printOutputs(run, outputsOf(it), it);
 }
 
 /** Its variable sets with their values, in the order in which they win. */

@@ -1,20 +1,92 @@
 /** Formats Terraform outputs. */
-import type { Job } from "../../protocol/jobs.ts";
-import { clean, styled } from "../terminal/output.ts";
+import type { Configuration } from "../../protocol/configurations.ts";
+import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
+import { teamWords } from "../api/team.ts";
+import type { Run } from "../run.ts";
+import { clean, print, styled } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
+
+type Outputs = ExecutionMetadata["outputs"];
 
 interface Output {
   readonly value?: unknown;
   readonly sensitive?: boolean;
+  /** The size of a value that is too large to be kept. */
+  readonly omitted_bytes?: number;
+}
+
+/** The outputs of a configuration, as a job has them. */
+export const outputsOf = ({
+  components,
+}: Pick<Configuration, "components">): Record<string, unknown> =>
+  Object.fromEntries(components.map(({ name, ...output }) => [name, output]));
+
+/** Prints the outputs of a job. */
+export async function printOutputsOf(run: Run, job: Job): Promise<void> {
+  const outputs = job.execution_metadata?.outputs;
+  // The job does not say where the state is. After a deletion, there is none.
+  const { configuration_id: name } = job;
+  const configuration =
+    isComplete(outputs) || name === null
+      ? undefined
+      : await run.api.call("getConfiguration", { params: { name } });
+  printOutputs(run, outputs, configuration);
+}
+
+/** Prints outputs, and where the values are that are too large to be kept. */
+export function printOutputs(
+  { api, done }: Run,
+  outputs: Outputs,
+  configuration?: Pick<Configuration, "name" | "state_backend">,
+): void {
+  const lines = outputLines(outputs);
+  if (lines.length > 0) for (const line of ["", "Outputs:", ...lines]) print(line);
+  if (configuration?.state_backend === "managed" && !isComplete(outputs))
+    done(
+      `What is too large to be kept here is in the state: windlass state pull ${shellWord(configuration.name)}${teamWords(api.team)}`,
+    );
 }
 
 /** Returns one line per output; the value of a sensitive one is not shown. */
-export function outputLines({ execution_metadata }: Pick<Job, "execution_metadata">): string[] {
-  const outputs = Object.entries(execution_metadata?.outputs ?? {}) as [string, Output][];
-  return table(outputs.map(([name, output]) => [`  ${clean(name)}`, `= ${valueOf(output)}`]));
+export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY): string[] =>
+  table(
+    entriesOf(outputs).map(([name, output]) => [
+      `  ${clean(name)}`,
+      `= ${valueOf(output, isTerminal)}`,
+    ]),
+  );
+
+const entriesOf = (outputs: Outputs = {}) =>
+  Object.entries(outputs).map(([name, output]) => [name, typed(output)] as const);
+
+/** A runner that knows only the interface may send a bare value. */
+function typed(output: unknown): Output {
+  const isTyped =
+    typeof output === "object" &&
+    output !== null &&
+    ("value" in output || "sensitive" in output || "omitted_bytes" in output);
+  return isTyped ? (output as Output) : { value: output };
 }
 
-function valueOf({ value, sensitive }: Output): string {
+const isComplete = (outputs: Outputs): boolean =>
+  entriesOf(outputs).every(([, { omitted_bytes }]) => omitted_bytes === undefined);
+
+function valueOf({ value, sensitive, omitted_bytes: bytes }: Output, isTerminal: boolean): string {
   if (sensitive) return styled("dim", "(sensitive)");
-  return clean(typeof value === "string" ? value : JSON.stringify(value ?? null));
+  if (bytes !== undefined)
+    return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
+  if (value === undefined) return styled("dim", "(not kept here)");
+  const text = clean(typeof value === "string" ? value : JSON.stringify(value));
+  return isTerminal ? shortened(text) : text;
+}
+
+/** Characters of a value on a terminal. */
+const shownLimit = 2000;
+
+function shortened(text: string): string {
+  const more = text.length - shownLimit;
+  return more <= 0
+    ? text
+    : `${text.slice(0, shownLimit).toWellFormed()}… ${styled("dim", `(${more.toLocaleString("en-US")} more characters; --json shows all)`)}`;
 }

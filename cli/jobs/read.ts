@@ -10,7 +10,7 @@ import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
-import { outputLines } from "./outputs.ts";
+import { printOutputsOf } from "./outputs.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
 import {
@@ -137,11 +137,11 @@ export async function show(
   if (!plan) await showJob(run, job);
   if (plan || (!run.json && hasPlan(job))) {
     if (!run.json && !plan) print();
-    if (!(await showPlan(run, job)) && plan) process.exitCode = 1;
+    const outputs = plan || !hasOutputs(job);
+    if (!(await showPlan(run, job, { outputs })) && plan) process.exitCode = 1;
   } else if (!run.json && job.resource_progress?.resources)
     for (const line of ["", ...outcomesView(job, job.resource_progress)]) print(line);
-  const outputs = plan || run.json ? [] : outputLines(job);
-  if (outputs.length > 0) for (const line of ["", "Outputs:", ...outputs]) print(line);
+  if (!plan && !run.json) await printOutputsOf(run, job);
 }
 
 const noSummary = "This job has no plan summary.";
@@ -152,14 +152,22 @@ type PlanResponse = Answer<typeof endpoints.getPlanSummary>;
 const hasPlan = ({ job_type, status, plan_job_id, changes }: Job): boolean =>
   plan_job_id !== null || (status === "SUCCESS" && (job_type === "PLAN" || changes !== null));
 
+const hasOutputs = ({ execution_metadata }: Job): boolean =>
+  Object.keys(execution_metadata?.outputs ?? {}).length > 0;
+
 const isApplied = ({ job_type, ended_at }: Job): boolean =>
   job_type !== "PLAN" && ended_at !== null;
 
 /**
  * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
- * values that change, which terraform's own plan in the log has too. Returns false if it has none.
+ * values that change, which terraform's own plan in the log has too. `outputs`: with those that it
+ * creates. Returns false if it has none.
  */
-export async function showPlan(run: Run, job: Job, { attributes = true } = {}): Promise<boolean> {
+export async function showPlan(
+  run: Run,
+  job: Job,
+  { attributes = true, outputs = true } = {},
+): Promise<boolean> {
   const { id, job_type, plan_options } = job;
   const response = await run.api.call("getPlanSummary", { params: { id } });
   const { plan_summary } = response;
@@ -171,7 +179,7 @@ export async function showPlan(run: Run, job: Job, { attributes = true } = {}): 
   for (const line of options) print(clean(line));
   const applied = isApplied(job) ? job : undefined;
   if (plan_summary === null) say(noSummary);
-  else for (const line of planView(plan_summary, { attributes, applied })) print(line);
+  else for (const line of planView(plan_summary, { attributes, outputs, applied })) print(line);
   if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
   return plan_summary !== null;
 }

@@ -38,12 +38,17 @@ const signs: Readonly<
 interface Shown {
   /** With what changes in each resource, value by value. */
   readonly attributes?: boolean;
+  /** Without the outputs that the plan creates, where all outputs follow. */
+  readonly outputs?: boolean;
   /** The job that applied the plan and has ended: each resource has what became of it. */
   readonly applied?: AppliedJob | undefined;
 }
 
 /** Returns the plan as lines. */
-export function planView(plan: PlanSummary, { attributes = true, applied }: Shown = {}): string[] {
+export function planView(
+  plan: PlanSummary,
+  { attributes = true, outputs = true, applied }: Shown = {},
+): string[] {
   const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
   const isOver = applied !== undefined;
   // After a success, the headline says it of all.
@@ -56,10 +61,12 @@ export function planView(plan: PlanSummary, { attributes = true, applied }: Show
     if (attributes) lines.push(...attributeLines(change, isOver));
   }
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
-  if (plan.outputs.some(({ action }) => action !== "none")) {
-    lines.push("Outputs:");
-    for (const output of plan.outputs)
-      if (output.action !== "none") lines.push(...outputView(output, attributes, isOver));
+  const changed = plan.outputs.filter(
+    ({ action }) => action !== "none" && (outputs || action !== "create"),
+  );
+  if (changed.length > 0) {
+    lines.push(outputs ? "Outputs:" : "Changes to outputs:");
+    for (const output of changed) lines.push(...outputView(output, attributes, isOver));
     if (plan.outputs_omitted > 0) lines.push(`  … and ${plan.outputs_omitted} more`);
   }
   if (plan.drift.length > 0) {

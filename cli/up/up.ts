@@ -15,7 +15,7 @@ import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { approvalNote } from "../jobs/approvals.ts";
-import { outputLines } from "../jobs/outputs.ts";
+import { outputsOf, printOutputs, printOutputsOf } from "../jobs/outputs.ts";
 import { confirmPlan } from "../plans/confirm.ts";
 import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
@@ -96,7 +96,7 @@ async function planAndDeploy(
   });
   if (!options.wait) return;
   if (run.json) return showJob(run, deployed);
-  showOutputs(outputLines(deployed));
+  await printOutputsOf(run, deployed);
 }
 
 /**
@@ -248,9 +248,9 @@ async function showAndConfirm(
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
     // Nothing is deployed, so the outputs are those of the state.
-    const execution_metadata = { outputs: outputsOf(configuration) };
-    if (run.json) await showJob(run, { ...planned, execution_metadata });
-    else showOutputs(outputLines({ execution_metadata }));
+    const outputs = outputsOf(configuration);
+    if (run.json) await showJob(run, { ...planned, execution_metadata: { outputs } });
+    else printOutputs(run, outputs, configuration);
     // A user has stored the state, and the server could not read its outputs.
     if (configuration.deployed?.job_id === null && configuration.components.length === 0)
       run.done(
@@ -263,11 +263,4 @@ async function showAndConfirm(
   if (configuration.approval) out(approvalRuleText(configuration.approval));
   await confirmPlan(run, "Deploy this plan?", planned, options);
   return true;
-}
-
-const outputsOf = ({ components }: Configuration): Record<string, unknown> =>
-  Object.fromEntries(components.map(({ name, ...output }) => [name, output]));
-
-function showOutputs(lines: readonly string[]): void {
-  if (lines.length > 0) for (const line of ["", "Outputs:", ...lines]) print(line);
 }

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { outputLines } from "../../../cli/jobs/outputs.ts";
+
+const shown = (output: unknown, isTerminal = false) => outputLines({ a: output }, isTerminal);
+
+test.each([
+  [{ type: "string", value: "x\n\u001b[2Jy", sensitive: false }, "x y"],
+  [{ type: "dynamic", value: null, sensitive: false }, "null"],
+  [{ type: ["list", "number"], value: [1], sensitive: false }, "[1]"],
+  [{ type: "string", sensitive: true }, "(sensitive)"],
+  [
+    { type: "string", sensitive: false, omitted_bytes: 268_891 },
+    "(268,891 bytes: too large to be kept here)",
+  ],
+  [{ type: "string", sensitive: false }, "(not kept here)"],
+  ["bare", "bare"],
+  [null, "null"],
+  [{ bare: 1 }, '{"bare":1}'],
+])("the output %j is shown as %s", (output, text) => {
+  expect(shown(output)).toEqual([`  a  = ${text}`]);
+});
+
+test("a long value is cut on a terminal, and whole in a pipe", () => {
+  const value = "x".repeat(5000);
+  expect(shown({ value })).toEqual([`  a  = ${value}`]);
+  expect(shown({ value }, true)).toEqual([
+    `  a  = ${"x".repeat(2000)}… (3,000 more characters; --json shows all)`,
+  ]);
+  expect(shown({ value: "x".repeat(2000) }, true)).toEqual([`  a  = ${"x".repeat(2000)}`]);
+});
