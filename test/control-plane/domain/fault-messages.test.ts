@@ -139,6 +139,7 @@ function isKeyword(word: string): boolean {
     "title",
     "items",
     "x-form",
+    "x-unicode-form",
     "deprecated",
     "contentEncoding",
     "propertyName",
