@@ -64,7 +64,7 @@ export const fieldOptions = () => [
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
   new Option(
     "--working-directory <path>",
-    "the directory of the source in which terraform runs; its subdirectories are not read",
+    "the directory of the source in which terraform runs; it reads subdirectories only as modules",
   ),
   repeated(
     "--source-var-file <path>",
