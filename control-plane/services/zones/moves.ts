@@ -53,7 +53,7 @@ export async function moveZone(
   if (attached.length > 0)
     throw new RefusalError(
       "zone_in_use",
-      `the zone uses ${attached.map(({ kind, name }) => `the ${kind} "${name}"`).join(", ")}, which would stay behind: detach them first`,
+      `the zone uses ${attached.map(({ kind, name }) => `the ${kind} "${name}"`).join(", ")}, which would stay behind: detach ${attached.length === 1 ? "it" : "them"} first`,
     );
   const taken = await findTakenName(tx, move);
   if (taken !== undefined)
