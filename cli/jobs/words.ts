@@ -106,6 +106,6 @@ export function outcomeText(job: Job): string {
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";
   const end = isOpen ? "has not ended" : endWords[status];
-  const why = reason === null ? "" : `: ${reason}`;
+  const why = reason === null ? "" : `: ${reason.replace(/\.$/, "")}`;
   return `The ${nameOf(job)} ${end}${time}${why}`;
 }

@@ -120,7 +120,7 @@ const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationS
 /** An apply that failed or was cancelled half-way; its message unless it is shown already. */
 const failedNotice = (failed: FailedJob, shown: string | null, now: string): Html =>
   html`The
-  ${lastFailed(failed, now)}${failed.error_message === null || shown?.includes(failed.error_message) ? null : html`: ${failed.error_message}`}.
+  ${lastFailed(failed, now)}${failed.error_message === null || shown?.includes(failed.error_message) ? null : html`: ${failed.error_message.replace(/\.$/, "")}`}.
   This stays here until an apply or a destruction succeeds.`;
 
 /** All of them, and the three that the interface names where a runner has reported them alone. */

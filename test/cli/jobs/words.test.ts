@@ -17,6 +17,7 @@ test("the outcome of a job does not repeat terraform's errors, which its log has
   const message = "plan failed (exit code 1): main.tf:3: no such thing";
   expect(failed(message)).toBe('The plan of "app" failed after 1s: plan failed (exit code 1)');
   expect(failed(message, false)).toContain("no such thing");
+  expect(failed("Could not read from remote repository.")).toMatch(/repository$/);
   expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown$/);
 });
 

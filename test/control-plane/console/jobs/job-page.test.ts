@@ -532,3 +532,14 @@ test("an output that is too large to be kept has its size and a link to the stat
     expect(said.text).toMatch(/<a href="[^"]*#state-title">The state<\/a> has it/);
   }
 });
+
+test("the message of a failed apply ends with one period", async () => {
+  const job = await begin("DEPLOY");
+  await fixture.end(job, "FAILED", { error_message: "Could not read from remote repository." });
+  const { configuration_id } = await fixture.read(job);
+  // The next failure has a message of its own.
+  await setRows(plane, "specs", { error_message: "another" }, { id: String(configuration_id) });
+  const path = `/configurations/${configuration_id}`;
+  const said = words(await ask(plane, "GET", path, { headers: fixture.headers }));
+  expect(said).toContain("Could not read from remote repository. This stays here");
+});
