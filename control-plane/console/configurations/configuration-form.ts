@@ -46,7 +46,17 @@ export const configurationForm = (
 ): Html =>
   html`<form method="post" action="${action}" class="form">
       <input type="hidden" name="seen" value="${seen}" />
-      ${trouble(form, paths)} ${line(form, { name: "name", label: "Name", required: true })}
+      ${trouble(form, paths)}
+      ${
+        form.refusal?.code === "changed_meanwhile"
+          ? html`<p>
+              <a href="${action.replace(/\/edit$/, "")}" target="_blank" rel="noopener"
+                >The current values, in a new tab</a
+              >
+            </p>`
+          : null
+      }
+      ${line(form, { name: "name", label: "Name", required: true })}
       ${
         zones.length === 0
           ? null

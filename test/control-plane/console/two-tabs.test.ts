@@ -45,6 +45,8 @@ test("an edit of a configuration that was changed after the form was opened is r
     status: 409,
     text: expect.stringContaining("This was changed in another tab or by another user"),
   });
+  // The form has the entries of its reader only.
+  expect(refused.text).toContain(`<a href="/configurations/${id}" target="_blank"`);
   expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: [] });
   // The refused form carries the current version: saving it again is deliberate.
   const fresh = /name="seen" value="([^"]+)"/.exec(refused.text)?.[1] ?? "none";
