@@ -271,7 +271,7 @@ describe("a refresh", () => {
     const pair = await refreshed(old);
     const { expires_at } = await readRow(plane, "logins", { id: claimsOf(pair.access_token).sid });
     expect(expires_at - Date.now()).toBeGreaterThan(89 * 24 * 3600_000);
-    await setLogin(pair, { expires_at: Date.now() });
+    await setLogin(pair, { expires_at: Date.now() - 1000 });
     expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
     expect(await letsIn(pair)).toBe(false);
   });
