@@ -2,16 +2,22 @@
  * The pages that people open most, in a real Chromium, with a thousand and with a million finished
  * jobs: the time until the first byte, and until the page is interactive (its scripts have run).
  *
- * The yardstick is the same page with a thousand jobs. The two servers take turns.
+ * The yardstick is the same page with a thousand jobs. The two servers take turns. Draws
+ * docs/pages.svg.
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { chromium, type BrowserContext } from "playwright-core";
 import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
 import { fillHistory, type History } from "./lib/history.ts";
+import { drawPages, type PageTime } from "./lib/pages-plot.ts";
 import { startWindlass } from "./lib/processes.ts";
 import { signInBrowser } from "./lib/sign-in.ts";
 import { median, printTable, type Figure } from "./lib/table.ts";
 
 const rounds = 9;
+/** The finished jobs of the two servers. */
+const [fewest, most] = [1000, 1_000_000];
 const pages = (history: History): Record<string, string> => ({
   overview: "/",
   job: `/jobs/${history.finishedJob}`,
@@ -26,20 +32,33 @@ interface Opened {
 const found = await findChromium();
 if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
 // Filling a store keeps this process busy, which no connection to a browser survives.
-const [fewJobs, manyJobs] = [await startWith(1000), await startWith(1_000_000)];
+const [fewJobs, manyJobs] = [await startWith(fewest), await startWith(most)];
 const browserServer = await startBrowserServer(found);
 const browser = await chromium.connect(browserServer.wsEndpoint());
 const [few, many] = [await signedIn(fewJobs), await signedIn(manyJobs)];
 try {
   const figures: Figure[] = [];
+  const drawn: PageTime[] = [];
   for (const name of Object.keys(pages(few.history))) {
     const times: { few: Opened; many: Opened }[] = [];
     for (let round = 0; round <= rounds; round += 1)
       times.push({ few: await open(few, name), many: await open(many, name) });
     // The first round fills caches.
     times.shift();
+    const medianOf = (which: "few" | "many", key: keyof Opened) =>
+      median(times.map((time) => time[which][key]));
+    for (const [which, jobs] of [
+      ["few", fewest],
+      ["many", most],
+    ] as const)
+      drawn.push({
+        page: name,
+        jobs,
+        firstByte: medianOf(which, "firstByte"),
+        interactive: medianOf(which, "interactive"),
+      });
     for (const key of ["firstByte", "interactive"] as const) {
-      const of = (which: "few" | "many") => median(times.map((time) => time[which][key]));
+      const of = (which: "few" | "many") => medianOf(which, key);
       figures.push({
         row: "22",
         what: `${name}: ${key === "firstByte" ? "first byte" : "interactive"}`,
@@ -51,6 +70,9 @@ try {
     }
   }
   printTable("pages in Chromium with 1,000,000 finished jobs / with 1,000", figures);
+  const file = join(import.meta.dirname, "../docs/pages.svg");
+  writeFileSync(file, drawPages(drawn));
+  console.log(`\ndrawn: ${file}`);
 } finally {
   await browser.close();
   await browserServer.close();
