@@ -3,7 +3,7 @@ import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples, yes } from "../noun.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
-import { findIn } from "../teams/elsewhere.ts";
+import { findZone } from "../zones/find.ts";
 import { teamWords } from "../api/team.ts";
 import { time } from "../terminal/times.ts";
 
@@ -35,7 +35,7 @@ export function zonesCommand() {
     .command("show")
     .description("show a zone and its configurations")
     .argument("<name>", "name or id of the zone")
-    .action(action(async (run: Run, name: string) => show(run, await zoneOf(run, name))));
+    .action(action(async (run: Run, name: string) => show(run, await findZone(run.api, name))));
   zones
     .command("create")
     .description("create a zone")
@@ -52,7 +52,7 @@ export function zonesCommand() {
     .argument("<new-name>", "1 to 100 characters")
     .action(
       action(async (run: Run, name: string, newName: string) => {
-        const { id } = await zoneOf(run, name);
+        const { id } = await findZone(run.api, name);
         await show(
           run,
           await run.api.call("updateZone", { params: { id }, body: { name: newName } }),
@@ -84,7 +84,7 @@ export function zonesCommand() {
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
-        const zone = await zoneOf(run, name);
+        const zone = await findZone(run.api, name);
         const { confirm } = await import("../terminal/ask.ts");
         await confirm(`Delete the zone "${zone.name}"?`, options);
         const { withRemedy } = await import("../api/failures.ts");
@@ -108,10 +108,6 @@ export function zonesCommand() {
     ["windlass zones list --json", "for scripts"],
   ]);
 }
-
-/** Returns a zone by name or id. Throws `CliError` if there is none. */
-const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
-  findIn(api, "zone", "zones", async (one) => (await one.call("listZones")).zones, name);
 
 async function show(run: Run, zone: Zone): Promise<void> {
   const { styledStanding } = await import("../configurations/failed.ts");

@@ -2,8 +2,6 @@
 import type { Answer, Query } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
-import type { Api } from "../api/api.ts";
-import { findIn } from "../teams/elsewhere.ts";
 import { teamWords } from "../api/team.ts";
 import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
@@ -24,6 +22,7 @@ import {
   resourceProgressWords,
 } from "../../protocol/words.ts";
 import { inSpaceOf } from "../configurations/find.ts";
+import { findZone } from "../zones/find.ts";
 import { findJob } from "./find.ts";
 import {
   decisionText,
@@ -103,16 +102,12 @@ async function filterOf(
     ...(status === undefined ? {} : { status: statusOf(status) }),
     ...(type === undefined ? {} : { job_type: typeOf(type) }),
     ...(configuration && { configuration: configuration.id }),
-    ...(zone === undefined
-      ? {}
-      : { zone_id: (await findIn(api, "zone", "zones", listZones, zone)).id }),
+    ...(zone === undefined ? {} : { zone_id: (await findZone(api, zone)).id }),
     ...(mine ? { mine } : {}),
     ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
   };
   return { run, filter };
 }
-
-const listZones = async (api: Api) => (await api.call("listZones")).zones;
 
 /** Texts say "running" and "succeeded" for two of them. */
 const statusWords: Readonly<Record<string, JobStatus>> = {
