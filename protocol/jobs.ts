@@ -86,6 +86,12 @@ export const Job = Type.Object({
   job_type: JobType,
   status: JobStatus,
   configuration_id: about(Nullable(Uuid), "The configuration; null after it is deleted."),
+  configuration_name: Type.Optional(
+    about(
+      Nullable(Type.String()),
+      "The name of the configuration when the job was created, as in `config_snapshot`; null if the job has none.",
+    ),
+  ),
   spec_id: about(Nullable(Uuid), "The same as `configuration_id`."),
   zone_id: Nullable(Uuid),
   cloud_identity_id: Nullable(Uuid),

@@ -58,6 +58,7 @@ async function viewJob(
     job_type: job.job_type,
     status: job.status,
     configuration_id: configuration,
+    configuration_name: snapshot.name ?? null,
     spec_id: configuration,
     zone_id: job.zone_id,
     cloud_identity_id: job.cloud_identity_id,

@@ -194,6 +194,7 @@ describe("a job", () => {
     expect(job).toMatchObject({
       status: "QUEUED",
       configuration_id: spec.id,
+      configuration_name: "c",
       spec_id: spec.id,
       zone_id: owner.zone,
       labels: ["gpu"],
@@ -213,6 +214,17 @@ describe("a job", () => {
     expect(cancelled).toMatchObject({ status: "CANCELLED", waiting_reason: null });
     expect(cancelled.released_at).not.toBeNull();
     expect(await client.refusal(cancelJob, { params: job })).toBe("409 job_ended");
+  });
+
+  it("keeps the name that its configuration had when it was created", async () => {
+    const spec = await configure({ name: "before" });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec.id } });
+    await client.get(endpoints.updateConfiguration, {
+      params: { name: spec.id },
+      body: { name: "after" },
+    });
+    const { jobs } = await client.get(listJobs, { query: {} });
+    expect(jobs.map(({ configuration_name }) => configuration_name)).toEqual(["before"]);
   });
 
   it.each<[string, object, string]>([
