@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hereText, readOrigins, remoteText, writeLink } from "../../../cli/up/origin.ts";
@@ -42,6 +42,21 @@ describe("the origin of a directory", () => {
       ["git.example.com/acme/infra//net%20work"],
     ];
     expect(origins).toEqual([whole, part, whole, part]);
+  });
+
+  it("is found through a link into the checkout and in a linked worktree", async () => {
+    using place = scratch();
+    const [top, link, worktree] = ["top", "link", "worktree"].map((name) => join(place.path, name));
+    execFileSync("git", ["init", "-q", top!]);
+    execFileSync("git", ["-C", top!, "remote", "add", "origin", "git@git.example.com:acme/infra"]);
+    const author = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    execFileSync("git", ["-C", top!, ...author, "commit", "-q", "--allow-empty", "-m", "first"]);
+    execFileSync("git", ["-C", top!, "worktree", "add", "-q", worktree!]);
+    mkdirSync(join(top!, "net"));
+    symlinkSync(join(top!, "net"), link!);
+    expect(await readOrigins(link!)).toEqual(["git.example.com/acme/infra//net"]);
+    expect(await readOrigins(worktree!)).toEqual(["git.example.com/acme/infra"]);
+    expect(await readOrigins(join(place.path, "missing"))).toEqual([]);
   });
 
   it("is an id in the directory without a remote, and stays known beside a later remote", async () => {
