@@ -2,7 +2,6 @@
 import { Type } from "typebox";
 import {
   Archive,
-  archiveLimit,
   Configuration,
   CreateConfiguration,
   CreateZone,
@@ -12,6 +11,7 @@ import {
 } from "./configurations.ts";
 import { endpoint } from "./endpoint.ts";
 import { about, ContentDigest, Name, NextCursor, Paging, Uuid } from "./fields.ts";
+import { archiveLimit } from "./limits.ts";
 
 const ConfigurationName = Type.Object({
   name: about(Name, "The name or id of the configuration."),

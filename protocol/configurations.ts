@@ -23,8 +23,6 @@ import { TextValue, valueFields, VariableName } from "./values.ts";
 export const inlineFilesLimit = 1024 * 1024;
 /** Limit of the number of inline files. */
 export const inlineFileCount = 1000;
-/** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
-export const archiveLimit = 52_428_800;
 
 /**
  * A path inside the configuration's directory, without empty parts, dot parts or control

@@ -30,6 +30,12 @@ export const timeoutSecondsDefault = 3600;
 /** Limit of the time that the change of one resource takes, in seconds: no job runs longer. */
 export const elapsedSecondsLimit = 604_800;
 
+/** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
+export const archiveLimit = 52_428_800;
+
+/** Limit of a state: 64 MiB. Terraform sends it in one request. */
+export const stateLimit = 64 * 1024 * 1024;
+
 /** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 

@@ -2,7 +2,7 @@
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
-import { stateLimit } from "./state.ts";
+import { stateLimit } from "./limits.ts";
 
 /** One version of a state. */
 export const StateVersion = Type.Object({

@@ -2,9 +2,7 @@
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Uuid } from "./fields.ts";
-
-/** Limit of a state: 64 MiB. Terraform sends it in one request. */
-export const stateLimit = 64 * 1024 * 1024;
+import { stateLimit } from "./limits.ts";
 
 /** The lock document of terraform, stored and returned unchanged. */
 export const StateLock = Type.Object({ ID: Type.String({ minLength: 1, maxLength: 200 }) });

@@ -14,12 +14,7 @@ import { invitationDays } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
-import {
-  archiveLimit,
-  inlineFileCount,
-  inlineFilesLimit,
-  variablesLimit,
-} from "../protocol/configurations.ts";
+import { inlineFileCount, inlineFilesLimit, variablesLimit } from "../protocol/configurations.ts";
 import { deployConfigurationLimit } from "../protocol/deploy-configurations.ts";
 import {
   logBodyLimit,
@@ -32,6 +27,7 @@ import {
   accessTokenDaysLimit,
   approvalCommentLimit,
   approvalCountLimit,
+  archiveLimit,
   debugLogLimit,
   formerSecretBytesLimit,
   formerSecretsLimit,
@@ -41,12 +37,12 @@ import {
   planGraphLimit,
   planSummaryLimit,
   planValueLimit,
+  stateLimit,
   timeoutSecondsDefault,
 } from "../protocol/limits.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { outputsLimit } from "../protocol/jobs.ts";
 import { problemCodes } from "../protocol/problem.ts";
-import { stateLimit } from "../protocol/state.ts";
 import { workerMetadataLimit } from "../protocol/workers.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../docs/limits.md"), "utf8");

@@ -9,6 +9,7 @@ import { join, posix, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { isTerraformFile } from "../../common/terraform-files.ts";
 import type { Engine } from "../../protocol/configurations.ts";
+import { archiveLimit } from "../../protocol/limits.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
@@ -83,8 +84,6 @@ export async function packDirectory(
     throw new CliError(
       `"${directory}" has ${files.length} files, more than ${filesLimit}. Exclude some in .windlassignore.`,
     );
-  // Loaded here because that module also builds all its schemas.
-  const { archiveLimit } = await import("../../protocol/configurations.ts");
   const tooLarge = (bytes: number): CliError => sizeError(directory, bytes, archiveLimit, files);
   // Text compresses well, but more than ten times the limit is not read into memory to find out.
   if (size > 10 * archiveLimit) throw tooLarge(size);

@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { Configuration } from "../../protocol/configurations.ts";
+import { stateLimit } from "../../protocol/limits.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { parseExactly } from "../../common/exact-json.ts";
 import { withRemedy } from "../api/failures.ts";
@@ -127,8 +128,6 @@ export async function push(
 async function readInput(file: string): Promise<Buffer> {
   if (file === "-" && process.stdin.isTTY)
     throw new CliError("Pass a file, or pipe the state in: terraform state pull | windlass …", 2);
-  // Loaded here because that module also builds its schemas.
-  const { stateLimit } = await import("../../protocol/state.ts");
   const parts: Buffer[] = [];
   let size = 0;
   try {

@@ -1,7 +1,7 @@
 /** Bodies of the largest size that is accepted, and one byte more. */
 import { hash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { archiveLimit } from "../../protocol/configurations.ts";
+import { archiveLimit } from "../../protocol/limits.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
 import {
   addHeldJob,

@@ -1,10 +1,6 @@
 /** Uploaded archives: stored for users, sent to the runner whose job has one as its source. */
-import {
-  archiveLimit,
-  type Archive,
-  type ConfigSnapshot,
-  type Source,
-} from "../../../protocol/configurations.ts";
+import type { Archive, ConfigSnapshot, Source } from "../../../protocol/configurations.ts";
+import { archiveLimit } from "../../../protocol/limits.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";

@@ -1,6 +1,6 @@
 /** States that users store themselves, such as one that another backend kept until now. */
 import type { StateVersion } from "../../../protocol/state-versions.ts";
-import { stateLimit } from "../../../protocol/state.ts";
+import { stateLimit } from "../../../protocol/limits.ts";
 import type { UserCaller } from "../callers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Definition } from "../../domain/snapshot.ts";

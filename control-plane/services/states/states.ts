@@ -1,7 +1,7 @@
 /** Managed terraform state, as terraform's http backend uses it with the token of a running job. */
 import { createHash, type Hash } from "node:crypto";
 import type { Readable } from "node:stream";
-import { stateLimit } from "../../../protocol/state.ts";
+import { stateLimit } from "../../../protocol/limits.ts";
 import type { JobCaller } from "../callers.ts";
 import { checkStillValid } from "./job-tokens.ts";
 import { StateDocumentReader, type StateSummary } from "../../domain/state-document.ts";

@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
-import { stateLimit } from "../../../protocol/state.ts";
+import { stateLimit } from "../../../protocol/limits.ts";
 import type { UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
 import { withSerial } from "../../domain/state-serial.ts";
