@@ -7,11 +7,10 @@ import type * as undici from "undici";
 import api from "undici/lib/api/index.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
-import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import globals from "undici/lib/global.js";
 import redirect from "undici/lib/interceptor/redirect.js";
 
-export { Agent, EnvHttpProxyAgent, redirect };
+export { Agent, redirect };
 export type { Dispatcher } from "undici";
 
 // As undici's index does it: a proxy's dispatcher calls its own method `connect`.

@@ -4,12 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import {
-  Agent,
-  EnvHttpProxyAgent,
-  setGlobalDispatcher,
-  type Dispatcher,
-} from "../../common/http-client.ts";
+import { Agent, setGlobalDispatcher, type Dispatcher } from "../../common/http-client.ts";
+import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
 import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 

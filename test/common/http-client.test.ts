@@ -2,10 +2,11 @@
 import { expect, test } from "vitest";
 import * as undici from "undici";
 import * as parts from "../../common/http-client.ts";
+import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
 
 test("the parts are those that undici's index exports", () => {
   expect(parts.Agent).toBe(undici.Agent);
-  expect(parts.EnvHttpProxyAgent).toBe(undici.EnvHttpProxyAgent);
+  expect(EnvHttpProxyAgent).toBe(undici.EnvHttpProxyAgent);
   expect(parts.setGlobalDispatcher).toBe(undici.setGlobalDispatcher);
   expect(parts.redirect).toBe(undici.interceptors.redirect);
 });
