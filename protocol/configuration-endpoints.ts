@@ -129,8 +129,16 @@ export const configurationEndpoints = {
     caller: "client",
     permission: "administer",
     params: ConfigurationName,
+    query: Type.Object({
+      keep_resources_of: Type.Optional(
+        about(
+          Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+          "Delete it although its state records resources, which continue to exist. The serial of the newest version; refused if there is a newer one.",
+        ),
+      ),
+    }),
     status: 204,
-    refusals: ["configuration_busy", "configuration_not_empty", "state_locked"],
+    refusals: ["configuration_busy", "configuration_not_empty", "state_conflict", "state_locked"],
   }),
   getConfigurationByProjectName: endpoint({
     method: "GET",

@@ -1,6 +1,7 @@
 /** `windlass configurations`: what to deploy, in which zone and with which values. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
+import type { DeleteOptions } from "../configurations/verbs.ts";
 import { configurationHelp, examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-options.ts";
@@ -68,20 +69,33 @@ export function configurationsCommand() {
       "let two people approve before anything is deleted",
     ],
   ]);
-  configurations
-    .command("delete")
-    .description("delete a configuration that has nothing deployed, and its state")
-    .argument("<name>", configurationHelp)
-    .addOption(yes())
-    .action(
-      action(async (run: Run, name: string, options: { yes?: true | undefined }) =>
-        (await verbs()).remove(run, name, options),
+  examples(
+    configurations
+      .command("delete")
+      .description("delete a configuration that has nothing deployed, and its state")
+      .argument("<name>", configurationHelp)
+      .option(
+        "--keep-resources <file>",
+        "delete it without destroying what it has deployed; the file has its newest state",
+      )
+      .addOption(yes())
+      .action(
+        action(async (run: Run, name: string, options: DeleteOptions) =>
+          (await verbs()).remove(run, name, options),
+        ),
       ),
-    );
+    [
+      ["windlass configurations delete preview-42 --yes", "in a pipeline"],
+      ["windlass state pull network > terraform.tfstate", "save the state"],
+      [
+        "windlass configurations delete network --keep-resources terraform.tfstate",
+        "then use terraform without Windlass",
+      ],
+    ],
+  );
   verbExamples(configurations, {
     list: ["--json", "for scripts"],
     show: ["network", "with its outputs"],
-    delete: ["preview-42 --yes", "in a pipeline"],
   });
   return examples(configurations, [
     ["windlass configurations create network --dir ./network --zone production", "create one"],

@@ -94,25 +94,42 @@ export async function update(current: Run, name: string, options: ChangeOptions)
   );
 }
 
+export interface DeleteOptions {
+  readonly yes?: true | undefined;
+  /** A file with the state that records the resources. */
+  readonly keepResources?: string | undefined;
+}
+
 /** `configurations delete`: asks for confirmation. */
 export async function remove(
   current: Run,
   name: string,
-  options: { yes?: true | undefined },
+  { yes, keepResources: file }: DeleteOptions,
 ): Promise<void> {
   const { run, configuration } = await inSpaceOf(current, name);
   const { id, name: found } = configuration;
-  await confirm(`Delete the configuration "${found}" and all versions of its state?`, options);
+  const serial =
+    file === undefined
+      ? undefined
+      : await (await import("./keep-resources.ts")).savedSerial(run, configuration, file);
+  const kept =
+    serial === undefined
+      ? ""
+      : ` Its resources continue to exist, and only the state in "${file}" records them.`;
+  await confirm(`Delete the configuration "${found}" and all versions of its state?${kept}`, {
+    yes,
+  });
   try {
-    await run.api.call("deleteConfiguration", { params: { name: id } });
+    const query = serial === undefined ? {} : { keep_resources_of: serial };
+    await run.api.call("deleteConfiguration", { params: { name: id }, query });
   } catch (error) {
-    const remedy = `Run: windlass jobs destroy ${shellWord(found)}${teamWords(run.api.team)}`;
+    const remedy = `Run: windlass jobs destroy ${shellWord(found)}${teamWords(run.api.team)}\nTo keep the resources, save the state in a file and pass it with --keep-resources FILE`;
     throw withRemedy(error, {
       configuration_not_empty: remedy,
       ...lockRemedies(run.api, found),
     });
   }
-  run.done(`The configuration "${found}" is deleted. Its jobs are kept.`);
+  run.done(`The configuration "${found}" is deleted. Its jobs are kept.${kept}`);
 }
 
 const directoryName = (directory: string | undefined): string | undefined =>

@@ -39,8 +39,8 @@ export function configurationRoutes(app: FastifyInstance, context: Context, guar
     updateConfiguration(context, caller, params.name, body),
   );
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.deleteConfiguration, guards, async ({ caller, params }) => {
-      await deleteConfiguration(context, caller, params.name);
+    route(bodiless, endpoints.deleteConfiguration, guards, async ({ caller, params, query }) => {
+      await deleteConfiguration(context, caller, params.name, query.keep_resources_of);
       return undefined;
     });
   });

@@ -37,6 +37,10 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show 01890a5d-ac96|approve|reject)|up hello-cluster --yes --no-wait)/,
     "needs a second person: test/acceptance/approvals.test.ts",
   ],
+  [
+    /^(terraform|windlass (state pull|configurations (show network --json|delete network --keep))) ?/,
+    "docs/leaving.md: test/acceptance/leaving.test.ts",
+  ],
   [/^(nginx|caddy|curl|createuser|createdb|pg_dump|psql)\b/, "needs another program"],
 ];
 

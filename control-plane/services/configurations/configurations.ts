@@ -217,13 +217,14 @@ export async function updateConfiguration(
 
 /**
  * DELETE /api/cli/configurations/{name}. Refused while a job runs or is queued, the state is
- * locked, or the state records resources. The configuration disappears at once; a long history is
- * removed in the background.
+ * locked, or the state records resources, unless `keepResourcesOf` is the serial of that state. The
+ * configuration disappears at once; a long history is removed in the background.
  */
 export async function deleteConfiguration(
   context: Context,
   user: UserCaller,
   name: string,
+  keepResourcesOf?: number,
 ): Promise<void> {
   const { space_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
@@ -235,8 +236,9 @@ export async function deleteConfiguration(
         "state_locked",
         "a lost job has left the state locked: unlock the state first",
       );
-    await refuseResources(tx, spec);
-    const named = { id: spec.id, name: spec.name };
+    const kept = await refuseResources(tx, spec, keepResourcesOf);
+    const details = kept > 0 ? { kept_resources: kept } : {};
+    const named = { id: spec.id, name: spec.name, details };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
     await abandonSpec(tx, spec.id);
     return removeSomeOfSpec(tx, spec.id, context.now());
@@ -290,14 +292,27 @@ async function checkNames(
 
 /**
  * The resources in the managed state exist; without the state, terraform could not destroy them.
+ * Returns their number if `saved` is the serial of that state.
  */
-async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void> {
+async function refuseResources(
+  tx: Queries,
+  { id: spec }: SpecRow,
+  saved?: number,
+): Promise<number> {
   const state = await tx.first(findState, { spec });
-  if (state && state.resources > 0)
+  if (saved !== undefined && state?.serial !== saved)
+    throw new RefusalError(
+      "state_conflict",
+      state
+        ? `the newest version of its state has the serial ${state.serial}, not ${saved}`
+        : "it has no state",
+    );
+  if (saved === undefined && state && state.resources > 0)
     throw new RefusalError(
       "configuration_not_empty",
       `its managed state records ${state.resources} ${state.resources === 1 ? "resource" : "resources"}: destroy them first`,
     );
+  return state?.resources ?? 0;
 }
 
 async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<Configuration> {

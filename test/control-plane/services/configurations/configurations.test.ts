@@ -298,6 +298,28 @@ describe("a configuration", () => {
     expect(await plane.blobs()).toBe(before);
   });
 
+  it("is deleted with resources in its state only by the serial of that state", async ({
+    client,
+    configure,
+  }) => {
+    const { name, id } = await configure();
+    const params = { name };
+    const deleteAt = (serial: number) => ({ params, query: { keep_resources_of: serial } });
+    expect(await client.refusal(deleteConfiguration, deleteAt(1))).toBe("409 state_conflict");
+    await addState(id, 2);
+    const { serial } = (await client.get(endpoints.listStateVersions, { params }))
+      .state_versions[0]!;
+    expect(await client.refusal(deleteConfiguration, deleteAt(serial + 1))).toBe(
+      "409 state_conflict",
+    );
+    await client.ask(deleteConfiguration, deleteAt(serial));
+    expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
+    const { audit_entries } = await client.get(endpoints.listAuditEntries, {
+      query: { action: "configuration.delete" },
+    });
+    expect(audit_entries[0]).toMatchObject({ details: { kept_resources: 2 } });
+  });
+
   it("cannot be deleted while a lost job holds its state lock", async ({
     owner,
     client,

@@ -1,0 +1,105 @@
+/** docs/leaving.md: every command of the page, with a real runner and real terraform. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, it } from "vitest";
+import type { Configuration } from "../../protocol/configurations.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { shellBlocks } from "../helpers/documented-commands.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { root } from "../helpers/source-files.ts";
+import { writeFiles } from "../helpers/fixtures.ts";
+import { userMachine } from "../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+const blocks = shellBlocks(readFileSync(join(root, "docs/leaving.md"), "utf8"));
+
+it("the commands of the page take the state back, and destroy nothing", async () => {
+  await using ada = await userMachine(plane, { agent: true });
+  await ada.ready();
+  const directory = join(ada.path, "network");
+  const kept = join(ada.path, "kept.txt");
+  writeFiles(directory, {
+    "main.tf": `
+variable "size" { type = number }
+variable "password" {
+  type      = string
+  sensitive = true
+}
+resource "terraform_data" "a" {
+  input = var.size
+  provisioner "local-exec" {
+    when    = destroy
+    command = "touch ${kept}"
+  }
+}
+output "size" { value = terraform_data.a.output }
+`,
+  });
+  const up = ["up", directory, "--var", "size=3", "--var", "password=open", "--yes"];
+  expect(await ada.json<Job>(...up)).toMatchObject({ status: "SUCCESS", job_type: "DEPLOY" });
+  const deployed = await ada.json<Configuration>("configurations", "show", "network");
+  expect(deployed.deployed).toMatchObject({ resources: 1 });
+
+  const shell = (line: string) =>
+    execa("sh", ["-c", line], {
+      cwd: directory,
+      reject: false,
+      all: true,
+      stdin: "ignore",
+      env: {
+        ...ada.environment,
+        PATH: `${join(root, "bin")}:${process.env["PATH"]}`,
+        CHECKPOINT_DISABLE: "1",
+      },
+    });
+  const refused = await shell("windlass configurations delete network --yes");
+  expect(refused).toMatchObject({ exitCode: 1 });
+  expect(refused.all).toContain("--keep-resources FILE");
+  const lines = blocks.flatMap((block) => block.trim().split("\n"));
+  expect(lines).toHaveLength(5);
+  for (const line of lines) {
+    // Without a terminal, the delete needs the option.
+    const typed = line.startsWith("windlass configurations delete") ? `${line} --yes` : line;
+    const { exitCode, all } = await shell(typed);
+    expect({ typed, exitCode, all }).toMatchObject({ exitCode: 0 });
+  }
+  expect(await ada.json<Configuration[]>("configurations", "list")).toEqual([]);
+  expect((await shell("terraform output -raw size")).stdout).toBe("3");
+  expect(existsSync(kept)).toBe(false);
+});
+
+it("a configuration is not deleted with a file of an older or another state", async () => {
+  await using ada = await userMachine(plane);
+  const id = await ada.user.configure({
+    name: "network",
+    source: { type: "inline", files: { "main.tf": "" } },
+  });
+  const file = (name: string, serial: number, lineage: string, resources: object[]) => {
+    const path = join(ada.path, name);
+    writeFileSync(path, JSON.stringify({ version: 4, serial, lineage, outputs: {}, resources }));
+    return path;
+  };
+  const lineage = "0b1c7b0e-6f0e-4d1e-9a53-0d3d2f1c5a77";
+  const resource = {
+    mode: "managed",
+    type: "terraform_data",
+    name: "a",
+    provider: 'provider["terraform.io/builtin/terraform"]',
+    instances: [{ schema_version: 0, attributes: { id: "1" } }],
+  };
+  const newest = file("newest", 5, lineage, [resource]);
+  expect(await ada.run("state", "push", id, "--file", newest)).toMatchObject({ exitCode: 0 });
+  const remove = (path: string) =>
+    ada.run("configurations", "delete", "network", "--keep-resources", path, "--yes");
+  for (const [path, message] of [
+    [
+      file("older", 4, lineage, [resource]),
+      /older" has the serial 4, and .* state has 5\. Nothing/,
+    ],
+    [file("other", 9, "another", []), /other" is not a state of "network"\. Nothing/],
+    [join(ada.path, "missing"), /The state cannot be read/],
+  ] as const)
+    expect((await remove(path)).stderr).toMatch(message);
+  expect(await remove(newest)).toMatchObject({ exitCode: 0 });
+});
