@@ -7,9 +7,9 @@ import {
   getConfigurationByProjectName,
   listConfigurationIds,
   writeConfiguration,
-  deleteConfiguration,
   updateConfiguration,
 } from "../services/configurations/configurations.ts";
+import { deleteConfiguration } from "../services/configurations/delete.ts";
 import type { Context } from "../services/context.ts";
 import { findSource, uploadArchive } from "../services/configurations/archives.ts";
 import { bytesOf, sendContent } from "../http/bytes.ts";

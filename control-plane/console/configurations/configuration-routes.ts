@@ -8,9 +8,9 @@ import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import {
   getConfiguration,
-  deleteConfiguration,
   updateConfiguration,
 } from "../../services/configurations/configurations.ts";
+import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob } from "../../services/jobs/jobs.ts";
 import { breakStateLock, rollBackState } from "../../services/states/versions.ts";

@@ -30,10 +30,8 @@ import {
   type SpecName,
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
-import { abandonSpec, findUnreleased } from "../../store/configurations/removals.ts";
 import type { Queries } from "../../store/db.ts";
 import { findCloudIdentity } from "../../store/identities/identities.ts";
-import { findLock, findState } from "../../store/states/states.ts";
 import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -44,10 +42,9 @@ import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
 import { findDeployed, findStateBackend } from "./deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
-import { forget } from "../storage/orphaned-blobs.ts";
+import { refuseResources } from "./resources.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
-import { removeSomeOfSpec } from "../storage/removals.ts";
 
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
@@ -215,37 +212,6 @@ export async function updateConfiguration(
   return getConfiguration(context, user, id);
 }
 
-/**
- * DELETE /api/cli/configurations/{name}. Refused while a job runs or is queued, the state is
- * locked, or the state records resources, unless `keepResourcesOf` is the serial of that state. The
- * configuration disappears at once; a long history is removed in the background.
- */
-export async function deleteConfiguration(
-  context: Context,
-  user: UserCaller,
-  name: string,
-  keepResourcesOf?: number,
-): Promise<void> {
-  const { space_id: owner } = user;
-  const unnamed = await context.store.write(async (tx) => {
-    const spec = await findNamed(tx, owner, name);
-    if (await tx.first(findUnreleased, { spec: spec.id }))
-      throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
-    if (await tx.first(findLock, { spec: spec.id }))
-      throw new RefusalError(
-        "state_locked",
-        "a lost job has left the state locked: unlock the state first",
-      );
-    const kept = await refuseResources(tx, spec, keepResourcesOf);
-    const details = kept > 0 ? { kept_resources: kept } : {};
-    const named = { id: spec.id, name: spec.name, details };
-    await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
-    await abandonSpec(tx, spec.id);
-    return removeSomeOfSpec(tx, spec.id, context.now());
-  });
-  await forget(context, unnamed);
-}
-
 /** Refuses a zone, an identity or an archive that is not the owner's. */
 async function checkReferences(
   tx: Queries,
@@ -288,31 +254,6 @@ async function checkNames(
       "name_taken",
       `a configuration with the project name "${project_name}" already exists`,
     );
-}
-
-/**
- * The resources in the managed state exist; without the state, terraform could not destroy them.
- * Returns their number if `saved` is the serial of that state.
- */
-async function refuseResources(
-  tx: Queries,
-  { id: spec }: SpecRow,
-  saved?: number,
-): Promise<number> {
-  const state = await tx.first(findState, { spec });
-  if (saved !== undefined && state?.serial !== saved)
-    throw new RefusalError(
-      "state_conflict",
-      state
-        ? `the newest version of its state has the serial ${state.serial}, not ${saved}`
-        : "it has no state",
-    );
-  if (saved === undefined && state && state.resources > 0)
-    throw new RefusalError(
-      "configuration_not_empty",
-      `its managed state records ${state.resources} ${state.resources === 1 ? "resource" : "resources"}: destroy them first`,
-    );
-  return state?.resources ?? 0;
 }
 
 async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<Configuration> {

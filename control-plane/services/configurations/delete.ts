@@ -1,0 +1,42 @@
+/** The delete of a configuration. */
+import { RefusalError } from "../../domain/refusal.ts";
+import { abandonSpec, findUnreleased } from "../../store/configurations/removals.ts";
+import { findLock } from "../../store/states/states.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { forget } from "../storage/orphaned-blobs.ts";
+import { removeSomeOfSpec } from "../storage/removals.ts";
+import { findNamed } from "./configurations.ts";
+import { refuseResources } from "./resources.ts";
+
+/**
+ * DELETE /api/cli/configurations/{name}. Refused while a job runs or is queued, the state is
+ * locked, or the state records resources, unless `keepResourcesOf` is the serial of that state. The
+ * configuration disappears at once; a long history is removed in the background.
+ */
+export async function deleteConfiguration(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  keepResourcesOf?: number,
+): Promise<void> {
+  const { space_id: owner } = user;
+  const unnamed = await context.store.write(async (tx) => {
+    const spec = await findNamed(tx, owner, name);
+    if (await tx.first(findUnreleased, { spec: spec.id }))
+      throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
+    if (await tx.first(findLock, { spec: spec.id }))
+      throw new RefusalError(
+        "state_locked",
+        "a lost job has left the state locked: unlock the state first",
+      );
+    const kept = await refuseResources(tx, spec, keepResourcesOf);
+    const details = kept > 0 ? { kept_resources: kept } : {};
+    const named = { id: spec.id, name: spec.name, details };
+    await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
+    await abandonSpec(tx, spec.id);
+    return removeSomeOfSpec(tx, spec.id, context.now());
+  });
+  await forget(context, unnamed);
+}
