@@ -51,7 +51,9 @@ export const jobEndpoints = {
     permission: "read",
     query: Type.Object({
       status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
-      zone_id: Type.Optional(about(Uuid, "Only jobs of this zone's configurations.")),
+      zone_id: Type.Optional(
+        about(Uuid, "Only jobs whose configuration was in this zone when they were created."),
+      ),
       configuration: Type.Optional(
         about(Name, "Only jobs of this configuration: its id or its name."),
       ),

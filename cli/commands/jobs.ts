@@ -169,7 +169,10 @@ export function jobsCommand() {
         "--configuration <name>",
         "only jobs of this configuration: its name or id; - for that of this directory",
       )
-      .option("--zone <name>", "only jobs in this zone: its name or id")
+      .option(
+        "--zone <name>",
+        "only jobs in this zone: its name or id; those of a configuration that was moved since stay in the zone in which they ran",
+      )
       .option("--mine", "only jobs that you created")
       .option("--waiting-for-me", "only deployments that wait for your approval")
       .addOption(limit("the number of jobs to list"))

@@ -299,6 +299,24 @@ describe("a job", () => {
     expect(await client.refusal(listJobs, { query: { cursor: "x" } })).toBe("400 invalid_cursor");
   });
 
+  it("is listed in the zone that its configuration was in", async () => {
+    const spec = await configure();
+    const plan = () =>
+      client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec.id } });
+    const before = await plan();
+    await client.get(cancelJob, { params: before });
+    const { id: zone_id } = await client.get(createZone, { body: { name: "other" } });
+    await client.get(endpoints.updateConfiguration, { params: { name: "c" }, body: { zone_id } });
+    const after = await plan();
+    for (const [zone, job] of [
+      [owner.zone, before],
+      [zone_id, after],
+    ] as const) {
+      const { jobs } = await client.get(listJobs, { query: { zone_id: zone } });
+      expect(jobs.map(({ id }) => id)).toEqual([job.id]);
+    }
+  });
+
   it("is listed by configuration, type, status, creator and the beginning of its id", async () => {
     const { store } = plane.context;
     const [one, other] = [await configure({ name: "one" }), await configure({ name: "two" })];
