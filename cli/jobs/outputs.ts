@@ -1,6 +1,7 @@
 /** Formats Terraform outputs. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
+import { outputOf, type JobOutput } from "../../protocol/outputs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { clean, print, styled } from "../terminal/output.ts";
@@ -8,13 +9,6 @@ import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
 
 type Outputs = ExecutionMetadata["outputs"];
-
-interface Output {
-  readonly value?: unknown;
-  readonly sensitive?: boolean;
-  /** The size of a value that is too large to be kept. */
-  readonly omitted_bytes?: number;
-}
 
 /** The outputs of a configuration, as a job has them. */
 export const outputsOf = ({
@@ -58,23 +52,17 @@ export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY)
   );
 
 const entriesOf = (outputs: Outputs = {}) =>
-  Object.entries(outputs).map(([name, output]) => [name, typed(output)] as const);
-
-/** A runner that knows only the interface may send a bare value. */
-function typed(output: unknown): Output {
-  const isTyped =
-    typeof output === "object" &&
-    output !== null &&
-    ("value" in output || "sensitive" in output || "omitted_bytes" in output);
-  return isTyped ? (output as Output) : { value: output };
-}
+  Object.entries(outputs).map(([name, output]) => [name, outputOf(output)] as const);
 
 const isComplete = (outputs: Outputs): boolean =>
   entriesOf(outputs).every(([, { omitted_bytes }]) => omitted_bytes === undefined);
 
-function valueOf({ value, sensitive, omitted_bytes: bytes }: Output, isTerminal: boolean): string {
+function valueOf(
+  { value, sensitive, omitted_bytes: bytes }: JobOutput,
+  isTerminal: boolean,
+): string {
   if (sensitive) return styled("dim", "(sensitive)");
-  if (bytes !== undefined)
+  if (typeof bytes === "number")
     return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
   if (value === undefined) return styled("dim", "(not kept here)");
   const text = clean(typeof value === "string" ? value : JSON.stringify(value));

@@ -1,12 +1,10 @@
 /** The outputs of a deployment. */
+import type { JobOutput } from "../../../protocol/outputs.ts";
 import { html, type Html } from "../page/html.ts";
 
-/** An output as a job or a configuration has it. */
-interface Output {
+/** An output of a job or a configuration. */
+interface Output extends JobOutput {
   readonly name: string;
-  readonly value?: unknown;
-  readonly sensitive?: unknown;
-  readonly omitted_bytes?: unknown;
 }
 
 /**
@@ -21,7 +19,7 @@ export const outputs = (all: readonly Output[], state?: string): Html[] =>
   );
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
-  if (sensitive === true) return html`<span class="soft">sensitive: not kept here</span>`;
+  if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
   if (value !== undefined) return html`<code>${textOf(value)}</code>`;
   const where = state && html`. <a href="${state}">The state</a> has it`;
   return typeof bytes === "number"

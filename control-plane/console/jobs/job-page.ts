@@ -1,5 +1,6 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
 import type { Job } from "../../../protocol/jobs.ts";
+import { outputOf } from "../../../protocol/outputs.ts";
 import {
   destroyedWords,
   destroysAll,
@@ -176,24 +177,12 @@ const outputsOf = ({ execution_metadata, configuration_id: id }: Job): Html | nu
     <h2>Outputs</h2>
     <dl class="facts">
       ${outputs(
-        all.map(([name, output]) => ({ ...typed(output), name })),
+        all.map(([name, output]) => ({ ...outputOf(output), name })),
         state,
       )}
     </dl>
   </section>`;
 };
-
-/**
- * Our agent says `{type, value, sensitive}`, one that knows only the interface may say a bare
- * value.
- */
-function typed(output: unknown): Record<string, unknown> {
-  const isTyped =
-    typeof output === "object" &&
-    output !== null &&
-    ("value" in output || "sensitive" in output || "omitted_bytes" in output);
-  return isTyped ? output : { value: output };
-}
 
 const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html | null => {
   if (!debug || (bytes === null && ended_at !== null)) return null;
