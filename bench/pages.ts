@@ -45,29 +45,21 @@ try {
       times.push({ few: await open(few, name), many: await open(many, name) });
     // The first round fills caches.
     times.shift();
-    const medianOf = (which: "few" | "many", key: keyof Opened) =>
-      median(times.map((time) => time[which][key]));
-    for (const [which, jobs] of [
-      ["few", fewest],
-      ["many", most],
-    ] as const)
-      drawn.push({
-        page: name,
-        jobs,
-        firstByte: medianOf(which, "firstByte"),
-        interactive: medianOf(which, "interactive"),
-      });
-    for (const key of ["firstByte", "interactive"] as const) {
-      const of = (which: "few" | "many") => medianOf(which, key);
+    const medians = (jobs: number, which: "few" | "many"): PageTime => {
+      const of = (key: keyof Opened) => median(times.map((time) => time[which][key]));
+      return { page: name, jobs, firstByte: of("firstByte"), interactive: of("interactive") };
+    };
+    const [ofFew, ofMany] = [medians(fewest, "few"), medians(most, "many")];
+    drawn.push(ofFew, ofMany);
+    for (const key of ["firstByte", "interactive"] as const)
       figures.push({
         row: "22",
         what: `${name}: ${key === "firstByte" ? "first byte" : "interactive"}`,
         value: median(times.map((time) => time.many[key] / time.few[key])),
         goal: 1.5,
         better: "smaller",
-        more: `${of("many").toFixed(0)} ms, ${of("few").toFixed(0)} ms with 1,000`,
+        more: `${ofMany[key].toFixed(0)} ms, ${ofFew[key].toFixed(0)} ms with 1,000`,
       });
-    }
   }
   printTable("pages in Chromium with 1,000,000 finished jobs / with 1,000", figures);
   const file = join(import.meta.dirname, "../docs/pages.svg");

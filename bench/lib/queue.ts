@@ -69,7 +69,7 @@ function callsOf(origin: string) {
     return took;
   }
 
-  /** Has the runners wait, and queues jobs with `create`, which returns the id of each. */
+  /** Has the runners wait. `start` returns what queues a job and returns its id. */
   async function wake(
     runners: readonly string[],
     jobs: number,
