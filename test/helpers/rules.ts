@@ -166,9 +166,9 @@ const importRules: readonly ImportRule[] = [
     why: "the transport is the client's side of the wire and nothing else",
   },
   {
-    files: /^(?!protocol\/|common\/(http-client\.ts|undici-parts\.d\.ts)$)/,
+    files: /^(?!protocol\/|common\/(http-client\.ts|http-proxies\.ts|undici-parts\.d\.ts)$)/,
     never: /^undici(\/|$)/,
-    why: "the index of undici takes 10 MiB and a third of a start: common/http-client.ts loads only what is used",
+    why: "the index of undici takes 10 MiB and a third of a start: common/http-client.ts and http-proxies.ts load only what is used",
   },
   {
     files: /^control-plane\//,
