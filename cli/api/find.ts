@@ -1,6 +1,7 @@
 /** Finds a resource by its name, its id or the beginning of its id. */
 import { isClose } from "../../common/spelling.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWordsOr } from "../terminal/shell-word.ts";
 import { idPrefixOf } from "./ids.ts";
 import { teamWords } from "./team.ts";
 
@@ -43,7 +44,7 @@ export function find<T extends Findable>(
   const close = all.flatMap(({ name }) => name ?? []).filter((name) => isClose(name, wanted));
   const hint =
     close.length > 0
-      ? `Did you mean ${close.slice(0, 3).join(" or ")}?`
+      ? `Did you mean ${shellWordsOr(close.slice(0, 3))}?`
       : `To see what exists: windlass ${noun} list${teamWords(team)}`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
 }

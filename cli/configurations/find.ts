@@ -7,6 +7,7 @@ import { find } from "../api/find.ts";
 import type { Run } from "../run.ts";
 import { spaceHint, withSpace } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWordsOr } from "../terminal/shell-word.ts";
 
 /** Returns the configuration with this name or id, or undefined. */
 export async function findConfiguration(
@@ -100,7 +101,7 @@ async function onlyOne(
   if (others.length === 0) return configuration;
   const names = [configuration, ...others].map(({ name }) => nameAs(name));
   throw new CliError(
-    `Several configurations were created from this directory. Pass ${names.join(" or ")}`,
+    `Several configurations were created from this directory. Pass ${shellWordsOr(names)}`,
     2,
   );
 }

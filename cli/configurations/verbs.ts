@@ -6,7 +6,7 @@ import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";
@@ -141,7 +141,7 @@ async function onlyZone({ api }: Run): Promise<string> {
   throw new CliError(
     zones.length === 0
       ? `There is no zone yet. To create one: windlass zones create NAME${teamWords(api.team)}`
-      : `You have several zones. Pass --zone ${zones.map(({ name }) => name).join(" or ")}`,
+      : `You have several zones. Pass --zone ${shellWordsOr(zones.map(({ name }) => name))}`,
     2,
   );
 }

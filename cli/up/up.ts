@@ -21,7 +21,7 @@ import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
 import { followCommand } from "../jobs/words.ts";
@@ -205,7 +205,7 @@ async function findZone(run: Run, name: string | undefined): Promise<Zone | unde
   const { zones } = await run.api.call("listZones");
   if (name === undefined && zones.length > 1)
     throw new CliError(
-      `You have several zones. Pass --zone ${zones.map((zone) => zone.name).join(" or ")}`,
+      `You have several zones. Pass --zone ${shellWordsOr(zones.map((zone) => zone.name))}`,
       2,
     );
   const composed = name?.normalize("NFC");

@@ -10,6 +10,7 @@ const zones = [
   { id: "01890c00-0000-7000-8000-00000000000d", name: "twice" },
   { id: "01890d00-0000-7000-8000-00000000000e", name: "twice" },
   { id: "01890e00-0000-7000-8000-00000000000f", name: "Z\u00fcrich" },
+  { id: "01890f00-0000-7000-8000-000000000010", name: "pay $(roll)" },
 ];
 /** The name of what is found, or the exit code and the message. */
 const found = (wanted: string): string => {
@@ -51,6 +52,7 @@ describe("a resource", () => {
 
   it.each([
     ["prodaction", '1: There is no zone "prodaction". Did you mean production?'],
+    ["pay $(rol)", `1: There is no zone "pay $(rol)". Did you mean 'pay $(roll)'?`],
     [
       "0189ffff",
       '1: There is no zone "0189ffff". To see what exists: windlass zones list --team platform',
