@@ -13,7 +13,8 @@ export interface Findable {
 
 /**
  * Returns the only item with this name, or the one with this id, or the only one whose id begins
- * so. Throws `CliError` with similar names, or with all that have this name or whose ids begin so.
+ * so. Throws `CliError` with similar names, as `nameAs` writes them on the command line, or with all
+ * that have this name or whose ids begin so.
  */
 export function find<T extends Findable>(
   { team }: { readonly team: string | undefined },
@@ -22,6 +23,7 @@ export function find<T extends Findable>(
   all: readonly T[],
   wanted: string,
   describe: (item: T) => string | undefined = ({ name }) => name,
+  nameAs: (name: string) => string = (name) => name,
 ): T {
   // An id takes precedence, so that no name can hide another item; then a name, because a name can
   // look like the beginning of an id.
@@ -44,7 +46,7 @@ export function find<T extends Findable>(
   const close = all.flatMap(({ name }) => name ?? []).filter((name) => isClose(name, wanted));
   const hint =
     close.length > 0
-      ? `Did you mean ${shellWordsOr(close.slice(0, 3))}?`
+      ? `Did you mean ${shellWordsOr(close.slice(0, 3).map(nameAs))}?`
       : `To see what exists: windlass ${noun} list${teamWords(team)}`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
 }

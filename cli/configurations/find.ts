@@ -14,6 +14,8 @@ export async function findConfiguration(
   api: Api,
   name: string,
 ): Promise<Configuration | undefined> {
+  // These are no names in a path: the list has such a configuration.
+  if (/^\.{0,2}$/.test(name)) return undefined;
   try {
     return await api.call("getConfiguration", { params: { name } });
   } catch (error) {
@@ -32,15 +34,20 @@ const here = "-";
 
 /**
  * Returns the configuration with this name or id, or for `-` that of the current directory. Throws
- * `CliError` if there is none, and names the other space of the user in which it is.
+ * `CliError` if there is none, and names the other space of the user in which it is. `nameAs` writes
+ * another name as the command line needs it.
  */
-export async function configurationOf(api: Api, name: string): Promise<Configuration> {
+export async function configurationOf(
+  api: Api,
+  name: string,
+  nameAs?: (name: string) => string,
+): Promise<Configuration> {
   if (name === here) return onlyOne(api, originsHere());
   const named = await findConfiguration(api, name);
   if (named) return named;
   const { configurations } = await api.call("listConfigurations");
   try {
-    return find(api, "configuration", "configurations", configurations, name);
+    return find(api, "configuration", "configurations", configurations, name, undefined, nameAs);
   } catch (error) {
     throw await withSpace(error, api, "configuration", name, (other) => isIn(other, name));
   }

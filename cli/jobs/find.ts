@@ -29,11 +29,12 @@ export async function findJob(run: Run, text: string, choice: Choice = {}): Prom
   if (text === "-") {
     const here = choice.configuration
       ? { run, configuration: choice.configuration }
-      : await inSpaceOf(run, "-", (name) => `${name}/-`);
+      : await inSpaceOf(run, "-", latestOf);
     return { run: here.run, id: await latest(here.run, here.configuration, choice) };
   }
+  // Only the last `/-` counts: names may end so too.
   if (text.endsWith("/-")) {
-    const configuration = await configurationOf(run.api, text.slice(0, -2));
+    const configuration = await configurationOf(run.api, text.slice(0, -2), latestOf);
     return { run, id: await latest(run, configuration, choice) };
   }
   const prefix = idPrefixOf(text);
@@ -43,6 +44,9 @@ export async function findJob(run: Run, text: string, choice: Choice = {}): Prom
     );
   return { run, id: isWholeId(prefix) ? prefix : await byPrefix(run, prefix) };
 }
+
+/** Stands for the latest job of a configuration. */
+const latestOf = (name: string): string => `${name}/-`;
 
 async function latest(
   { api }: Run,

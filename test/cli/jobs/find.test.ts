@@ -4,7 +4,7 @@ import { configurationOf } from "../../../cli/configurations/find.ts";
 import { findJob } from "../../../cli/jobs/find.ts";
 import type { Run } from "../../../cli/run.ts";
 import { CliError } from "../../../cli/terminal/output.ts";
-import { clientHeaders } from "../../helpers/plane.ts";
+import { clientHeaders, setRows } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addJob, addSpec } from "../../helpers/rows.ts";
 import { addTeam, addTeamSpec } from "../../helpers/teams.ts";
@@ -101,4 +101,21 @@ it("no job is found by a wrong word, which the message names", async ({ owner, f
   expect(await find("none/-")).toMatch(/^1: There is no configuration "none"/);
   expect(await find(`${spec}/-`)).toBe(`1: "${spec}" has no job yet.`);
   expect(await find("-", spec)).toBe(`1: "${spec}" has no PLAN yet.`);
+});
+
+it("NAME/- is the latest job of the configuration NAME, whatever its name is", async ({
+  owner,
+  find,
+}) => {
+  const latest: Record<string, string> = {};
+  for (const name of ["x", "x/-", "y/-", "a/b", ".", "..", "a?b#c", "%2e"]) {
+    const spec_id = await addSpec(plane.context.store, owner);
+    await setRows(plane, "specs", { name, project_name: name }, { id: spec_id });
+    latest[name] = (await addJob(plane.context.store, owner, { spec_id })).id;
+  }
+  for (const [name, id] of Object.entries(latest))
+    expect([name, await find(`${name}/-`)]).toEqual([name, id]);
+  // The suggestion is a word that names a job.
+  expect(await find("y/-")).toBe('1: There is no configuration "y". Did you mean y/-/-?');
+  expect(await find("/-")).toMatch('1: There is no configuration "". ');
 });
