@@ -90,16 +90,17 @@ export function withRemedy(
 
 const sentences = (first: string, next: string): string => `${first.replace(/\.$/, "")}. ${next}`;
 
-/** The options of fields that only a job has. */
-const jobOptions: Readonly<Record<string, string>> = {
+/** The options of fields that only a job or a team has. */
+const optionNames: Readonly<Record<string, string>> = {
   "body.targets": "--target",
   "body.replace": "--replace",
   "body.refresh_only": "--refresh-only",
+  "body.slug": "--slug",
 };
 
 /** Replaces the name of a field by the option that sets it. */
 const optionOf = (path: string): string =>
-  path.replace(/^body\.\w+/, (field) => jobOptions[field] ?? field);
+  path.replace(/^body\.\w+/, (field) => optionNames[field] ?? field);
 
 /** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {

@@ -2,6 +2,7 @@
 import type { Team } from "../../protocol/teams.ts";
 import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth } from "../api/auth-file.ts";
+import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
@@ -36,9 +37,14 @@ export async function create(
   { slug }: { readonly slug?: string | undefined },
 ): Promise<void> {
   const body = { name, ...(slug === undefined ? {} : { slug }) };
-  const team = await run.api.call("createTeam", { body });
+  const team = await run.api.call("createTeam", { body }).catch(withSlugOption);
   showTeam(run, team);
   run.done(`To act in it from now on: windlass teams use ${team.slug}`);
+}
+
+/** The slug that another team of the server has may have been made from the name. */
+function withSlugOption(error: unknown): never {
+  throw withRemedy(error, { name_taken: "Pass it with --slug SLUG" });
 }
 
 /** `teams show`: the team that is named, else the current one. */
@@ -78,7 +84,7 @@ export async function rename(
   };
   if (Object.keys(body).length === 0)
     throw new CliError("Nothing to change. Pass a new name, or --slug.", 2);
-  const team = await run.api.call("updateTeam", { params: { slug }, body });
+  const team = await run.api.call("updateTeam", { params: { slug }, body }).catch(withSlugOption);
   if (team.slug !== slug) await replaceInProfiles(run, slug, team.slug);
   showTeam(run, team);
 }
