@@ -296,6 +296,12 @@ const planReasons: Readonly<Record<string, string>> = {
 export const planReason = (reason: string): string =>
   planReasons[reason] ?? reason.replaceAll("_", " ");
 
+/** Ends a message with one period, for a text in which another sentence follows. */
+export function sentence(message: string): string {
+  const text = message.trimEnd().replace(/[:;,]$/, "");
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** Returns the name of a field without the part of the request that it came in. */
 export const fieldName = (path: string): string =>
   path

@@ -11,6 +11,7 @@ import {
   type CallOptions,
   type SendInput,
 } from "../../protocol/transport.ts";
+import { sentence } from "../../protocol/words.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
@@ -69,8 +70,8 @@ export function openApi(given: ApiOptions): Api {
           onWait: (error) => {
             const message = isCut(error)
               ? `The connection to ${credential.server} was interrupted`
-              : (failure(error, name) as Error).message.replace(/\.$/, "");
-            say(`${message}. Trying again for up to 30 seconds…`);
+              : (failure(error, name) as Error).message;
+            say(`${sentence(message)} Trying again for up to 30 seconds…`);
           },
         });
   const signedIn = async <T>(
@@ -87,7 +88,7 @@ export function openApi(given: ApiOptions): Api {
       const renewed = await credential.token(true);
       if (renewed !== used) return once({ authorization: `Bearer ${renewed}`, ...inSpace });
       throw new CliError(
-        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${error.message}. To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
+        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${sentence(error.message)} To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
         1,
         error,
       );

@@ -1,7 +1,7 @@
 /** Turns failed calls into messages with a cause and a remedy. */
 import type { Problem, ProblemCode } from "../../protocol/problem.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { faultText } from "../../protocol/words.ts";
+import { faultText, sentence } from "../../protocol/words.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** Returns a `CliError` for network and HTTP errors, and any other error unchanged. */
@@ -88,7 +88,7 @@ export function withRemedy(
     : new CliError(sentences(error.message, remedy), error.exitCode, error.cause);
 }
 
-const sentences = (first: string, next: string): string => `${first.replace(/\.$/, "")}. ${next}`;
+const sentences = (first: string, next: string): string => `${sentence(first)} ${next}`;
 
 /** The options of fields that only a job or a team has. */
 const optionNames: Readonly<Record<string, string>> = {

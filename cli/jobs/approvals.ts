@@ -1,7 +1,7 @@
 /** `jobs approve` and `jobs reject`, and what the client says of deployments that need approvals. */
 import type { ApprovalDecision } from "../../protocol/approvals.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { approvalsText, approversText } from "../../protocol/words.ts";
+import { approvalsText, approversText, sentence } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
@@ -87,7 +87,7 @@ export async function approvalNote(run: Run, job: Job): Promise<string | undefin
   const need = job.approval_need;
   if (!need || need.missing === 0) return undefined;
   const team = teamWords((await actingTeam(run))?.slug ?? run.api.team);
-  return `It ${job.waiting_reason}. ${approversText(need)}
+  return `${sentence(`It ${job.waiting_reason}`)} ${approversText(need)}
   in the console: ${consoleAddress(run, job)}
   in the client:  windlass jobs approve ${job.id}${team}
   or reject it:   windlass jobs reject ${job.id}${team}`;

@@ -20,6 +20,7 @@ import {
   jobTypeWords,
   planOptionsWords,
   resourceProgressWords,
+  sentence,
 } from "../../protocol/words.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import { findZone } from "../zones/find.ts";
@@ -186,7 +187,7 @@ function planUse(
 ): string {
   if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
   if (plan_summary?.applyable === false) return "There is nothing to deploy.";
-  if (not_deployable) return `This plan cannot be deployed: ${not_deployable.detail}.`;
+  if (not_deployable) return `This plan cannot be deployed: ${sentence(not_deployable.detail)}`;
   return `To deploy exactly this plan: ${deployCommand(api, { id: job_id })}`;
 }
 

@@ -95,8 +95,8 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
  * and what to do next.
  */
 export async function reportOutcome(run: Run, job: Job, next?: NextStep): Promise<void> {
-  if (job.status === "SUCCESS") return run.done(styledNote(`${outcomeText(job)}.`));
-  throw new CliError(`${outcomeText(job)}.\n${await whatIsLeft(run, job, next)}`);
+  if (job.status === "SUCCESS") return run.done(styledNote(outcomeText(job)));
+  throw new CliError(`${outcomeText(job)}\n${await whatIsLeft(run, job, next)}`);
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -5,6 +5,7 @@ import {
   decisionWords,
   destroysAll,
   failedCommand,
+  sentence,
   waitingForApproval,
   waitingText,
   type Waiting,
@@ -95,7 +96,7 @@ export const endWords = {
 } as const satisfies Partial<Readonly<Record<JobStatus, string>>>;
 
 /**
- * Describes the outcome of a job whose log was shown, in a sentence without its full stop.
+ * Describes the outcome of a job whose log was shown, in a sentence.
  * Terraform's own errors stand in that log, so of them it names only the command that failed.
  */
 export function outcomeText(job: Job): string {
@@ -106,6 +107,6 @@ export function outcomeText(job: Job): string {
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";
   const end = isOpen ? "has not ended" : endWords[status];
-  const why = reason === null ? "" : `: ${reason.replace(/\.$/, "")}`;
-  return `The ${nameOf(job)} ${end}${time}${why}`;
+  const why = reason === null ? "" : `: ${reason}`;
+  return sentence(`The ${nameOf(job)} ${end}${time}${why}`);
 }

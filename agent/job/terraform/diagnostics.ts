@@ -86,7 +86,7 @@ function oneLine(lines: string[]): string {
   // Values come in a file of the agent, which is no place that a user knows.
   const isOfAgent = place?.[1]?.endsWith(`/${variablesFile}`);
   const where = place === null || isOfAgent ? undefined : `${place[1]}:${place[2]}`;
-  const text = summary.replace(/\.$/, "");
+  const text = summary.replace(/[.:]$/, "");
   return cut([where, address, text, detail].filter(Boolean).join(": "));
 }
 

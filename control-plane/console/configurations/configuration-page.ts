@@ -6,6 +6,7 @@ import {
   type Configuration,
   type FailedJob,
 } from "../../../protocol/configurations.ts";
+import { sentence } from "../../../protocol/words.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
@@ -120,7 +121,7 @@ const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationS
 /** An apply that failed or was cancelled half-way; its message unless it is shown already. */
 const failedNotice = (failed: FailedJob, shown: string | null, now: string): Html =>
   html`The
-  ${lastFailed(failed, now)}${failed.error_message === null || shown?.includes(failed.error_message) ? null : html`: ${failed.error_message.replace(/\.$/, "")}`}.
+  ${lastFailed(failed, now)}${failed.error_message === null || shown?.includes(failed.error_message) ? "." : html`: ${sentence(failed.error_message)}`}
   This stays here until an apply or a destruction succeeds.`;
 
 /** All of them, and the three that the interface names where a runner has reported them alone. */

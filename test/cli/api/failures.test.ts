@@ -29,6 +29,12 @@ test("a command adds its own remedy to the refusals that it knows, and to nothin
     message: `${detail}. Run: windlass jobs plan network`,
     exitCode: 1,
   });
+  for (const end of ["", ".", ":", " "])
+    expect(
+      withRemedy(new CliError(`Wrong${end}`, 1, new ProblemError(409, { code: "plan_is_stale" })), {
+        plan_is_stale: "Run it",
+      }),
+    ).toMatchObject({ message: "Wrong. Run it" });
   const others = [toCliError(new ProblemError(404, {}), server), new CliError("x"), "x"];
   for (const other of others) expect(withRemedy(other, remedies)).toBe(other);
 });

@@ -77,6 +77,7 @@ test.each([
     ["no credentials: Read the manual. Error: the agent has none", "two"],
   ],
   ["\nError: plain\n\nwithout a frame\n", ["plain: without a frame"]],
+  ["\nError: it says:\n\nwhy\n", ["it says: why"]],
   ["sh: 1: terraform: not found\n", ["sh: 1: terraform: not found"]],
   ["", []],
 ])("errorsIn(%j) returns %j", (stderr, expected) => {
