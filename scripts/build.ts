@@ -57,6 +57,14 @@ const places: Plugin = {
   },
 };
 
+/** undici speaks HTTP/1.1 only here (common/http-client.ts), and works without Node's HTTP/2. */
+const withoutHttp2: Plugin = {
+  name: "without-http2",
+  resolveId: (id, importer) =>
+    id === "node:http2" && importer?.includes("/undici/") ? "\0http2" : null,
+  load: (id) => (id === "\0http2" ? "export const constants = {};" : null),
+};
+
 if (existsSync(out) && !existsSync(join(out, "main.js")))
   throw new Error(`${out} is not an earlier build: remove it, or choose another directory`);
 rmSync(out, { recursive: true, force: true });
@@ -65,7 +73,7 @@ const bundle = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(root, `${name}.ts`)])),
   platform: "node",
   external: installed.map((name) => new RegExp(`^${name}(/|$)`)),
-  plugins: [places],
+  plugins: [places, withoutHttp2],
   // Leaves out an experimental parser of undici, as the build of Node itself does: 0.2 MB.
   transform: { define: { esbuildDetection: "true" } },
   // Not the project's own, whose checks belong to `npm run typecheck`.
