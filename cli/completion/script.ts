@@ -203,13 +203,24 @@ ${values}
   COMPREPLY=($(compgen -W "$commands" -- "$current"))
   [[ -n $names ]] || return
   _windlass_names "\${COMP_WORDS[0]}" "$names"
+  local known=$_windlass_known quote='' quoted
+  case $current in
+    (\\"*) quote=\\" known=$(sed ${inDoubleQuotes} <<< "$known") ;;
+    (\\'*) quote=\\' known=$(sed ${inSingleQuotes} <<< "$known") ;;
+  esac
   while IFS=$'\\t' read -r word _; do
-    [[ -n $word && $word == "$current"* ]] && COMPREPLY+=("$(printf %q "$word")")
-  done <<< "$_windlass_known"
+    quoted=$word
+    [[ -n $quote ]] || printf -v quoted %q "$word"
+    [[ -n $word && ( $word == "\${current#"$quote"}"* || $quoted == "$current"* ) ]] && COMPREPLY+=("$quoted")
+  done <<< "$known"
 }
 complete -o default -F _windlass windlass
 `;
 }
+
+/** Names as they stand after an opening quote; bash adds the closing one. */
+const inDoubleQuotes = "'s/[\"\\\\$`]/\\\\&/g'";
+const inSingleQuotes = String.raw`"s/'/'\\\\''/g"`;
 
 const described = (offers: readonly Offer[]): string =>
   offers.map(({ word, meaning }) => quoted(`${word}:${short(meaning)}`)).join(" ");

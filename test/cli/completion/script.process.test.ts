@@ -64,6 +64,12 @@ describe.concurrent("completion", () => {
       await completes("windlass teams invite --role dep", "loyer");
       await completes(`windlass jobs show ${id.slice(0, 20)}`, id.slice(20));
       await completes("windlass configurations show od", "name");
+      // After the first space of a name, whichever way it is quoted.
+      await completes("windlass configurations show odd\\ ", "name");
+      await completes("windlass configurations show 'odd ", "(touch odd) name'");
+      await completes('windlass configurations show "odd ', '(touch odd) name"');
+      await completes("windlass jobs list --configuration 'odd ", "(touch odd) name'");
+      await completes("windlass jobs list --zone 'a zone' --status fai", "led");
       expect(existsSync(join(root, "odd"))).toBe(false);
       // Options are offered only after a hyphen, so none is typed where a name is missing.
       await completes("windlass zones show ", "zone");
