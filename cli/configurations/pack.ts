@@ -4,7 +4,7 @@
  * stored once.
  */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync, type Dirent, type Stats } from "node:fs";
 import { join, posix, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { isTerraformFile } from "../../common/terraform-files.ts";
@@ -78,6 +78,7 @@ export async function packDirectory(
   const { bytes: size } = walked;
   const known = new Set(walked.files);
   const ignored = [...new Set(included)].filter((file) => !known.has(file));
+  for (const file of ignored) checkRegular(join(directory, file), lstatSync(join(directory, file)));
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
   if (files.length > filesLimit)
@@ -91,13 +92,27 @@ export async function packDirectory(
   const parts: Buffer[] = [];
   // Times and owners would change the bytes of the same files. The time in gzip's header is 0.
   const pack = create(
-    { cwd: directory, gzip: { level: 9 }, portable: true, noMtime: true, follow: false },
+    {
+      cwd: directory,
+      gzip: { level: 9 },
+      portable: true,
+      noMtime: true,
+      follow: false,
+      linkCache: new NoLinks(),
+    },
     files.map((file) => (file.startsWith("@") ? `./${file}` : file)),
   );
   for await (const part of pack) parts.push(part);
   const bytes = Buffer.concat(parts);
   if (bytes.length > archiveLimit) throw tooLarge(bytes.length);
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), files, skipped };
+}
+
+/** Packs a hard link as the file that it is: a runner refuses links. */
+class NoLinks extends Map<`${number}:${number}`, string> {
+  override set(): this {
+    return this;
+  }
 }
 
 function sizeError(
@@ -190,11 +205,16 @@ function visit(root: string, base: string, above: readonly IgnoreLevel[], listin
     else if (entry.isFile()) {
       listing.files.push(path);
       listing.bytes += statSync(join(root, path)).size;
-    } else
-      throw new CliError(
-        `${join(root, path)} is ${entry.isSymbolicLink() ? "a symbolic link" : "not a regular file"}, which a runner refuses. Replace it, or exclude it in .windlassignore.`,
-      );
+    } else checkRegular(join(root, path), entry);
   }
+}
+
+/** A link could lead out of the directory, so the runner refuses the whole archive. */
+function checkRegular(path: string, entry: Dirent | Stats): void {
+  if (entry.isFile()) return;
+  throw new CliError(
+    `${path} is ${entry.isSymbolicLink() ? "a symbolic link" : "not a regular file"}, which a runner refuses. Replace it, or exclude it in .windlassignore.`,
+  );
 }
 
 /** The last matching rule wins: `.gitignore`, then the default rules, then `.windlassignore`. */

@@ -1,5 +1,5 @@
 /** Packing a directory as an archive, reproducibly. */
-import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { linkSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { list } from "tar";
@@ -94,5 +94,22 @@ describe("packing a directory", () => {
     await expect(packDirectory(directory)).rejects.toThrow(
       /link is a symbolic link, which a runner refuses/,
     );
+    writeFileSync(join(directory, ".gitignore"), "link\nprod.tfvars\n");
+    symlinkSync("main.tf", join(directory, "prod.tfvars"));
+    await expect(packDirectory(directory, ["prod.tfvars"])).rejects.toThrow(
+      /prod\.tfvars is a symbolic link, which a runner refuses/,
+    );
+  });
+
+  test("packs hard links as files, because a runner refuses links", async () => {
+    using place = scratch();
+    const directory = writeFiles(place.path, { "main.tf": "text", ".gitignore": "" });
+    linkSync(join(directory, "main.tf"), join(directory, "same.tf"));
+    const { bytes } = await packDirectory(directory);
+    const entries: string[] = [];
+    list({ sync: true, onReadEntry: ({ path, type }) => entries.push(`${path} ${type}`) }).end(
+      bytes,
+    );
+    expect(entries.toSorted()).toEqual([".gitignore File", "main.tf File", "same.tf File"]);
   });
 });
