@@ -65,11 +65,17 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   }
 }
 
-/** Adds to a failure what this run created, and how to go on or to remove it. */
+/**
+ * Adds to a failure, a no or an interruption what this run created, and how to continue or to
+ * remove it.
+ */
 function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
-  if (!(error instanceof CliError) || error.exitCode !== 1) return error;
-  const next = `The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
-  return new CliError(`${error.message}\n${what}. ${next}`, error.exitCode, error.cause);
+  const note = `${what}. The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
+  if (error instanceof CliError && error.message !== "")
+    return new CliError(`${error.message}\n${note}`, error.exitCode, error.cause);
+  // Ctrl-C has no message.
+  say(note);
+  return error;
 }
 
 interface Configured {

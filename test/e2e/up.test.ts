@@ -98,12 +98,30 @@ describe.concurrent("windlass up", () => {
     expect(piped.stderr).toContain("no resource was changed. Pass --yes");
     const { id } = JSON.parse(piped.stdout as string) as Job;
     expect(piped.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
+    const created = (name: string): string =>
+      `The configuration "${name}" was created in the zone "new" and stays. The next windlass up uses it. To remove it: windlass configurations delete ${name}`;
+    expect(piped.stderr).toContain(`--wait\n${created("piped")}`);
     await using terminal = openTerminal(["up", directory, "--name", "piped"], ada.environment);
     await terminal.shows("Deploy this plan?");
     terminal.type("n\r");
     expect(await terminal.exited).toBe(3);
+    expect(terminal.screen()).not.toContain("stays");
+    for (const [name, key, code] of [
+      ["no", "n\r", 3],
+      ["stopped", "\u0003", 130],
+    ] as const) {
+      const words = ["up", directory, "--name", name, "--zone", "new"];
+      await using first = openTerminal(words, ada.environment);
+      await first.shows("Deploy this plan?");
+      first.type(key);
+      expect([name, await first.exited]).toEqual([name, code]);
+      expect(first.screen()).toContain(`\n${created(name)}\n`);
+      expect(await ada.run("configurations", "delete", name, "--yes")).toMatchObject({
+        exitCode: 0,
+      });
+    }
     const types = (await ada.json<Job[]>("jobs", "list")).map(({ job_type }) => job_type);
-    expect(types).toEqual(["PLAN", "PLAN"]);
+    expect(types).toEqual(["PLAN", "PLAN", "PLAN", "PLAN"]);
     const deployed = await ada.json<Job>("up", directory, "--name", "piped", "--yes");
     expect(deployed).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
     // Without changes it still shows the outputs.
