@@ -95,11 +95,10 @@ async function onlyOne(
   origins: Promise<readonly string[]>,
   nameAs = (name: string): string => name,
 ): Promise<Configuration> {
-  const { madeFrom } = await import("../up/linked-space.ts");
+  const { isMadeIn, madeFrom } = await import("../up/linked-space.ts");
   const [configuration, ...others] = await madeFrom(api, origins);
   if (!configuration) {
-    const isThere = async (one: Api): Promise<boolean> => (await madeFrom(one, origins)).length > 0;
-    const hint = await spaceHint(api, isThere);
+    const hint = await spaceHint(api, (other) => isMadeIn(other, origins));
     throw new CliError(
       `- stands for the configuration of the current directory, and this one has none here.${hint || ` Name the configuration: ${nameAs("NAME")}`}`,
       2,

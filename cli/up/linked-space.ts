@@ -18,6 +18,13 @@ export async function madeFrom(
 }
 
 /**
+ * Whether a space has such a configuration. From a directory without an origin none was created, so
+ * no server is asked.
+ */
+export const isMadeIn = async (api: Api, origins: Promise<readonly string[]>): Promise<boolean> =>
+  (await origins).length > 0 && (await madeFrom(api, origins)).length > 0;
+
+/**
  * Returns the run in the space of the configuration that was created from the directory with these
  * origins, so that a forgotten `--team` makes no second one. A named team, or a configuration of
  * the directory in the current space, takes precedence; `up` then names the other spaces that have
@@ -30,16 +37,20 @@ export async function inLinkedSpace(
 ): Promise<Run> {
   const { api, settings } = run;
   if (run.team !== undefined || settings.team !== undefined || api.isAccessToken) return run;
-  const isMadeHere = async (one: Api): Promise<boolean> =>
-    (await madeFrom(one, origins)).length > 0;
-  const [isHere, others] = await Promise.all([isMadeHere(api), spacesWith(api, isMadeHere)]);
+  const askHere = async (): Promise<boolean> => (await madeFrom(api, origins)).length > 0;
+  // Only `up` names other spaces that have one too.
+  if (!namesOthers && (await askHere())) return run;
+  const [isHere, others] = await Promise.all([
+    // Asked while git reads the origin.
+    namesOthers && askHere(),
+    spacesWith(api, (other) => isMadeIn(other, origins)),
+  ]);
   const [slug] = others;
   if (slug === undefined) return run;
   if (isHere) {
-    if (namesOthers)
-      run.done(
-        `This directory was deployed in ${others.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${others.map(optionOf).join(" or ")}.`,
-      );
+    run.done(
+      `This directory was deployed in ${others.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${others.map(optionOf).join(" or ")}.`,
+    );
     return run;
   }
   if (others.length > 1)

@@ -1,8 +1,10 @@
 /** `windlass up` without `--team` in a directory that was deployed in a team. */
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { writeLink } from "../../../cli/up/origin.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { copyFixture } from "../../helpers/fixtures.ts";
+import { lossyProxy } from "../../helpers/lossy-proxy.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { startCommand } from "../../helpers/running-command.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
@@ -76,4 +78,30 @@ test("a directory of a team is deployed in the team again, unless another space 
   expect(several.stderr).toContain(
     "This directory was deployed in several spaces. Pass --team sales or --team platform",
   );
+});
+
+test("other spaces are asked only where one of them could have the directory", async () => {
+  await using ada = await userMachine(plane);
+  for (const slug of ["red", "green", "blue"])
+    await ada.json("teams", "create", slug, "--slug", `${slug}-team`);
+  const proxy = await lossyProxy(plane.url);
+  onTestFinished(() => proxy.close());
+  const env = { ...ada.environment, WINDLASS_URL: proxy.url };
+  const directory = copyFixture("success-cluster", join(ada.path, "fresh"));
+  const requests = async (...words: string[]): Promise<number> => {
+    proxy.seen.length = 0;
+    await windlass(words, { env, cwd: directory });
+    return proxy.seen.length;
+  };
+  // Twice the configurations and twice the teams.
+  expect(await requests("jobs", "show", "-")).toBe(4);
+  writeLink(directory);
+  // And twice the configurations of each team.
+  expect(await requests("jobs", "show", "-")).toBe(10);
+  await using command = startCommand(["up", directory], ada.environment);
+  await command.says("In the console:");
+  command.interrupt();
+  await command.ended();
+  // Twice the configurations, then the jobs.
+  expect(await requests("jobs", "list", "--configuration", "-")).toBe(3);
 });
