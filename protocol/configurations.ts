@@ -182,6 +182,12 @@ export const ClaimedSnapshot = Type.Object({
   sensitive_backend_config: Type.Optional(
     about(Type.Array(Type.String()), "The same for `backend_config`."),
   ),
+  set_variables: Type.Optional(
+    about(
+      Type.Array(Type.String()),
+      "The names in `variables` whose values come from variable sets. The runner need not pass those that the files do not declare.",
+    ),
+  ),
 });
 export type ClaimedSnapshot = Static<typeof ClaimedSnapshot>;
 

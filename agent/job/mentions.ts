@@ -32,6 +32,16 @@ export function mentions(root: string, folder: string, words: readonly string[])
   });
 }
 
+/**
+ * Whether a terraform file of the directory may declare the variable. False is certain: a label has
+ * another spelling only with escapes, and a name beyond ASCII may be normalized.
+ */
+export const mayDeclare = (root: string, folder: string, name: string): boolean =>
+  !/^[\w-]+$/.test(name) || mentions(root, folder, [name, escaped]);
+
+/** A word with an escape of Unicode. */
+const escaped = String.raw`[\w-]*\\[uU][\w-]*`;
+
 function textOf(root: string, path: string, limit: number): string | undefined {
   try {
     return readJobFile(root, path, limit);

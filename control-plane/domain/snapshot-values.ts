@@ -24,11 +24,13 @@ export type Values = Pick<Definition, "variables" | "environment">;
 
 /**
  * A job's snapshot as it is stored. What is not part of `config_hash`: a mark if its source is not
- * the configuration's, and how its plan differs from an ordinary one.
+ * the configuration's, how its plan differs from an ordinary one, and which variables are of sets.
  */
 export type StoredSnapshot = Partial<ConfigSnapshot> & {
   readonly own_source?: true;
   readonly plan_options?: PlanOptions;
+  /** The names of its variables that come from variable sets, for the runner. */
+  readonly set_variables?: readonly string[];
 };
 
 /** A value; a sealed one in the store. */

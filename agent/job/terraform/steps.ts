@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { countLines } from "./count-lines.ts";
+import { mayDeclare } from "../mentions.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
@@ -41,7 +42,7 @@ export const plan = (destroy?: "destroy"): Step => ({
     const given = variablesOf(context);
     checkVarFiles(context);
     // Not again while a terraform that outlived its agent may be reading it.
-    if (given && !hasRun(context, "plan")) writeVariables(context, given);
+    if (given && !hasRun(context, "plan")) writeVariables(context, declaredOf(context, given));
     await concealFormer(context);
     const end = await runTerraform(context, "plan", args, {
       logged: true,
@@ -335,6 +336,22 @@ function writeVariables(
 ): void {
   writeFileSync(variables, JSON.stringify(values), { mode: 0o600 });
   isolation.give(variables);
+}
+
+/**
+ * Leaves out the values of variable sets that the files cannot declare: terraform warns of each at
+ * every plan, and a set is for those configurations that declare its variables. A value of the
+ * configuration itself stays, because it may be misspelt.
+ */
+function declaredOf(
+  context: JobContext,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
+  const { root } = context.workspace;
+  const folder = known(context, "folder");
+  const unused = new Set(ofSets.filter((name) => !mayDeclare(root, folder, name)));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
 }
 
 function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {

@@ -79,7 +79,9 @@ export async function resolveRequest(
   const source = await requestedSource(tx, owner, input);
   const own = await snapshotOf(tx, spec, box);
   const plain = source ? updatedDefinition(own, { source }) : own;
+  const shared = variablesOfSets(spec, own);
   const mark = {
+    ...(shared.length > 0 ? { set_variables: shared } : {}),
     ...(source ? { own_source: true } : {}),
     ...(options ? { plan_options: options } : {}),
   };
@@ -126,6 +128,12 @@ async function snapshotOf(tx: Queries, spec: SpecRow, box: SecretBox): Promise<C
   // The backend of an existing state stays recorded, even if the files declare a backend later.
   const state = await tx.first(findState, { spec: id });
   return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
+}
+
+/** The names of the variables that the configuration does not have itself. */
+function variablesOfSets({ definition }: SpecRow, { variables = {} }: ConfigSnapshot): string[] {
+  const { variables: own = {} } = JSON.parse(definition) as Definition;
+  return Object.keys(variables).filter((name) => !Object.hasOwn(own, name));
 }
 
 /** A job may be given to a worker of its owner or to a cloud-hosted one. */

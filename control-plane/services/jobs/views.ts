@@ -48,6 +48,7 @@ async function viewJob(
   const {
     own_source = false,
     plan_options = null,
+    set_variables: _,
     ...snapshot
   } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
   const counts = await queries.first(findPlanCounts, { job: job.plan_job_id ?? job.id });

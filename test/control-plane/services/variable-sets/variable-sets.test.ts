@@ -233,7 +233,9 @@ describe("a job of a configuration with variable sets", () => {
       },
       environment: { OWN: "own", ZONE_TOKEN: "s3cret" },
       sensitive_environment: ["ZONE_TOKEN"],
+      set_variables: ["b", "a", "zone"],
     });
+    expect(job.config_snapshot).not.toHaveProperty("set_variables");
     expect(Object.keys(claimed.job.config_snapshot)).not.toContain("variable_sets");
   });
 
