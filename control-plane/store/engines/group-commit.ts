@@ -33,6 +33,13 @@ const turnsTogether = 4;
  */
 const enough = 16;
 
+/**
+ * Heartbeats and small posts of logs come at any moment. Those of 2,000 runners take 13-14 % of a
+ * core if they share a commit for so long, and 16-18 % with half of it; on PostgreSQL 20-21 %, and
+ * 26 % without a gap (bench/scaling.ts).
+ */
+export const gapMilliseconds = 20;
+
 export interface GroupCommitOptions {
   /** How many changes may share a transaction. Default: any number. */
   readonly most?: number;

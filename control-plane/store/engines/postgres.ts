@@ -10,7 +10,7 @@ import pg from "pg";
 import { second } from "../../../common/units.ts";
 import type { Queries, ShareOptions, Store } from "../db.ts";
 import { requireSchema, readSchema } from "../migrate.ts";
-import { GroupCommit, type Change } from "./group-commit.ts";
+import { gapMilliseconds, GroupCommit, type Change } from "./group-commit.ts";
 import {
   connectionOf,
   PostgresQueries,
@@ -97,7 +97,7 @@ export class PostgresStore implements Store {
   /** Changes of `share` that name their row: always locked in the same order. */
   readonly #changesOfRows = new GroupCommit(
     (changes) => this.#commitRound("_shared", changes.toSorted(byRow)),
-    { most: changesTogether },
+    { most: changesTogether, gapMilliseconds },
   );
   readonly #queries = new WeakMap<pg.PoolClient, PostgresQueries>();
   /** Changes of `share` under way. */

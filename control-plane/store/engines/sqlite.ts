@@ -11,7 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Queries, ShareOptions, Store } from "../db.ts";
 import { migrate, requireSchema, readSchema } from "../migrate.ts";
-import { GroupCommit, type Change } from "./group-commit.ts";
+import { gapMilliseconds, GroupCommit, type Change } from "./group-commit.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -112,12 +112,6 @@ async function untilUnlocked(work: () => void): Promise<void> {
     await pause(lockedPauseMilliseconds);
   }
 }
-
-/**
- * Heartbeats and small posts of logs come at any moment. With those of 2,000 runners a flush for
- * each was 10 % of the server's CPU time.
- */
-const gapMilliseconds = 10;
 
 /** Two megabytes: moving their last pages takes a few milliseconds. */
 const pagesPerShrink = 500;
