@@ -16,6 +16,9 @@ export function gitUrlProblem(url: string): string | undefined {
   return URL.canParse(url) ? undefined : what;
 }
 
-/** Code hosts accept an access token as the user name. These begin theirs so. */
+/**
+ * Code hosts accept an access token as the user name. Some begin theirs so, and others have 32 or
+ * more letters and digits in a row, which no name has: Azure DevOps puts that of the organisation there.
+ */
 const isToken = (user: string): boolean =>
-  /^(gh[a-z]_|github_pat_|gl[a-z]+-|ATBB|ATCTT)/.test(user);
+  /^(gh[a-z]_|github_pat_|gl[a-z]+-|ATBB|ATCTT)|^[A-Za-z0-9]{32,}$/.test(user);

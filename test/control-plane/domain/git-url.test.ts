@@ -4,6 +4,7 @@ import { gitUrlProblem } from "../../../control-plane/domain/git-url.ts";
 const accepted = [
   "https://git.example.com/acme/infra.git",
   "ssh://git@git.example.com/acme/infra",
+  "https://acme-production-2024@dev.azure.com/acme/infra",
   "git@git.example.com:acme/infra.git",
   // Runners with WINDLASS_ALLOW_HTTP=1 fetch it.
   "http://git.example.com/acme/infra.git",
@@ -16,4 +17,12 @@ test.each(["git://git.example.com/x.git", "file:///srv/x.git", "https://"])(
     expect(gitUrlProblem(url)).toBe(
       "must be https://host/path, ssh://user@host/path or user@host:path, or http://host/path for runners with WINDLASS_ALLOW_HTTP=1",
     ),
+);
+
+test.each([
+  "https://0123456789abcdef0123456789abcdef01234567@git.example.com/acme/infra",
+  "https://glpat-x@git.example.com/acme/infra",
+  "https://ada:s3cret@git.example.com/acme/infra",
+])("%s is refused and says where a token belongs", (url) =>
+  expect(gitUrlProblem(url)).toContain("Set WINDLASS_GIT_CREDENTIALS on the agent instead"),
 );
