@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { request } from "undici";
 import { fill, token, type Filled } from "./lib/fill.ts";
-import { agentFlags, startWindlass } from "./lib/processes.ts";
+import { agentFlags, agentMalloc, startWindlass } from "./lib/processes.ts";
 import type { Shipped, ShipOrder } from "./lib/ship-process.ts";
 import { median, printTable } from "./lib/table.ts";
 
@@ -45,11 +45,12 @@ async function ship(lines: number, address = server.url): Promise<Shipped> {
     secrets,
   };
   mkdirSync(order.directory);
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    ...agentFlags,
-    join(import.meta.dirname, "lib/ship-process.ts"),
-    JSON.stringify(order),
-  ]);
+  const file = join(import.meta.dirname, "lib/ship-process.ts");
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...agentFlags, file, JSON.stringify(order)],
+    { env: { ...process.env, ...agentMalloc } },
+  );
   rmSync(order.directory, { recursive: true });
   return JSON.parse(stdout) as Shipped;
 }

@@ -10,14 +10,22 @@ import type { PrototypeWorkers } from "./prototype.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The flags with which bin/windlass starts an agent. */
+/** The flags and settings of malloc with which bin/windlass starts an agent. */
 export const agentFlags = [
   "--max-semi-space-size=1",
-  "--max-old-space-size=64",
+  "--max-old-space-size=96",
+  "--no-node-snapshot",
+  "--expose-gc",
   "--liftoff-only",
   "--invocation-count-for-turbofan=60000",
   "--invocation-count-for-osr=10000",
 ];
+
+export const agentMalloc = {
+  MALLOC_ARENA_MAX: "1",
+  MALLOC_TRIM_THRESHOLD_: "65536",
+  MALLOC_MMAP_THRESHOLD_: "65536",
+};
 
 export interface BenchServer {
   readonly url: string;
