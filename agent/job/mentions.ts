@@ -17,30 +17,40 @@ const lookLimit = 8 * mebibyte;
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
+  for (const text of textsIn(root, folder)) if (text === undefined || word.test(text)) return true;
+  return false;
+}
+
+/**
+ * Returns the variables that no terraform file of the directory can declare. Each file is read
+ * once, however many names there are: both come from users. None if a file has an escape of
+ * Unicode, with which a label has another spelling; a name beyond ASCII may be normalized.
+ */
+export function undeclared(root: string, folder: string, names: readonly string[]): Set<string> {
+  const left = new Set(names.filter((name) => /^[\w-]+$/.test(name)));
+  if (left.size === 0) return left;
+  for (const text of textsIn(root, folder)) {
+    if (text === undefined || /\\u/i.test(text)) return new Set();
+    for (const [word] of text.matchAll(/[\w-]+/g)) left.delete(word);
+  }
+  return left;
+}
+
+/** The texts of the terraform files of the directory; undefined in place of what is not searched. */
+function* textsIn(root: string, folder: string): Iterable<string | undefined> {
   let room = lookLimit;
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch {
-    return true;
+    return yield undefined;
   }
-  return names.some((name) => {
-    if (!/\.(?:tf|tofu)(?:\.json)?$/.test(name)) return false;
+  for (const name of names.filter((one) => /\.(?:tf|tofu)(?:\.json)?$/.test(one))) {
     const text = textOf(root, join(folder, name), room);
     room -= text?.length ?? 0;
-    return text === undefined || word.test(text) || (name.endsWith("json") && text.includes("\\u"));
-  });
+    yield name.endsWith("json") && text?.includes("\\u") ? undefined : text;
+  }
 }
-
-/**
- * Whether a terraform file of the directory may declare the variable. False is certain: a label has
- * another spelling only with escapes, and a name beyond ASCII may be normalized.
- */
-export const mayDeclare = (root: string, folder: string, name: string): boolean =>
-  !/^[\w-]+$/.test(name) || mentions(root, folder, [name, escaped]);
-
-/** A word with an escape of Unicode. */
-const escaped = String.raw`[\w-]*\\[uU][\w-]*`;
 
 function textOf(root: string, path: string, limit: number): string | undefined {
   try {

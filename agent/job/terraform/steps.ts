@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { countLines } from "./count-lines.ts";
-import { mayDeclare } from "../mentions.ts";
+import { undeclared } from "../mentions.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
@@ -348,9 +348,7 @@ function declaredOf(
   given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
-  const { root } = context.workspace;
-  const folder = known(context, "folder");
-  const unused = new Set(ofSets.filter((name) => !mayDeclare(root, folder, name)));
+  const unused = undeclared(context.workspace.root, known(context, "folder"), ofSets);
   return Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
 }
 

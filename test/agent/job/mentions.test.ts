@@ -2,7 +2,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { mayDeclare } from "../../../agent/job/mentions.ts";
+import { undeclared } from "../../../agent/job/mentions.ts";
 import { folderForFile } from "../../helpers/folders.ts";
 import { writeFiles } from "../../helpers/fixtures.ts";
 
@@ -23,13 +23,21 @@ test.each<[files: Record<string, string>, may: boolean]>([
     "readme.md": "",
     ...files,
   });
-  expect(mayDeclare(root, folder, "token")).toBe(may);
+  expect(undeclared(root, folder, ["token"]).has("token")).toBe(!may);
 });
 
 test("a name beyond ASCII, and a file that cannot be read, may be one", () => {
   const folder = writeFiles(join(root, "odd"), { "main.tf": "" });
-  expect(mayDeclare(root, folder, "größe")).toBe(true);
-  expect(mayDeclare(root, folder, "token")).toBe(false);
+  expect([...undeclared(root, folder, ["größe", "token"])]).toEqual(["token"]);
   symlinkSync("/etc/hostname", join(folder, "link.tf"));
-  expect(mayDeclare(root, folder, "token")).toBe(true);
+  expect([...undeclared(root, folder, ["token"])]).toEqual([]);
+});
+
+test("many names and large files take no longer than reading the files once", () => {
+  const text = `${"a_long_name ".repeat(80)}\n`.repeat(4000);
+  const folder = writeFiles(join(root, "large"), { "main.tf": text });
+  const names = Array.from({ length: 50_000 }, (_, at) => `name_${at}`);
+  expect(text.length).toBeGreaterThan(3_500_000);
+  // With a search for each name, this would take hours.
+  expect(undeclared(root, folder, [...names, "a_long_name"]).size).toBe(names.length);
 });
