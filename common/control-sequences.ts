@@ -13,12 +13,17 @@ const sequences =
   /\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:[;:]\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g;
 
 /**
- * Shows, as in JSON, the characters that a reader cannot see and that change the order or the lines
- * of the text around them, so that it reads as something else. Keeps the joiners that languages and
- * emoji need.
+ * The characters that a reader cannot see and that change the order or the lines of the text around
+ * them, so that it reads as something else, for a class of a regular expression. Without the joiners
+ * that languages and emoji need.
  */
+export const invisible = String.raw`\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff`;
+const allInvisible = new RegExp(`[${invisible}]`, "g");
+
+/** Shows invisible characters as in JSON. */
 export const withVisibleDirections = (text: string): string =>
-  text.replaceAll(
-    /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  text.replaceAll(allInvisible, escaped);
+
+/** Returns one character as JSON escapes it. */
+export const escaped = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

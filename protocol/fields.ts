@@ -1,5 +1,6 @@
 /** Building blocks of the schemas: ids, times, names, limits. */
 import { Type, type Static, type TSchema } from "typebox";
+import { invisible } from "../common/control-sequences.ts";
 import { idPrefixLength } from "./limits.ts";
 
 /** Adds a description for the OpenAPI document. The validation does not change. */
@@ -44,8 +45,7 @@ export const StoredName = Type.String({
 export const Name = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern:
-    "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]+$",
+  pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f${invisible}]+$`,
   "x-form":
     "text without control characters and invisible characters, such as those that set the writing direction",
   "x-unicode-form": "NFC",

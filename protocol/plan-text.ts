@@ -1,4 +1,5 @@
 /** Plans as text, shared by the command line and the console. */
+import { escaped, invisible } from "../common/control-sequences.ts";
 import type { Job } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type {
@@ -138,13 +139,10 @@ const partOf = (name: string, path: string): string =>
 const valueText = (value: unknown): string | undefined =>
   value === undefined ? undefined : visible(JSON.stringify(value));
 
-/** Escapes control characters, and those that change the direction of the text around them. */
-export const visible = (text: string): string =>
-  text.replaceAll(
-    // oxlint-disable-next-line no-control-regex -- these are what is looked for
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** Escapes control characters, and those that a reader cannot see, joiners too. */
+export const visible = (text: string): string => text.replaceAll(unseen, escaped);
+
+const unseen = new RegExp(String.raw`[\u0000-\u001f\u007f-\u009f\u200c\u200d${invisible}]`, "g");
 
 const signs: Readonly<Record<PlanAction, string>> = {
   create: "+",
