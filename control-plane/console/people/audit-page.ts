@@ -1,14 +1,14 @@
 /** The audit log: who did what. */
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
-import { isConfiguration } from "../../services/audit/audit.ts";
+import { isLookedFor, type LookedFor } from "../../services/audit/audit.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
 export interface AuditLog {
   readonly entries: readonly AuditEntry[];
-  /** Those of the configurations named in them that still exist. */
-  readonly configurations: ReadonlySet<string>;
+  /** The ids of what they name and what still exists. */
+  readonly existing: ReadonlySet<string>;
   /** The only action that is shown; undefined: all. */
   readonly wanted: AuditAction | undefined;
   /** Where the list continues; undefined at its end. */
@@ -16,7 +16,7 @@ export interface AuditLog {
 }
 
 /** The whole page. On a narrow screen an entry has two lines, and the rest is folded. */
-export const auditPage = ({ entries, configurations, wanted, next }: AuditLog): Html =>
+export const auditPage = ({ entries, existing, wanted, next }: AuditLog): Html =>
   html`<h1>Audit</h1>
     <p class="soft">Who did what to your resources, when and from where; newest first.</p>
     <form method="get" action="/audit" class="first">
@@ -42,7 +42,7 @@ export const auditPage = ({ entries, configurations, wanted, next }: AuditLog): 
                 clock(entry.created_at),
                 entry.actor.name ?? entry.actor.kind.replaceAll("_", " "),
                 html`<code>${entry.action}</code>`,
-                targetOf(entry, configurations),
+                targetOf(entry, existing),
                 entry.ip_address ?? "–",
                 foldOf(entry),
               ]),
@@ -59,23 +59,29 @@ export const auditPage = ({ entries, configurations, wanted, next }: AuditLog): 
           </p>`
     }`;
 
-/** Jobs stay; of other things, configurations that still exist have a link. */
+const pages: Readonly<Record<LookedFor, string>> = {
+  configuration: "configurations",
+  state: "configurations",
+  zone: "zones",
+  worker: "workers",
+  variable_set: "variable-sets",
+};
+
+/** Jobs stay; other things that have a page have a link as long as they exist. */
 const targetOf = (
   { target, configuration }: AuditEntry,
-  configurations: ReadonlySet<string>,
+  existing: ReadonlySet<string>,
 ): Html | string => {
   const { kind, id, name } = target;
-  const linked = (spec: string | null, text: string): Html | string =>
-    spec !== null && configurations.has(spec)
-      ? html`<a href="/configurations/${spec}">${text}</a>`
-      : text;
+  const linked = (of: LookedFor, to: string | null, text: string): Html | string =>
+    to !== null && existing.has(to) ? html`<a href="/${pages[of]}/${to}">${text}</a>` : text;
   if (kind !== "job" || id === null) {
     const text = name ?? id ?? "–";
-    return isConfiguration(kind) ? linked(id, text) : text;
+    return isLookedFor(kind) ? linked(kind, id, text) : text;
   }
   const of = configuration?.name ?? null;
   return html`<a href="/jobs/${id}">${name ?? "job"}</a
-    >${of === null ? "" : html` of ${linked(configuration?.id ?? null, of)}`}`;
+    >${of === null ? "" : html` of ${linked("configuration", configuration?.id ?? null, of)}`}`;
 };
 
 /**

@@ -13,7 +13,7 @@ import {
   revokeAccessToken,
 } from "../../services/people/access-tokens.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { findNamedConfigurations, listAuditEntries } from "../../services/audit/audit.ts";
+import { findExisting, listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { attempt, type Form } from "../page/form.ts";
@@ -82,8 +82,8 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
     const entries = await listAuditEntries(context, caller, filter, from, shown + 1);
     const next = entries.length > shown ? entries[shown - 1]?.id : undefined;
     const page = entries.slice(0, shown);
-    const configurations = await findNamedConfigurations(context, caller, page);
-    const body = auditPage({ entries: page, configurations, wanted: action, next });
+    const existing = await findExisting(context, caller, page);
+    const body = auditPage({ entries: page, existing, wanted: action, next });
     sendPage(reply, { title: "Audit", body, email: caller.email, at: "/audit" });
   });
 }

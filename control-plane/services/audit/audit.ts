@@ -22,7 +22,7 @@ import {
   insertAuditEntry,
   listAuditEntries as listRows,
   listConfigurationsOfJobs,
-  listLiveSpecs,
+  listLive,
   type AuditFilter,
   type AuditRow,
 } from "../../store/audit/audit.ts";
@@ -170,22 +170,38 @@ export async function listAuditEntries(
   });
 }
 
-/** Returns which of the configurations that the entries name still exist. */
-export async function findNamedConfigurations(
+/** Where targets of these kinds are; a state has the id of its configuration. */
+const tables = {
+  configuration: "specs",
+  state: "specs",
+  zone: "zones",
+  worker: "workers",
+  variable_set: "variable_sets",
+} as const;
+
+/** The kinds of targets that `findExisting` looks for, besides the configurations of jobs. */
+export type LookedFor = keyof typeof tables;
+
+export const isLookedFor = (kind: string): kind is LookedFor => Object.hasOwn(tables, kind);
+
+/** Returns the ids of what the entries name and what still exists in the space. */
+export async function findExisting(
   { store }: Context,
   { space_id: owner }: UserCaller,
   entries: readonly AuditEntry[],
 ): Promise<ReadonlySet<string>> {
-  const ids = entries.flatMap(({ target, configuration }) => [
-    ...(isConfiguration(target.kind) && target.id !== null ? [target.id] : []),
-    ...(configuration?.id ? [configuration.id] : []),
-  ]);
-  return new Set(await listLiveSpecs(store.read, owner, [...new Set(ids)]));
+  const ids = new Map<(typeof tables)[LookedFor], Set<string>>();
+  const add = (kind: LookedFor, id: string): void => {
+    const table = tables[kind];
+    ids.set(table, (ids.get(table) ?? new Set()).add(id));
+  };
+  for (const { target, configuration } of entries) {
+    if (isLookedFor(target.kind) && target.id !== null) add(target.kind, target.id);
+    if (configuration?.id) add("configuration", configuration.id);
+  }
+  const found = [...ids].map(([table, some]) => listLive(store.read, table, owner, [...some]));
+  return new Set((await Promise.all(found)).flat());
 }
-
-/** Whether the target of such an entry is a configuration; a state has the id of its own. */
-export const isConfiguration = (kind: string): boolean =>
-  kind === "configuration" || kind === "state";
 
 const kindOf = (action: AuditAction): string => action.split(".")[0] ?? "";
 

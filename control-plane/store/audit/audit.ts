@@ -88,20 +88,22 @@ export function listAuditEntries(
   return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Those of these ids that are configurations of an owner, which have not been deleted. */
-export async function listLiveSpecs(
+/** Those of these ids of a table that an owner has, without deleted configurations. */
+export async function listLive(
   { sql: db }: Queries,
+  table: "specs" | "zones" | "workers" | "variable_sets",
   owner: string,
   ids: readonly string[],
 ): Promise<string[]> {
   if (ids.length === 0) return [];
-  const rows = await db
-    .selectFrom("specs")
+  const own = db
+    .selectFrom(table)
     .select("id")
     .where("id", "in", ids)
-    .where("owner_id", "=", owner)
-    .where("deleted_owner_id", "is", null)
-    .execute();
+    .where("owner_id", "=", owner);
+  const rows = await (
+    table === "specs" ? own.where("specs.deleted_owner_id", "is", null) : own
+  ).execute();
   return rows.map(({ id }) => id);
 }
 
