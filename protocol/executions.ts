@@ -59,6 +59,12 @@ export const ClaimedJob = Type.Object({
         "DESTROY_WORKER: the resource addresses to destroy; an empty list means all.",
       ),
     ),
+    resumes_teardown: Type.Optional(
+      about(
+        Type.Boolean(),
+        "DESTROY_WORKER: the job repeats one that had begun to destroy, so nothing may be left of some targets. Absent if it does not.",
+      ),
+    ),
     deployed_backend: Type.Optional(
       about(
         Nullable(OneOf(["managed", "own"])),

@@ -31,6 +31,8 @@ export type StoredSnapshot = Partial<ConfigSnapshot> & {
   readonly plan_options?: PlanOptions;
   /** The names of its variables that come from variable sets, for the runner. */
   readonly set_variables?: readonly string[];
+  /** Of a DESTROY_WORKER: an earlier attempt may have destroyed some of its targets. */
+  readonly resumes_teardown?: true;
 };
 
 /** A value; a sealed one in the store. */

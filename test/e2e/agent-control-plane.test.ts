@@ -2,7 +2,7 @@
  * A real agent and control plane with real terraform and a managed state. See also agent-cancel,
  * agent-life, agent-many, agent-signals and kill-table in test/faults.
  */
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
@@ -312,4 +312,57 @@ test("another worker tears a worker down by its targets, and fails when they mat
   expect(right).toMatchObject({ status: "SUCCESS" });
   expect(right.worker_id).not.toBe(workerId);
   expect(await user.log(right)).toContain("2 destroyed");
+});
+
+test("a teardown that failed after destroying a part is completed by its retry", async () => {
+  await using leaving = await machineWithAgent();
+  const { user } = leaving;
+  using elsewhere = scratch();
+  const marker = join(elsewhere.path, "may-go");
+  const configuration_id = await user.configure({
+    source: {
+      type: "inline",
+      files: {
+        "main.tf": `
+          resource "terraform_data" "easy" {}
+          resource "terraform_data" "stuck" {
+            input = ${JSON.stringify(marker)}
+            provisioner "local-exec" {
+              when    = destroy
+              command = "test -e $MARKER"
+              environment = { MARKER = self.input }
+            }
+          }
+          resource "terraform_data" "kept" {}`,
+      },
+    },
+  });
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
+  const { workerId } = await leaving.identity();
+  await using other = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: join(elsewhere.path, "work"),
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    WINDLASS_WORKER_NAME: "the other",
+    // The provisioner reads a file of the test.
+    WINDLASS_ISOLATION: "process",
+  });
+  await until(() => other.log().includes("ready for jobs"));
+  const targets = ["terraform_data.easy", "terraform_data.stuck"];
+  const deploy_configuration = { configuration_id, targets };
+  await user.call(endpoints.updateWorker, {
+    params: { id: workerId },
+    body: { deploy_configuration },
+  });
+  const first = await user.released(
+    await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: workerId }),
+  );
+  expect(first.status).toBe("FAILED");
+  expect(await user.log(first)).toContain("terraform_data.easy: Destruction complete");
+  writeFileSync(marker, "");
+  const retry = await user.call(endpoints.retryJob, { params: { id: first.id } });
+  const second = await user.released(retry);
+  expect(second).toMatchObject({ status: "SUCCESS" });
+  expect(await user.log(second)).toContain("1 destroyed");
 });

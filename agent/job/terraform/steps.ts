@@ -117,11 +117,16 @@ export const checkTeardown: Step = {
   name: "show",
   command: showCommand,
   async run(context) {
-    const targets = context.claim.job.targets ?? [];
+    const { targets = [], resumes_teardown: resumes = false } = context.claim.job;
     const { errored, summary, unmatched } = await showPlan(context, targets);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
     const { counts } = summary;
-    if (counts.delete + counts.replace === 0) {
+    if (resumes && unmatched.length > 0)
+      // All of them matched before the earlier attempt began to destroy.
+      context.log.system(
+        `An earlier attempt of this job has destroyed all of ${unmatched.join(", ")}.`,
+      );
+    else if (counts.delete + counts.replace === 0) {
       const resources = await countResources(context);
       if (resources > 0)
         throw new StepFailed(

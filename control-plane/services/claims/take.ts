@@ -1,5 +1,6 @@
 /** Taking a job from the queue for a worker, giving it back, and how it is told to the runner. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
+import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { minute } from "../../../common/units.ts";
 import { hasDebug, lose } from "../../domain/job.ts";
 import { claimed, unseal } from "../../domain/snapshot.ts";
@@ -125,7 +126,6 @@ export async function isQueueEmpty(
 export async function claimedJob(context: Context, job: ClaimRow): Promise<string> {
   const stored = job.config_snapshot ?? "{}";
   const former = await findFormerSecrets(context, job);
-  const isTeardown = job.job_type === "DESTROY_WORKER";
   const fields = JSON.stringify({
     id: job.id,
     job_type: job.job_type,
@@ -139,9 +139,7 @@ export async function claimedJob(context: Context, job: ClaimRow): Promise<strin
     job_token: jobToken(context, job.id, job.attempt),
     assigned_worker_id: job.assigned_worker_id,
     deployed_backend: job.deployed_backend,
-    ...(isTeardown
-      ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
-      : {}),
+    ...(job.job_type === "DESTROY_WORKER" ? teardownIn(stored) : {}),
     ...(former.length > 0 ? { former_secrets: former } : {}),
   });
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
@@ -153,6 +151,13 @@ function planOptionsIn(stored: string): Pick<StoredSnapshot, "plan_options"> {
   const { plan_options } = JSON.parse(stored) as StoredSnapshot;
   return plan_options ? { plan_options } : {};
 }
+
+function teardownIn(stored: string): Pick<ClaimedJob["job"], "targets" | "resumes_teardown"> {
+  const { targets = [], resumes_teardown } = JSON.parse(stored) as StoredTeardown;
+  return { targets, ...(resumes_teardown ? { resumes_teardown } : {}) };
+}
+
+type StoredTeardown = StoredSnapshot & { readonly targets?: string[] };
 
 /** Undefined if they were sealed with a key that this server does not have. */
 export function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {

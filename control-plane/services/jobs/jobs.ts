@@ -25,22 +25,28 @@ import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quota
 import { findCancel, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
-/** POST /api/jobs. `retryOf`: the job whose request is repeated. */
+/** The job whose request is repeated, and whether it may have destroyed some of its targets. */
+interface Retry {
+  readonly of: string;
+  readonly resumesTeardown: boolean;
+}
+
+/** POST /api/jobs. */
 export async function createJob(
   context: Context,
   user: UserCaller,
   input: CreateJob,
-  retryOf?: string,
+  retry?: Retry,
 ): Promise<Job> {
   checkPermission(user, permissionForJob(input.job_type, input.source !== undefined));
   const { space_id: owner } = user;
   const by = person(user);
   const id = uuid();
   const created = writeJobs(context, async (tx, rings) => {
-    const request = await resolveRequest(context, tx, owner, id, input);
+    const request = await resolveRequest(context, tx, owner, id, input, retry);
     checkPlanNamed(request.spec, input);
-    if (retryOf !== undefined && request.scope)
-      await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
+    if (retry && request.scope)
+      await refuseOtherTeardown(tx, retry.of, { ...request, scope: request.scope });
     await checkQueuedJobs(context, tx, owner);
     if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
     const destructive = await findDestructive(tx, input);
@@ -57,9 +63,9 @@ export async function createJob(
     const details = {
       configuration_id,
       ...(plan_job_id === null ? {} : { plan_job_id }),
-      ...(retryOf === undefined ? {} : { retry_of: retryOf }),
+      ...(retry ? { retry_of: retry.of } : {}),
     };
-    const action = retryOf === undefined ? "job.create" : "job.retry";
+    const action = retry ? "job.retry" : "job.create";
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
     ringEvent(rings, "queued", job, nameOf(user));

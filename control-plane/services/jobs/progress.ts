@@ -31,6 +31,10 @@ export async function findSteps(context: Context, job: string): Promise<JobStep[
   return stepsOf(rows.map((row) => ({ ...row, step: JSON.parse(row.step) as LogStep })));
 }
 
+/** Whether the runner has told that terraform began to apply. */
+export const hasApplied = async (context: Context, job: string): Promise<boolean> =>
+  (await findSteps(context, job)).some(({ name }) => name === "apply");
+
 /** Pairs each start with the end of the same name that follows it. */
 export function stepsOf(
   events: readonly { readonly step: LogStep; readonly created_at: number }[],

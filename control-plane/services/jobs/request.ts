@@ -51,7 +51,7 @@ export async function resolveRequest(
   owner: string,
   id: string,
   input: CreateJob,
-  mode: { readonly isReader?: boolean } = {},
+  mode: { readonly isReader?: boolean; readonly resumesTeardown?: boolean } = {},
 ): Promise<Resolved> {
   const box = context.box("variables");
   const options = await requestedOptions(tx, input);
@@ -69,7 +69,8 @@ export async function resolveRequest(
     if (!worker) throw notFound("worker");
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
     const plain = snapshot ?? (await snapshotOf(tx, spec!, box));
-    return { ...resolved(spec, plain, seal(plain, box, id), how, scope), scope };
+    const mark = { ...scope, ...(mode.resumesTeardown ? { resumes_teardown: true } : {}) };
+    return { ...resolved(spec, plain, seal(plain, box, id), how, mark), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });

@@ -13,7 +13,7 @@ import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
 import { markLimits } from "../logs/archive-format.ts";
 import { withArchived } from "../logs/archives.ts";
-import { findSteps } from "./progress.ts";
+import { hasApplied } from "./progress.ts";
 
 /** One change of a resource; a replacement is two. */
 export interface ResourceChange {
@@ -153,8 +153,7 @@ export async function withProgress(context: Context, job: Job): Promise<Job> {
  * chunks of its log also tells the steps in it.
  */
 async function hasBegun(context: Context, job: Job): Promise<boolean | null> {
-  const steps = await findSteps(context, job.id);
-  if (steps.some(({ name }) => name === "apply")) return true;
+  if (await hasApplied(context, job.id)) return true;
   const isTold = job.log_complete === true && job.released_at !== null;
   return isTold && !job.outcome_unknown ? false : null;
 }

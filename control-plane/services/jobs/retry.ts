@@ -2,11 +2,13 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
+import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
+import { hasApplied } from "./progress.ts";
 import { checkJobPermission, findOwnSource } from "./own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
 
@@ -38,7 +40,15 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),
   };
-  return createJob(context, user, request, job.id);
+  const resumesTeardown = isTeardown && (await mayBeDestroyed(context, id));
+  return createJob(context, user, request, { of: id, resumesTeardown });
+}
+
+/** Whether this attempt of a teardown, or one before it, may have destroyed some of its targets. */
+async function mayBeDestroyed(context: Context, id: string): Promise<boolean> {
+  const stored = await context.store.read.first(findSnapshot, { id });
+  const { resumes_teardown } = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
+  return resumes_teardown === true || hasApplied(context, id);
 }
 
 const isDeployOfPlan = ({ job_type, plan_job_id }: JobRow): boolean =>

@@ -49,6 +49,7 @@ async function viewJob(
     own_source = false,
     plan_options = null,
     set_variables: _,
+    resumes_teardown: __,
     ...snapshot
   } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
   const counts = await queries.first(findPlanCounts, { job: job.plan_job_id ?? job.id });

@@ -186,11 +186,16 @@ function doneBefore(step: string, job_type: JobType, path: string, folder = work
 }
 
 /** A job before this step, with this script as its terraform. */
-function before(step: string, job_type: JobType, script: string): Journal {
+function before(
+  step: string,
+  job_type: JobType,
+  script: string,
+  more: Partial<ClaimedJob["job"]> = {},
+): Journal {
   const path = join(workDir, "terraform");
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
   return leftOf(
-    { ...claim, job: { ...claim.job, job_type } },
+    { ...claim, job: { ...claim.job, job_type, ...more } },
     { at: "started", boot: null, uptime: 0 },
     ...doneBefore(step, job_type, path),
   );
@@ -213,6 +218,24 @@ test.each([
   const { api, reports } = server();
   expect(await run(teardown(commands), api)).toBe(result);
   expect(reports.map(({ status }) => status)).toEqual([result]);
+});
+
+test.each([
+  ["none of its targets left", "SUCCESS", true, []],
+  ["one of its targets left", "SUCCESS", true, ["a.here"]],
+  ["one target that is wrong, but is no retry", "FAILED", false, ["a.here"]],
+])("a DESTROY_WORKER with %s ends as %s", async (_, result, resumes, there) => {
+  const { api, reports, log } = server();
+  const changes = there.map((address) => ({ address, change: { actions: ["delete"] } }));
+  const plan = JSON.stringify({ errored: false, resource_changes: changes });
+  const commands = `case "$1 $2" in\n"show -json") echo '${plan}';;\n"state list") echo a.other;;\nesac`;
+  const more = { targets: ["a.here", "a.gone"], ...(resumes ? { resumes_teardown: true } : {}) };
+  expect(await run(before("show", "DESTROY_WORKER", commands, more), api)).toBe(result);
+  expect(reports.at(-1)?.status).toBe(result);
+  if (resumes)
+    expect(log()).toMatch(
+      there.length === 0 ? /destroyed all of a\.here, a\.gone\./ : /destroyed all of a\.gone\./,
+    );
 });
 
 const neverWritten = '{"version":4,"serial":0,"lineage":"","outputs":{},"resources":[]}';

@@ -12,7 +12,8 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import type { TestWorker } from "../../../helpers/plane.ts";
 
-const { claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } = endpoints;
+const { appendLogs, claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } =
+  endpoints;
 const invalid = "400 invalid_request";
 const source = { type: "git", url: "https://git.example.com/pools.git" } as const;
 
@@ -231,5 +232,33 @@ describe("a DESTROY_WORKER job", () => {
     }
     await set({ configuration_id: spec, targets: ["module.worker"] });
     expect(await client.get(retryJob, { params: job })).toMatchObject({ status: "QUEUED" });
+  });
+
+  it("tells the runner of every retry after an apply began that targets may be gone", async () => {
+    const targets = ["module.worker"];
+    await set({ configuration_id: spec, targets });
+    const other = await addRunner(plane, owner);
+    const fail = async (job: { id: string }, step: string) => {
+      const claim = await other.get(claimJob, {});
+      const log_chunk = "";
+      const started = { name: step, event: "started", at: new Date().toISOString() } as const;
+      await other.get(appendLogs, {
+        params: job,
+        body: { log_chunk, stream_type: "SYSTEM", seq: 1, step: started },
+      });
+      await other.get(reportStatus, { params: job, body: { status: "FAILED" } });
+      return claim.job;
+    };
+    const first = await client.get(createJob, { body: teardown() });
+    expect(await fail(first, "show")).not.toHaveProperty("resumes_teardown");
+    const second = await client.get(retryJob, { params: first });
+    expect(await fail(second, "apply")).not.toHaveProperty("resumes_teardown");
+    const third = await client.get(retryJob, { params: second });
+    expect(await fail(third, "init")).toMatchObject({ targets, resumes_teardown: true });
+    const fourth = await client.get(retryJob, { params: third });
+    expect(fourth.config_snapshot).toEqual(first.config_snapshot);
+    expect(await fail(fourth, "init")).toMatchObject({ targets, resumes_teardown: true });
+    const anew = await client.get(createJob, { body: teardown() });
+    expect(await fail(anew, "init")).not.toHaveProperty("resumes_teardown");
   });
 });
