@@ -26,6 +26,8 @@ export interface Outputs {
     cluster_endpoint?: string;
     gitops_url?: string;
     outputs: Record<string, unknown>;
+    /** How many are left out; absent if none is. */
+    outputs_omitted?: number;
   };
   /** Values of sensitive outputs, only for masking the log. */
   readonly secrets: string[];
@@ -61,28 +63,33 @@ export const metadataFrom = (
 
 /** Bounds outputs that are judged. */
 export function bound(all: Readonly<Record<string, Output>>): Outputs {
-  const metadata: Omit<Outputs["metadata"], "outputs"> = {};
+  const metadata: Outputs["metadata"] = { outputs: {} };
   for (const name of wellKnown) {
     const output = all[name];
     if (!output || output.sensitive || typeof output.value !== "string") continue;
     if (output.value.length <= 4096) metadata[name] = output.value;
   }
-  const outputs: Record<string, unknown> = {};
   let size = 0;
+  let omitted = 0;
   for (const [name, { type: whole, value, sensitive }] of Object.entries(all)) {
     const typeBytes = bytesOf(whole);
     const type = typeBytes <= typeLimit ? whole : "omitted";
-    size += Buffer.byteLength(name) + Math.min(typeBytes, typeLimit);
-    if (size > metadataLimit) break;
+    const head = Buffer.byteLength(name) + Math.min(typeBytes, typeLimit);
+    if (size + head > metadataLimit) {
+      omitted += 1;
+      continue;
+    }
+    size += head;
     const bytes = sensitive ? 0 : bytesOf(value);
     const fits = bytes <= outputLimit && size + bytes <= metadataLimit;
     if (fits) size += bytes;
-    outputs[name] = sensitive
+    metadata.outputs[name] = sensitive
       ? { type, sensitive: true }
       : { type, sensitive: false, ...(fits ? { value } : { omitted_bytes: bytes }) };
   }
+  if (omitted > 0) metadata.outputs_omitted = omitted;
   return {
-    metadata: { ...metadata, outputs },
+    metadata,
     secrets: withinLimit(
       bounded(
         Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),

@@ -206,6 +206,12 @@ const omittedBytes = about(
   "The size in bytes, as JSON, of a value that is too large to be kept. Absent if `value` is there.",
 );
 
+/** Of a job too. */
+export const outputsOmitted = about(
+  Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
+  "How many outputs are left out because there are more than 1,000, or because their names and types are larger than 2 MiB in total. Absent if none is.",
+);
+
 /** One output of what is deployed; a sensitive one, and one that is too large, has no value. */
 export const Component = Type.Object({
   name: Type.String(),
@@ -263,6 +269,7 @@ export const Configuration = Type.Object({
   cluster_endpoint: Nullable(Type.String()),
   gitops_url: Nullable(Type.String()),
   components: Type.Array(Component),
+  outputs_omitted: Type.Optional(outputsOmitted),
   variable_sets: Type.Optional(
     Type.Array(AttachedSet, {
       description:

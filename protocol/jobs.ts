@@ -1,7 +1,7 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
 import { Approval, ApprovalNeed } from "./approvals.ts";
-import { ConfigSnapshot, Source } from "./configurations.ts";
+import { ConfigSnapshot, outputsOmitted, Source } from "./configurations.ts";
 import {
   about,
   ErrorMessage,
@@ -43,6 +43,7 @@ export const ExecutionMetadata = Type.Object(
         "All outputs. A sensitive output has only its name and type. One whose value is too large to be kept has no `value`, and its size as JSON as `omitted_bytes`.",
       ),
     ),
+    outputs_omitted: Type.Optional(outputsOmitted),
     source_commit: Type.Optional(
       about(
         Type.String({ maxLength: outputTextLimit }),

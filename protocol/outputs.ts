@@ -16,3 +16,7 @@ export function outputOf(reported: unknown): JobOutput {
     ("value" in reported || "sensitive" in reported || "omitted_bytes" in reported);
   return isTyped ? reported : { value: reported };
 }
+
+/** Returns `12 more outputs: too many to be kept here`. */
+export const omittedText = (count: number): string =>
+  `${count.toLocaleString("en-US")} more ${count === 1 ? "output" : "outputs"}: too many to be kept here`;

@@ -120,6 +120,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         deleted_owner_id: null,
         deployed_backend: null,
         failed_job_id: null,
+        outputs_omitted: 0,
         ...approvalColumns(null),
       });
       await insertJob(

@@ -1,24 +1,27 @@
 /** Formats Terraform outputs. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
-import { outputOf, type JobOutput } from "../../protocol/outputs.ts";
+import { omittedText, outputOf, type JobOutput } from "../../protocol/outputs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { clean, print, styled } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
 
-type Outputs = ExecutionMetadata["outputs"];
+type Outputs = Pick<ExecutionMetadata, "outputs" | "outputs_omitted">;
 
 /** The outputs of a configuration, as a job has them. */
 export const outputsOf = ({
   components,
-}: Pick<Configuration, "components">): Record<string, unknown> =>
-  Object.fromEntries(components.map(({ name, ...output }) => [name, output]));
+  outputs_omitted: omitted,
+}: Pick<Configuration, "components" | "outputs_omitted">): Outputs => ({
+  outputs: Object.fromEntries(components.map(({ name, ...output }) => [name, output])),
+  ...(omitted === undefined ? {} : { outputs_omitted: omitted }),
+});
 
 /** Prints the outputs of a job. */
 export async function printOutputsOf(run: Run, job: Job): Promise<void> {
-  const outputs = job.execution_metadata?.outputs;
+  const outputs = job.execution_metadata ?? {};
   // The job does not say where the state is. After a deletion, there is none.
   const { configuration_id: name } = job;
   const configuration =
@@ -43,18 +46,23 @@ export function printOutputs(
 }
 
 /** Returns one line per output; the value of a sensitive one is not shown. */
-export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY): string[] =>
-  table(
+export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY): string[] => [
+  ...table(
     entriesOf(outputs).map(([name, output]) => [
       `  ${clean(name)}`,
       `= ${valueOf(output, isTerminal)}`,
     ]),
-  );
+  ),
+  ...(outputs.outputs_omitted
+    ? [styled("dim", `  (${omittedText(outputs.outputs_omitted)})`)]
+    : []),
+];
 
-const entriesOf = (outputs: Outputs = {}) =>
+const entriesOf = ({ outputs = {} }: Outputs) =>
   Object.entries(outputs).map(([name, output]) => [name, outputOf(output)] as const);
 
 const isComplete = (outputs: Outputs): boolean =>
+  !outputs.outputs_omitted &&
   entriesOf(outputs).every(([, { omitted_bytes }]) => omitted_bytes === undefined);
 
 function valueOf(

@@ -255,7 +255,7 @@ async function showAndConfirm(
   if (plan_summary?.applyable === false) {
     // Nothing is deployed, so the outputs are those of the state.
     const outputs = outputsOf(configuration);
-    if (run.json) await showJob(run, { ...planned, execution_metadata: { outputs } });
+    if (run.json) await showJob(run, { ...planned, execution_metadata: outputs });
     else printOutputs(run, outputs, configuration);
     // A user has stored the state, and the server could not read its outputs.
     if (configuration.deployed?.job_id === null && configuration.components.length === 0)

@@ -37,6 +37,7 @@ import * as rowSecurity from "./migrations/0034-row-security.ts";
 import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
 import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
 import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
+import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -86,6 +87,7 @@ export const migrations: readonly Migration[] = [
   claimIndexes,
   quickTriggers,
   omittedOutputs,
+  outputsLeftOut,
 ];
 
 export interface SchemaTransaction {

@@ -72,6 +72,8 @@ export interface SpecsTable extends ApprovalColumns {
    * until a job succeeds.
    */
   failed_job_id: string | null;
+  /** How many outputs of the last deployment have no component. */
+  outputs_omitted: Generated<number>;
 }
 
 /** One row per output of a spec's last deployment. A sensitive one has no value. */

@@ -75,6 +75,17 @@ test("an output above the limit is replaced by its size", () => {
   expect(JSON.stringify(metadataFrom(many).metadata).length).toBeLessThan(2.2 * 1024 * 1024);
 });
 
+test("outputs whose names and types are too large in total are counted", () => {
+  const names = Array.from({ length: 3000 }, (_, index) => `${"n".repeat(1000)}${index}`);
+  const all = Object.fromEntries(names.map((name) => [name, text("")]));
+  const { outputs, outputs_omitted } = metadataFrom({ ...all, last: text("s") }).metadata;
+  const kept = Object.keys(outputs).length;
+  expect(kept).toBeGreaterThan(2000);
+  expect(kept + Number(outputs_omitted)).toBe(3001);
+  expect(outputs["last"]).toEqual({ type: "string", sensitive: false, value: "s" });
+  expect(metadataFrom({ a: text("") }).metadata).not.toHaveProperty("outputs_omitted");
+});
+
 test("an output named __proto__ is accepted", () => {
   const all = JSON.parse('{"__proto__":{"type":"string","value":"x","sensitive":false}}') as never;
   expect(() => metadataFrom(all)).not.toThrow();

@@ -55,6 +55,7 @@ export async function addSpec(
       deleted_owner_id: null,
       deployed_backend: null,
       failed_job_id: null,
+      outputs_omitted: 0,
       ...approvalColumns(null),
     }),
   );

@@ -131,10 +131,8 @@ const outputsOf = (configuration: Configuration): Html | null => {
     .filter((name) => configuration[name] !== null && !components.some((one) => one.name === name))
     .map((name) => ({ name, type: "string", value: configuration[name], sensitive: false }));
   const all = [...named, ...components];
-  if (all.length === 0) return null;
   const state = configuration.state_backend === "managed" ? "#state-title" : undefined;
-  return html`<h2>Outputs</h2>
-    <dl class="facts">${outputs(all, state)}</dl>`;
+  return outputs(all, configuration.outputs_omitted, state);
 };
 
 const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>

@@ -1,5 +1,5 @@
 /** The outputs of a deployment. */
-import type { JobOutput } from "../../../protocol/outputs.ts";
+import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { html, type Html } from "../page/html.ts";
 
 /** An output of a job or a configuration. */
@@ -8,26 +8,35 @@ interface Output extends JobOutput {
 }
 
 /**
- * Name and value of each; a sensitive one has none. `state`: the address of the state, which has
+ * Name and value of each; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
  * the values that are too large to be kept.
  */
-export const outputs = (all: readonly Output[], state?: string): Html[] =>
-  all.map(
-    (output) =>
-      html`<dt>${output.name}</dt>
-        <dd>${shownValue(output, state)}</dd>`,
-  );
+export const outputs = (all: readonly Output[], omitted = 0, state?: string): Html | null =>
+  all.length + omitted === 0
+    ? null
+    : html`<h2>Outputs</h2>
+        <dl class="facts">
+          ${all.map(
+            (output) =>
+              html`<dt>${output.name}</dt>
+                <dd>${shownValue(output, state)}</dd>`,
+          )}
+        </dl>
+        ${omitted === 0 ? null : html`<p class="soft">${omittedText(omitted)}${whereIs(state, "them")}.</p>`}`;
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
   if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
   if (value !== undefined) return html`<code>${textOf(value)}</code>`;
-  const where = state && html`. <a href="${state}">The state</a> has it`;
+  const where = whereIs(state, "it");
   return typeof bytes === "number"
     ? html`<span class="soft"
         >${bytes.toLocaleString("en-US")} bytes: too large to be kept here${where}</span
       >`
     : html`<span class="soft">not kept here${where}</span>`;
 }
+
+const whereIs = (state: string | undefined, what: string): Html | undefined =>
+  state === undefined ? undefined : html`. <a href="${state}">The state</a> has ${what}`;
 
 /** Formats a value: text unchanged, everything else as JSON. */
 export const textOf = (value: unknown): string =>

@@ -170,18 +170,11 @@ const step = (
   </li>`;
 
 const outputsOf = ({ execution_metadata, configuration_id: id }: Job): Html | null => {
-  const all = Object.entries(execution_metadata?.outputs ?? {});
-  if (all.length === 0) return null;
+  const { outputs: reported = {}, outputs_omitted: omitted } = execution_metadata ?? {};
+  const all = Object.entries(reported).map(([name, output]) => ({ ...outputOf(output), name }));
   const state = id === null ? undefined : `/configurations/${id}#state-title`;
-  return html`<section>
-    <h2>Outputs</h2>
-    <dl class="facts">
-      ${outputs(
-        all.map(([name, output]) => ({ ...outputOf(output), name })),
-        state,
-      )}
-    </dl>
-  </section>`;
+  const view = outputs(all, omitted, state);
+  return view && html`<section>${view}</section>`;
 };
 
 const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html | null => {

@@ -75,6 +75,7 @@ export async function createConfiguration(
     deleted_owner_id: null,
     deployed_backend: null,
     failed_job_id: null,
+    outputs_omitted: 0,
     ...approvalColumns(input.approval ?? null),
   };
   if (spec.approval_when !== null) checkPermission(user, "administer");
@@ -296,6 +297,7 @@ function viewSpec(
     cluster_endpoint: spec.cluster_endpoint,
     gitops_url: spec.gitops_url,
     components,
+    ...(spec.outputs_omitted > 0 ? { outputs_omitted: spec.outputs_omitted } : {}),
     created_at: time(spec.created_at),
     updated_at: time(spec.updated_at),
   };

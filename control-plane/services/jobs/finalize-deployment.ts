@@ -19,6 +19,7 @@ export async function finalizeDeployment(
       cluster_name: metadata.cluster_name ?? null,
       cluster_endpoint: metadata.cluster_endpoint ?? null,
       gitops_url: metadata.gitops_url ?? null,
+      outputs_omitted: metadata.outputs_omitted ?? 0,
     },
     Object.entries(metadata.outputs ?? {}).map(([name, output]) => componentOf(name, output)),
   );
@@ -26,7 +27,7 @@ export async function finalizeDeployment(
 
 /** After a DESTROY, removes the outputs of the deployment. */
 export const clearDeployment = (tx: Queries, spec: string): Promise<void> =>
-  replaceOutputs(tx, spec, { cluster_name: null, cluster_endpoint: null, gitops_url: null }, []);
+  finalizeDeployment(tx, spec, {});
 
 /**
  * Our agent sends `{type, value, sensitive}` like `terraform output -json`; a runner that knows

@@ -5,6 +5,7 @@
 import type { TSchema } from "typebox";
 import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
+import { outputsOmitted } from "../../../protocol/configurations.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
 import { LogResource, LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
 import { compileValidator } from "../../domain/validation.ts";
@@ -61,12 +62,19 @@ const isMap = (value: unknown): value is Record<string, unknown> =>
 const cut = (text: string): string =>
   text.length <= reasonLimit ? text : `${text.slice(0, reasonLimit - 1).toWellFormed()}…`;
 
-const repaired = ({ outputs, ...metadata }: Record<string, unknown>): Record<string, unknown> => ({
-  ...Object.fromEntries(Object.entries(metadata).filter(isKept)),
-  ...(isMap(outputs)
-    ? { outputs: Object.fromEntries(Object.entries(outputs).slice(0, outputsLimit)) }
-    : {}),
-});
+function repaired({
+  outputs,
+  outputs_omitted: reported,
+  ...metadata
+}: Record<string, unknown>): Record<string, unknown> {
+  const all = isMap(outputs) ? Object.entries(outputs) : [];
+  const omitted = (isOmitted(reported) ? reported : 0) + Math.max(0, all.length - outputsLimit);
+  return {
+    ...Object.fromEntries(Object.entries(metadata).filter(isKept)),
+    ...(isMap(outputs) ? { outputs: Object.fromEntries(all.slice(0, outputsLimit)) } : {}),
+    ...(isOmitted(omitted) && omitted > 0 ? { outputs_omitted: omitted } : {}),
+  };
+}
 
 const isKept = ([name, value]: [string, unknown]): boolean =>
   !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
@@ -87,5 +95,7 @@ const fits = (schema: TSchema): ((value: unknown) => boolean) =>
   compileValidator({ schema, httpPart: "body" });
 
 const fitsSummary = fits(PlanSummary);
+const fitsOmitted = fits(outputsOmitted);
+const isOmitted = (value: unknown): value is number => fitsOmitted(value);
 const isStep = fits(LogStep);
 const isResource = fits(LogResource);

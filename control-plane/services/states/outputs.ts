@@ -43,19 +43,21 @@ export async function outputsOf(
   const hides = isSearched ? secrecyOf(secrets).hides : () => true;
   const components = await context.store.read.all(findComponents, { spec: spec.id });
   const hidden = new Set(components.flatMap((one) => (one.sensitive === 1 ? [one.name] : [])));
-  const outputs = Object.entries(parseExactly(json.toString()) as Record<string, unknown>)
-    .filter((entry): entry is [string, Output] => isOutput(...entry))
-    .slice(0, outputsLimit);
+  const outputs = Object.entries(parseExactly(json.toString()) as Record<string, unknown>).filter(
+    (entry): entry is [string, Output] => isOutput(...entry),
+  );
   const judged: [string, Output][] = [];
   let turn = performance.now();
-  for (const [name, output] of outputs) {
+  for (const [name, output] of outputs.slice(0, outputsLimit)) {
     if (performance.now() - turn > turnMilliseconds) {
       await nextTurn();
       turn = performance.now();
     }
     judged.push([name, judge(hidden.has(name) ? { ...output, sensitive: true } : output, hides)]);
   }
-  return bound(Object.fromEntries(judged)).metadata;
+  const { metadata } = bound(Object.fromEntries(judged));
+  const omitted = outputs.length - Object.keys(metadata.outputs).length;
+  return { ...metadata, ...(omitted > 0 ? { outputs_omitted: omitted } : {}) };
 }
 
 /** A user can store a document that terraform would refuse. PostgreSQL stores no NUL. */

@@ -143,12 +143,13 @@ export const setDeployedBackend = statement<{ id: string; backend: "managed" | "
 );
 
 /**
- * Replaces what a spec's last deployment left: the three named values and one component per output.
+ * Replaces what a spec's last deployment left: the three named values, one component per output,
+ * and how many outputs have none.
  */
 export async function replaceOutputs(
   tx: Queries,
   spec: string,
-  known: Pick<SpecRow, "cluster_name" | "cluster_endpoint" | "gitops_url">,
+  known: Pick<SpecRow, "cluster_name" | "cluster_endpoint" | "gitops_url" | "outputs_omitted">,
   components: readonly Omit<ComponentRow, "spec_id">[],
 ): Promise<void> {
   await tx.sql.updateTable("specs").set(known).where("id", "=", spec).execute();

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { outputLines } from "../../../cli/jobs/outputs.ts";
 
-const shown = (output: unknown, isTerminal = false) => outputLines({ a: output }, isTerminal);
+const shown = (output: unknown, isTerminal = false) =>
+  outputLines({ outputs: { a: output } }, isTerminal);
 
 test.each([
   [{ type: "string", value: "x\n\u001b[2Jy", sensitive: false }, "x y"],
@@ -27,4 +28,12 @@ test("a long value is cut on a terminal, and whole in a pipe", () => {
     `  a  = ${"x".repeat(2000)}… (3,000 more characters; --json shows all)`,
   ]);
   expect(shown({ value: "x".repeat(2000) }, true)).toEqual([`  a  = ${"x".repeat(2000)}`]);
+});
+
+test("the outputs that are left out are counted", () => {
+  const outputs = { a: { value: 1 } };
+  expect(outputLines({ outputs, outputs_omitted: 1234 }, false)).toEqual([
+    "  a  = 1",
+    "  (1,234 more outputs: too many to be kept here)",
+  ]);
 });

@@ -517,7 +517,7 @@ test("an output that is too large to be kept has its size and a link to the stat
     nothing: { type: "dynamic", sensitive: false, value: null },
     bare: { a: 1 },
   };
-  await fixture.end(job, "SUCCESS", { execution_metadata: { outputs } });
+  await fixture.end(job, "SUCCESS", { execution_metadata: { outputs, outputs_omitted: 12 } });
   const { configuration_id } = await fixture.read(job);
   await setRows(plane, "specs", { deployed_backend: "managed" }, { id: String(configuration_id) });
   for (const path of [`/jobs/${job}`, `/configurations/${configuration_id}`]) {
@@ -527,9 +527,10 @@ test("an output that is too large to be kept has its size and a link to the stat
       "secret sensitive: not kept here",
       "nothing null",
       'bare {"a":1}',
+      "12 more outputs: too many to be kept here. The state has them.",
     ])
       expect([path, words(said)]).toEqual([path, expect.stringContaining(text)]);
-    expect(said.text).toMatch(/<a href="[^"]*#state-title">The state<\/a> has it/);
+    expect(said.text).toMatch(/<a href="[^"]*#state-title">The state<\/a> has them/);
   }
 });
 

@@ -118,6 +118,36 @@ describe("a status report", () => {
     ]);
   });
 
+  it.each([
+    [12, 12],
+    [0, undefined],
+    [-1, undefined],
+    ["12", undefined],
+  ])("that leaves out %j outputs says so in the job and the configuration", async (sent, kept) => {
+    const outputs = { a: { type: "string", sensitive: false, value: "x" } };
+    const { execution_metadata } = await report(await held("DEPLOY"), {
+      status: "SUCCESS",
+      execution_metadata: { outputs, outputs_omitted: sent as number },
+    });
+    expect(execution_metadata?.outputs_omitted).toBe(kept);
+    const found = await client.get(getConfiguration, { params: { name: spec } });
+    expect(found.outputs_omitted).toBe(kept);
+  });
+
+  it("with more than 1,000 outputs keeps 1,000 and counts the others", async () => {
+    const names = Array.from({ length: 1005 }, (_, index) => `o${index}`);
+    const outputs = Object.fromEntries(names.map((name) => [name, name]));
+    const { execution_metadata } = await report(await held("DEPLOY"), {
+      status: "SUCCESS",
+      execution_metadata: { outputs, outputs_omitted: 7 },
+    });
+    expect(Object.keys(execution_metadata?.outputs ?? {})).toHaveLength(1000);
+    expect(execution_metadata?.outputs_omitted).toBe(12);
+    await report(await held("DESTROY"), { status: "SUCCESS" });
+    const found = await client.get(getConfiguration, { params: { name: spec } });
+    expect(found).not.toHaveProperty("outputs_omitted");
+  });
+
   it("of FAILED copies its message to the configuration", async () => {
     const job = await held("PLAN");
     const ended = await report(job, { status: "FAILED", error_message: "Error: no such region" });
@@ -297,7 +327,10 @@ describe("a status report", () => {
           outputs: Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`o${n}`, n])),
         },
       },
-      { outputs: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`o${n}`, n])) },
+      {
+        outputs: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`o${n}`, n])),
+        outputs_omitted: 500,
+      },
     ],
     [
       "more values than are read",

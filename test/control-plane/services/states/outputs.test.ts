@@ -75,8 +75,9 @@ describe("the outputs of a state that a user stores", () => {
     const { id } = await client.get(endpoints.createVariableSet, { body: set });
     const attached = { id, configuration_id: spec };
     await client.get(endpoints.attachToConfiguration, { params: attached });
+    const none = { cluster_name: null, cluster_endpoint: null, gitops_url: null };
     await plane.context.store.write((tx) =>
-      replaceOutputs(tx, spec, { cluster_name: null, cluster_endpoint: null, gitops_url: null }, [
+      replaceOutputs(tx, spec, { ...none, outputs_omitted: 0 }, [
         { name: "was_hidden", type: '"string"', value: null, sensitive: 1, omitted_bytes: null },
       ]),
     );
@@ -122,9 +123,10 @@ describe("the outputs of a state that a user stores", () => {
     const { push, client, spec } = await configured();
     await push({ former: text("x") });
     expect(await push(outputs, 2)).toBe(201);
-    const { components } = await client.get(endpoints.getConfiguration, { params: { name: spec } });
-    const names = components.map(({ name }) => name);
+    const found = await client.get(endpoints.getConfiguration, { params: { name: spec } });
+    const names = found.components.map(({ name }) => name);
     expect(typeof expected === "number" ? names.length : names).toEqual(expected);
+    expect(found.outputs_omitted).toBe(expected === 1000 ? 100 : undefined);
   });
 
   it("are all hidden if there are more sensitive values than can be searched", async () => {
