@@ -1,10 +1,14 @@
 /** Zones, configurations and cloud identities in a real browser. */
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import { packDirectory } from "../../cli/configurations/pack.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { findingsOf } from "../helpers/accessibility.ts";
+import { scratch } from "../helpers/agent-process.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
+import { writeFiles } from "../helpers/fixtures.ts";
 import { writeState } from "../helpers/places.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/sample-data.ts";
@@ -130,6 +134,20 @@ describe("in a browser", () => {
     await page.getByText("The upload was refused: the file is not in gzip format.").waitFor();
     await page.getByLabel("Upload a .tar.gz").setInputFiles(file);
     await page.getByText("network.tar.gz is uploaded.").waitFor();
+    using folder = scratch();
+    writeFiles(join(folder.path, "envs/prod"), { "main.tf": "" });
+    const { bytes: buffer } = await packDirectory(folder.path);
+    await page.getByLabel("Upload a .tar.gz").setInputFiles({ ...file, buffer });
+    const warning = page.getByText(
+      "The archive has no .tf files in its top directory, so jobs would fail. It has some in envs/prod: check the working directory.",
+    );
+    await warning.waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    // The check above has opened the other settings.
+    await page.getByLabel("Working directory").fill("./envs/prod/");
+    await page.getByLabel("Working directory").blur();
+    await warning.waitFor({ state: "detached" });
+    await page.getByLabel("Working directory").fill("");
     await press(page, "Create the configuration");
     await page.getByText("No job yet.").waitFor();
     const { source } = await read(idIn(page));

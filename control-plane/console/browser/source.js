@@ -4,6 +4,8 @@
  * uploaded as it is chosen.
  */
 
+import { terraformDirectories } from "./archive-files.js";
+
 const limit = 52_428_800;
 const files = document.getElementById("files");
 const more = document.getElementById("add-file");
@@ -39,6 +41,33 @@ const { team } = document.querySelector("main")?.dataset ?? {};
 
 let uploading = new AbortController();
 
+const wantedDirectory = document.querySelector('input[name="working_directory"]');
+const engine = document.querySelector('select[name="engine"]');
+const missing = upload?.querySelector(".wrong");
+/** @type {Map<string, boolean> | undefined} */
+let directories;
+for (const field of [wantedDirectory, engine]) field?.addEventListener("change", warn);
+
+/** Warns if a job would find no terraform files in the archive: it would fail. */
+function warn() {
+  if (!missing) return;
+  const parts = (wantedDirectory instanceof HTMLInputElement ? wantedDirectory.value : "")
+    .trim()
+    .split("/");
+  const wanted = parts.filter((part) => part !== "" && part !== ".").join("/") || ".";
+  const isTofu = engine instanceof HTMLSelectElement && engine.value === "opentofu";
+  const found = [...(directories ?? [])].filter(([, isRead]) => isRead || isTofu);
+  const others = found.map(([directory]) => (directory === "." ? "the top directory" : directory));
+  missing.textContent =
+    directories === undefined || found.some(([directory]) => directory === wanted)
+      ? ""
+      : `The archive has no .tf files in ${wanted === "." ? "its top directory" : wanted}, so jobs would fail. ${
+          others.length === 0
+            ? "It has none in other directories either."
+            : `It has some in ${others.slice(0, 3).join(", ")}: check the working directory.`
+        }`;
+}
+
 /** @param {File} file */
 async function send(file) {
   if (!said || !(digest instanceof HTMLInputElement)) return;
@@ -46,6 +75,8 @@ async function send(file) {
   uploading.abort();
   const { signal } = (uploading = new AbortController());
   digest.value = "";
+  directories = undefined;
+  warn();
   if (file.size > limit) {
     said.textContent = "The archive is larger than 50 MiB, the limit of an upload.";
     return;
@@ -63,6 +94,11 @@ async function send(file) {
     said.textContent = answer.ok
       ? `${file.name} is uploaded.`
       : `The upload was refused: ${body.detail ?? body.title}.`;
+    if (!answer.ok) return;
+    const found = await terraformDirectories(file.stream());
+    if (signal.aborted) return;
+    directories = found;
+    warn();
   } catch {
     if (signal.aborted) return;
     said.textContent = "The server cannot be reached. Choose the file again.";

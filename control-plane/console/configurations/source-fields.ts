@@ -59,6 +59,7 @@ export const sourceFields = (form: Form): Html =>
         <label for="archive">Upload a .tar.gz</label>
         <input type="file" id="archive" accept=".gz,.tgz,application/gzip" autocomplete="off" />
         <span class="hint" role="status"></span>
+        <span class="wrong" role="status"></span>
       </div>
       ${line(form, {
         name: "sha256",
