@@ -278,6 +278,7 @@ async function wastefulLists(
     "audit entries": () =>
       listAuditEntries(read, { ...page, since: undefined, until: undefined, before: undefined }),
     "jobs by type and name": () => findJobPage(read, { ...page, type: "PLAN", name: "nothing" }),
+    "jobs by a part of a person's name": () => findJobPage(read, { ...page, creator: "nothing" }),
     "jobs of a person": () => findJobPage(read, { ...page, createdBy: "other@example.com" }),
     "jobs QUEUED": () => findJobPage(read, { ...page, status: "QUEUED", zone }),
     "jobs PROCESSING": () => findJobPage(read, { ...page, status: "PROCESSING", zone }),

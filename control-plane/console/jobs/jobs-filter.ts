@@ -109,7 +109,7 @@ export const filterForm = (
         type="${type}"
         name="${name}"
         value="${filter[name] ?? ""}"
-        ${name === "by" ? html`list="people" placeholder="Whole name, as under Who"` : null}
+        ${name === "by" ? html`list="people" placeholder="Name, or a part of it"` : null}
         autocomplete="off"
     /></label>`;
   return html`<form method="get" action="/jobs" class="filters" role="search">

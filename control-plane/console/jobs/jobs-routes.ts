@@ -52,7 +52,7 @@ const findPage = (
     type,
     configuration,
     name,
-    createdBy: by,
+    by,
     since: startOf(since),
     until: endOf(until),
     before: validate(before) ? before : undefined,

@@ -9,6 +9,7 @@ import {
   countOpenJobs as countOpenRows,
   findJobIds as findRowIds,
   findJobPage as findRowPage,
+  isCreator,
   listJobSummaries as listSummaryRows,
   type JobFilter,
   type JobPage,
@@ -159,13 +160,21 @@ export async function listJobSummaries(
   return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
 }
 
-/** Returns a page of an owner's jobs that any filters select. */
+/**
+ * Returns a page of an owner's jobs that any filters select. `by`: the name of the person who created
+ * them, which an index selects, or a part of it.
+ */
 export async function findJobPage(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
-  filter: Omit<JobFilter, "owner">,
+  {
+    by,
+    ...filter
+  }: Omit<JobFilter, "owner" | "createdBy" | "creator"> & { by?: string | undefined },
 ): Promise<JobPage<JobSummary>> {
-  const page = await findRowPage(read, { owner, ...filter });
+  const isWhole = by !== undefined && (await isCreator(read, owner, by));
+  const creator = isWhole ? { createdBy: by } : { creator: by };
+  const page = await findRowPage(read, { owner, ...creator, ...filter });
   return { ...page, jobs: await viewSummaries(read, page.jobs) };
 }
 

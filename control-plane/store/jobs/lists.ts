@@ -20,6 +20,8 @@ export interface JobFilter {
   readonly type?: JobType | undefined;
   /** Only jobs that the person of this name created. */
   readonly createdBy?: string | undefined;
+  /** Only jobs whose creator has this in their name. */
+  readonly creator?: string | undefined;
   /** Only jobs that wait for the approval of the user with this id, who has the role. */
   readonly approver?: string | undefined;
   /** Only jobs whose configuration had this in its name when they were created. */
@@ -131,6 +133,11 @@ async function findPage<T extends { readonly id: string }>(
   return { jobs, next: from, searchedUntil: from === undefined ? undefined : timeOfId(from) };
 }
 
+/** Whether a person of exactly this name has created a job of the owner. */
+export async function isCreator(queries: Queries, owner: string, name: string): Promise<boolean> {
+  return (await listJobIds(queries, { owner, createdBy: name, limit: 1 })).length > 0;
+}
+
 /** How many jobs of an owner have a status that is not an end; counts no further than `limit`. */
 export async function countOpenJobs(
   queries: Queries,
@@ -155,7 +162,7 @@ async function findEndOfSearch(queries: Queries, filter: JobFilter): Promise<str
 }
 
 function jobsOf(queries: Queries, filter: JobFilter) {
-  const { name, limit } = filter;
+  const { name, creator, limit } = filter;
   const { fields } = indexOf(filter);
   const isLeft = (field: Field) => filter[field] !== undefined && !fields.includes(field);
   let query = rangeOf(queries, filter);
@@ -167,6 +174,8 @@ function jobsOf(queries: Queries, filter: JobFilter) {
       );
   if (isLeft("name"))
     query = query.where(sql<boolean>`instr(lower(${nameOfJob}), ${name!.toLowerCase()}) > 0`);
+  if (isLeft("creator"))
+    query = query.where(sql<boolean>`instr(lower(created_by), ${creator!.toLowerCase()}) > 0`);
   return query.limit(limit);
 }
 
@@ -266,6 +275,7 @@ const selectable = [
   "configuration",
   "worker",
   "createdBy",
+  "creator",
   "status",
   "zone",
   "type",

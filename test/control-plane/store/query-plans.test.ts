@@ -199,12 +199,15 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     ),
     ...[{}, { configuration: "c" }, { createdBy: "p" }, { status: "FAILED" as const }].flatMap(
       (first) =>
-        [{}, { type: "PLAN" as const }, { name: "n", since: 1, until: 2 }].map(
-          (second): [string, (read: Connection) => Promise<unknown>] => [
-            `found jobs ${JSON.stringify({ ...first, ...second })}`,
-            (read) => findJobPage(read, { owner: "o", ...first, ...second, ...page }),
-          ],
-        ),
+        [
+          {},
+          { type: "PLAN" as const },
+          { name: "n", since: 1, until: 2 },
+          { creator: "n", since: 1, until: 2 },
+        ].map((second): [string, (read: Connection) => Promise<unknown>] => [
+          `found jobs ${JSON.stringify({ ...first, ...second })}`,
+          (read) => findJobPage(read, { owner: "o", ...first, ...second, ...page }),
+        ]),
     ),
     ...[
       { prefix: "0189" },

@@ -53,6 +53,9 @@ describe("the list of jobs", () => {
     ["?name=NETW&job_type=DEPLOY", ["deploy"]],
     ["?by=ada@example.com", ["silent", "failed", "deploy"]],
     ["?by=grace@example.com", []],
+    ["?by=ADA", ["silent", "failed", "deploy"]],
+    ["?by=a@ex&name=NETW&status=SUCCESS", ["deploy"]],
+    ["?by=a%25e", []],
     ["?since=2001-01-01", ["silent", "failed", "deploy"]],
     ["?until=2001-01-01", []],
     [
@@ -155,7 +158,7 @@ test("the list has when a job was created, as the client's list, and its end bes
   expect(text).toMatch(
     /<td data-head="Took" ><span title="ended 2023-11-14 22:23:20 UTC">1\smin<\/span>/,
   );
-  expect(text).toContain('placeholder="Whole name, as under Who"');
+  expect(text).toContain('placeholder="Name, or a part of it"');
 });
 
 test("a plan to destroy everything is named so in lists and on its page", async () => {

@@ -77,6 +77,15 @@ describe("a page of jobs", () => {
     expect(ids.length).toBeGreaterThan(100);
   });
 
+  it("of a part of a person's name searches a bounded part of the history", async () => {
+    const page = await find({ creator: "no such person" });
+    expect(page).toMatchObject({ jobs: [], next: expect.any(String) });
+    const whole = await all({ createdBy: "bench@example.com" });
+    const part = await all({ creator: "BENCH@" });
+    expect(part.ids).toEqual(whole.ids);
+    expect(part.ids.length).toBeGreaterThan(100);
+  });
+
   it("of the beginning of an id has the jobs that it selects, and continues", async () => {
     const { jobs } = await find({}, 1000);
     const { id } = jobs[700]!;
