@@ -46,16 +46,7 @@ export const configurationForm = (
 ): Html =>
   html`<form method="post" action="${action}" class="form">
       <input type="hidden" name="seen" value="${seen}" />
-      ${trouble(form, paths)}
-      ${
-        form.refusal?.code === "changed_meanwhile"
-          ? html`<p>
-              <a href="${action.replace(/\/edit$/, "")}" target="_blank" rel="noopener"
-                >The current values, in a new tab</a
-              >
-            </p>`
-          : null
-      }
+      ${trouble(form, paths, action.replace(/\/edit$/, ""))}
       ${line(form, { name: "name", label: "Name", required: true })}
       ${
         zones.length === 0

@@ -60,7 +60,6 @@ export const entriesView = (
   const isAdding = form?.text("do") === "add";
   const changing = isAdding ? undefined : form?.text("name");
   const { title, one, none } = words[kind];
-  const action = `${path}/${kind}#${kind}`;
   return html`<section aria-labelledby="${kind}">
     <h2 id="${kind}">${title}</h2>
     ${form && !isAdding && entries.every(([name]) => name !== changing) ? trouble(form) : null}
@@ -68,12 +67,12 @@ export const entriesView = (
       entries.length === 0
         ? html`<p class="soft">${none}</p>`
         : html`<div class="entries">
-            ${entries.map(([name, entry], index) => known(action, kind, name, entry, index, changing === name ? form : undefined))}
+            ${entries.map(([name, entry], index) => known(path, kind, name, entry, index, changing === name ? form : undefined))}
           </div>`
     }
     <details class="ask" ${isAdding ? html`open` : null}>
       <summary>Add ${kind === "environment" ? "an" : "a"} ${one}…</summary>
-      ${adding(action, kind, isAdding && form ? form : new Form({}, undefined, `${kind}-new`))}
+      ${adding(path, kind, isAdding && form ? form : new Form({}, undefined, `${kind}-new`))}
     </details>
   </section>`;
 };
@@ -94,7 +93,7 @@ export const drawnAs = ({ value, sensitive }: Variable): Record<string, string> 
   sensitive === true ? { sensitive: "on" } : { value: textOf(value) };
 
 const known = (
-  action: string,
+  path: string,
   kind: Entries,
   name: string,
   entry: Variable,
@@ -113,8 +112,8 @@ const known = (
         }</span
       >
     </summary>
-    <form method="post" action="${action}" class="form">
-      ${trouble(form, ["value"])}
+    <form method="post" action="${actionOf(path, kind)}" class="form">
+      ${trouble(form, ["value"], path)}
       <input type="hidden" name="name" value="${name}" />
       <input type="hidden" name="seen" value="${markOf(drawnAs(entry))}" />
       ${valueField(form, kind, isSecret)} ${sensitiveBox(form)}
@@ -126,8 +125,10 @@ const known = (
   </details>`;
 };
 
-const adding = (action: string, kind: Entries, form: Form): Html =>
-  html`<form method="post" action="${action}" class="form">
+const actionOf = (path: string, kind: Entries): string => `${path}/${kind}#${kind}`;
+
+const adding = (path: string, kind: Entries, form: Form): Html =>
+  html`<form method="post" action="${actionOf(path, kind)}" class="form">
     ${trouble(form, ["name", "value"])}
     ${line(form, { name: "name", label: "Name", placeholder: words[kind].placeholder, required: true })}
     ${valueField(form, kind, false)} ${sensitiveBox(form)}

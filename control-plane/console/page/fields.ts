@@ -98,9 +98,14 @@ export const debugTick = (form: Form, of = ""): Html =>
 
 /**
  * Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the
- * form's fields are in the API.
+ * form's fields are in the API. `current`: the page of the current values, of a form that can be
+ * refused because they were changed meanwhile.
  */
-export function trouble({ refusal }: Form, paths: readonly string[] = []): Html | null {
+export function trouble(
+  { refusal }: Form,
+  paths: readonly string[] = [],
+  current?: string,
+): Html | null {
   if (!refusal) return null;
   const errors = refusal.more.errors ?? [];
   const rest = errors.filter(({ path }) => !paths.some((at) => isAt(path, at)));
@@ -108,9 +113,17 @@ export function trouble({ refusal }: Form, paths: readonly string[] = []): Html 
     errors.length === 0
       ? [sentence(refusal.message)]
       : rest.map((fault) => sentence(faultText(fault)));
+  const isStale = refusal.code === "changed_meanwhile" && current !== undefined;
   return html`<p class="error flow" role="alert" tabindex="-1" autofocus>
-    Nothing was changed. ${words.length === 0 ? "See the marked fields below." : words.join(" ")}
-  </p>`;
+      Nothing was changed. ${words.length === 0 ? "See the marked fields below." : words.join(" ")}
+    </p>
+    ${
+      isStale
+        ? html`<p>
+            <a href="${current}" target="_blank" rel="noopener">The current values, in a new tab</a>
+          </p>`
+        : null
+    }`;
 }
 
 /** With a capital and a full stop. */

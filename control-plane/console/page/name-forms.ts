@@ -12,6 +12,6 @@ export const renameSection = (path: string, name: string, form: Form): Html =>
     <h2 id="rename">Rename</h2>
     <form method="post" action="${path}" class="form row">
       <input type="hidden" name="seen" value="${markOf({ name })}" />
-      ${trouble(form, ["name"])} ${nameField(form)} <button class="quiet">Rename</button>
+      ${trouble(form, ["name"], path)} ${nameField(form)} <button class="quiet">Rename</button>
     </form>
   </section>`;

@@ -28,7 +28,8 @@ export const workerForm = (
     <h1>Edit ${worker.name}</h1>
     <form method="post" action="/workers/${worker.id}/edit" class="form">
       <input type="hidden" name="seen" value="${markOf(formOf(worker).fields)}" />
-      ${trouble(form, paths)} ${line(form, { name: "name", label: "Name", required: true })}
+      ${trouble(form, paths, `/workers/${worker.id}`)}
+      ${line(form, { name: "name", label: "Name", required: true })}
       ${line(form, {
         name: "labels",
         label: "Labels",

@@ -87,6 +87,7 @@ test("a rename of a zone that was renamed after the form was opened is refused",
     status: 409,
     text: expect.stringContaining("This was changed in another tab or by another user"),
   });
+  expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
   expect(await fixture.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
     name: "second",
   });
@@ -107,11 +108,13 @@ test("a rename of a variable set, or a change of its value, after the form was o
   for (const refused of [
     await set({ value: "older", seen: value }),
     await send(path, { name: "third", seen: name }),
-  ])
+  ]) {
     expect(refused).toMatchObject({
       status: 409,
       text: expect.stringContaining("This was changed in another tab or by another user"),
     });
+    expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
+  }
   const params = { id: path.split("/")[2] ?? "" };
   expect(await fixture.person.get(endpoints.getVariableSet, { params })).toMatchObject({
     name: "renamed",
