@@ -109,7 +109,7 @@ export const filterForm = (
         type="${type}"
         name="${name}"
         value="${filter[name] ?? ""}"
-        ${name === "by" ? html`list="people" placeholder="Name, or a part of it"` : null}
+        ${name === "by" ? html`list="people" placeholder="Part of a name"` : null}
         autocomplete="off"
     /></label>`;
   return html`<form method="get" action="/jobs" class="filters" role="search">

@@ -32,9 +32,13 @@ test("outputs alone are a change, and a job without a plan lists what it changed
   await run("deploy");
   expect(await newest(1)).toEqual([expect.stringMatching(/^DEPLOY +app +SUCCESS +\+3 /)]);
   const shown = await ada.run("jobs", "show", "app/-");
-  expect(shown.stdout).toMatch(
-    /^Applied: 3 added\n +\+ terraform_data\.[^]*terraform_data\.many\[1\]/m,
-  );
+  const [, listed = ""] =
+    /^Applied: 3 added\n((?: +\+ .*(?:\n|$))+)/m.exec(String(shown.stdout)) ?? [];
+  expect(listed.match(/terraform_data\.\S+/g)?.toSorted()).toEqual([
+    "terraform_data.many[0]",
+    "terraform_data.many[1]",
+    "terraform_data.one",
+  ]);
   const { resource_progress } = await ada.json<Job>("jobs", "show", "app/-");
   expect(resource_progress?.resources).toHaveLength(3);
 

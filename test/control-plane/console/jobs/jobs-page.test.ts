@@ -158,7 +158,7 @@ test("the list has when a job was created, as the client's list, and its end bes
   expect(text).toMatch(
     /<td data-head="Took" ><span title="ended 2023-11-14 22:23:20 UTC">1\smin<\/span>/,
   );
-  expect(text).toContain('placeholder="Name, or a part of it"');
+  expect(text).toContain('placeholder="Part of a name"');
 });
 
 test("a plan to destroy everything is named so in lists and on its page", async () => {
