@@ -1,5 +1,6 @@
 /** The outputs of a deployment. */
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
+import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
 
 /** An output of a job or a configuration. */
@@ -26,7 +27,10 @@ export const outputs = (all: readonly Output[], omitted = 0, state?: string): Ht
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
   if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
-  if (value !== undefined) return html`<code>${textOf(value)}</code>`;
+  if (value !== undefined) {
+    const text = textOf(value);
+    return folded(text, text, (shown) => html`<code>${shown}</code>`);
+  }
   const where = whereIs(state, "it");
   return typeof bytes === "number"
     ? html`<span class="soft"

@@ -5,6 +5,7 @@ import type {
   PlannedChange,
 } from "../../../protocol/plan-summary.ts";
 import { attributesOf, attributeText, visible } from "../../../protocol/plan-text.ts";
+import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
 
 /** Returns null if nothing is known of the attributes. `isOver`: the apply has ended. */
@@ -48,18 +49,10 @@ function valuesOf(
   return html`${old}${old === null ? null : html` <span role="img" aria-label="becomes">→</span> `}${next}`;
 }
 
-/** Characters of a value on its line; a longer one is folded. */
-const lineLength = 120;
-
-/** A long text is folded, with its own line breaks. */
+/** A value with its own line breaks where it is folded. */
 function value(tag: "del" | "ins", text: string, own: unknown): Html {
-  const isLong = text.length > lineLength;
-  const shown = isLong ? `${text.slice(0, lineLength).toWellFormed()}…` : text;
-  const line = tag === "del" ? html`<del>${shown}</del>` : html`<ins>${shown}</ins>`;
-  if (!isLong) return line;
   const whole = typeof own === "string" ? own.split("\n").map(visible).join("\n") : text;
-  return html`<details class="long">
-    <summary>${line}</summary>
-    <pre tabindex="0">${whole}</pre>
-  </details>`;
+  return folded(text, whole, (shown) =>
+    tag === "del" ? html`<del>${shown}</del>` : html`<ins>${shown}</ins>`,
+  );
 }
