@@ -65,6 +65,7 @@ const pages: Readonly<Record<LookedFor, string>> = {
   zone: "zones",
   worker: "workers",
   variable_set: "variable-sets",
+  cloud_identity: "identities",
 };
 
 /** Jobs stay; other things that have a page have a link as long as they exist. */

@@ -177,6 +177,7 @@ const tables = {
   zone: "zones",
   worker: "workers",
   variable_set: "variable_sets",
+  cloud_identity: "cloud_identities",
 } as const;
 
 /** The kinds of targets that `findExisting` looks for, besides the configurations of jobs. */

@@ -91,7 +91,7 @@ export function listAuditEntries(
 /** Those of these ids of a table that an owner has, without deleted configurations. */
 export async function listLive(
   { sql: db }: Queries,
-  table: "specs" | "zones" | "workers" | "variable_sets",
+  table: "specs" | "zones" | "workers" | "variable_sets" | "cloud_identities",
   owner: string,
   ids: readonly string[],
 ): Promise<string[]> {

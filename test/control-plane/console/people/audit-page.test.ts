@@ -20,19 +20,27 @@ test("the audit log links configurations and those of jobs, as long as they exis
   expect(text).not.toContain(`href="/configurations/${gone}"`);
 });
 
-test("the audit log links zones, workers and variable sets, as long as they exist", async () => {
+test("the audit log links zones, workers, sets and cloud identities, as long as they exist", async () => {
   const user = await openSampleUser(plane);
   const zone = await user.person.get(endpoints.createZone, { body: { name: "a zone" } });
   const gone = await user.person.get(endpoints.createZone, { body: { name: "a former zone" } });
   await user.person.ask(endpoints.deleteZone, { params: { id: gone.id } });
   const set = await user.person.get(endpoints.createVariableSet, { body: { name: "a set" } });
   await user.person.get(endpoints.createWorker, { body: { name: "a worker" } });
+  const identity = await user.person.get(endpoints.createCloudIdentity, {
+    body: {
+      name: "an account",
+      provider: "aws",
+      role_arn: "arn:aws:iam::123456789012:role/windlass",
+    },
+  });
   const other = await openSampleUser(plane);
   const foreign = await other.person.get(endpoints.createZone, { body: { name: "foreign" } });
   const page = await ask(plane, "GET", "/audit", { headers: user.headers });
   const text = page.text.replaceAll(/\s+/g, " ");
   expect(text).toContain(`<a href="/zones/${zone.id}">a zone</a>`);
   expect(text).toContain(`<a href="/variable-sets/${set.id}">a set</a>`);
+  expect(text).toContain(`<a href="/identities/${identity.id}">an account</a>`);
   expect(text).toMatch(/<a href="\/workers\/[0-9a-f-]{36}">a worker<\/a>/);
   expect(text).toContain(">a former zone</td>");
   expect(text).not.toContain(foreign.id);
