@@ -13,8 +13,21 @@ import { userMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
 const blocks = shellBlocks(readFileSync(join(root, "docs/leaving.md"), "utf8"));
+const [files = "", plan = "", forget = "", move = ""] = blocks;
 
-it("the commands of the page take the state back, and destroy nothing", async () => {
+it.each([
+  { into: "a file", backend: undefined, last: forget },
+  {
+    into: "a backend",
+    backend: `terraform {
+  backend "local" {
+    path = "elsewhere/terraform.tfstate"
+  }
+}
+`,
+    last: move,
+  },
+])("the commands of the page take the state back into $into, and destroy nothing", async (page) => {
   await using ada = await userMachine(plane, { agent: true });
   await ada.ready();
   const directory = join(ada.path, "network");
@@ -56,14 +69,22 @@ output "size" { value = terraform_data.a.output }
   const refused = await shell("windlass configurations delete network --yes");
   expect(refused).toMatchObject({ exitCode: 1 });
   expect(refused.all).toContain("--keep-resources FILE");
-  const lines = blocks.flatMap((block) => block.trim().split("\n"));
-  expect(lines).toHaveLength(5);
-  for (const line of lines) {
-    // Without a terminal, the delete needs the option.
-    const typed = line.startsWith("windlass configurations delete") ? `${line} --yes` : line;
-    const { exitCode, all } = await shell(typed);
-    expect({ typed, exitCode, all }).toMatchObject({ exitCode: 0 });
-  }
+  // Without a terminal, these need the option.
+  const answers = { "windlass configurations delete": "--yes", "-migrate-state": "-force-copy" };
+  const type = async (block: string) => {
+    const lines = block.trim().split("\n");
+    for (const line of lines) {
+      const needed = Object.entries(answers).filter(([part]) => line.includes(part));
+      const typed = [line, ...needed.map(([, answer]) => answer)].join(" ");
+      const { exitCode, all } = await shell(typed);
+      expect({ typed, exitCode, all }).toMatchObject({ exitCode: 0 });
+    }
+    return lines.length;
+  };
+  expect(blocks).toHaveLength(4);
+  expect([await type(files), await type(plan)]).toEqual([2, 2]);
+  if (page.backend !== undefined) writeFiles(directory, { "backend.tf": page.backend });
+  await type(page.last);
   expect(await ada.json<Configuration[]>("configurations", "list")).toEqual([]);
   expect((await shell("terraform output -raw size")).stdout).toBe("3");
   expect(existsSync(kept)).toBe(false);
