@@ -45,14 +45,17 @@ export function printOutputs(
     );
 }
 
-/** Returns one line per output; the value of a sensitive one is not shown. */
+/**
+ * Returns one line per output, and the lines of a text of several as terraform prints them; the value of a sensitive
+ * one is not shown.
+ */
 export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY): string[] => [
   ...table(
     entriesOf(outputs).map(([name, output]) => [
       `  ${clean(name)}`,
       `= ${valueOf(output, isTerminal)}`,
     ]),
-  ),
+  ).flatMap((line) => line.split("\n")),
   ...(outputs.outputs_omitted
     ? [styled("dim", `  (${omittedText(outputs.outputs_omitted)})`)]
     : []),
@@ -73,8 +76,10 @@ function valueOf(
   if (typeof bytes === "number")
     return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
   if (value === undefined) return styled("dim", "(not kept here)");
-  const text = clean(typeof value === "string" ? value : JSON.stringify(value));
-  return isTerminal ? shortened(text) : text;
+  const lines = (typeof value === "string" ? value : JSON.stringify(value)).split(/\r?\n/);
+  const whole = lines.map(clean).join("\n");
+  const text = isTerminal ? shortened(whole) : whole;
+  return lines.length === 1 ? text : `<<EOT\n${text}\nEOT`;
 }
 
 /** Characters of a value on a terminal. */
