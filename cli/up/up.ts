@@ -50,19 +50,20 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   // Refused before anything is packed.
   await refuseLesserRole(run, "deployer", team);
   const configured = await configure(run, directory, origins, options);
-  try {
-    await planAndDeploy(run, directory, configured, options);
-  } catch (error) {
-    const { configuration, createdIn } = configured;
-    throw createdIn === undefined
-      ? error
-      : withCreated(
-          run,
-          error,
-          `The configuration "${configuration.name}" was created in the zone "${createdIn}" and stays`,
-          `configurations delete ${shellWord(configuration.name)}`,
-        );
-  }
+  const { configuration, createdIn } = configured;
+  const planned = await planAndConfirm(run, directory, configured, options).catch(
+    (error: unknown) => {
+      throw createdIn === undefined
+        ? error
+        : withCreated(
+            run,
+            error,
+            `The configuration "${configuration.name}" was created in the zone "${createdIn}" and stays`,
+            `configurations delete ${shellWord(configuration.name)}`,
+          );
+    },
+  );
+  if (planned !== undefined) await deploy(run, planned, configuration, options);
 }
 
 /**
@@ -85,18 +86,26 @@ interface Configured {
   readonly createdIn?: string;
 }
 
-async function planAndDeploy(
+/** Returns the PLAN job that is to be deployed, if any. */
+async function planAndConfirm(
   run: Run,
   directory: string,
   { configuration, source }: Configured,
   options: UpOptions,
-): Promise<void> {
+): Promise<Job | undefined> {
   await noteLocalState(run, join(directory, options.workingDirectory ?? ""), configuration);
-  const configuration_id = configuration.id;
-  const debug = options.debug ? { debug: true } : {};
-  const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
-  if (!(await showAndConfirm(run, planned, configuration, options))) return;
-  const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
+  const body = { job_type: "PLAN" as const, configuration_id: configuration.id, source };
+  const planned = await runJob(run, { ...body, ...debugOf(options) });
+  return (await showAndConfirm(run, planned, configuration, options)) ? planned : undefined;
+}
+
+async function deploy(
+  run: Run,
+  { id: plan_job_id }: Job,
+  { id: configuration_id }: Configuration,
+  options: UpOptions,
+): Promise<void> {
+  const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id, ...debugOf(options) };
   const deployed = await runJob(run, body, options).catch((error: unknown) => {
     throw withRemedy(error, { plan_is_stale: "Run windlass up again" });
   });
@@ -104,6 +113,8 @@ async function planAndDeploy(
   if (run.json) return showJob(run, deployed);
   await printOutputsOf(run, deployed);
 }
+
+const debugOf = ({ debug }: UpOptions): Pick<CreateJob, "debug"> => (debug ? { debug } : {});
 
 /**
  * Uploads the directory and finds the configuration of this name; creates it and its zone if

@@ -83,7 +83,24 @@ describe.concurrent("windlass up", () => {
     );
     const again = await ada.run("up", directory);
     expect(again.stderr).toMatch(/Once the cause is removed, run windlass up again\.$/);
+    const half = `
+resource "terraform_data" "a" {}
+resource "terraform_data" "b" {
+  depends_on = [terraform_data.a]
+  provisioner "local-exec" { command = "false" }
+}
+`;
+    const part = writeFiles(join(ada.path, "half"), { "main.tf": half });
+    const halfway = await ada.run("up", part, "--zone", "new", "--yes");
+    expect(halfway).toMatchObject({ exitCode: 1 });
+    // It cannot be deleted: it has resources.
+    expect(halfway.stderr).toContain("What was changed until then stays.");
+    expect(halfway.stderr).not.toContain("configurations delete");
+    expect(await ada.run("jobs", "destroy", "half", "--yes", "--wait")).toMatchObject({
+      exitCode: 0,
+    });
     for (const [noun, name] of [
+      ["configurations", "half"],
       ["configurations", "broken"],
       ["zones", "new"],
     ] as const)
