@@ -28,8 +28,8 @@ export const outputs = (all: readonly Output[], omitted = 0, state?: string): Ht
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
   if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
   if (value !== undefined) {
-    const text = textOf(value);
-    return folded(text, text, (shown) => html`<code>${shown}</code>`);
+    const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    return folded(textOf(value), whole, (shown) => html`<code>${shown}</code>`);
   }
   const where = whereIs(state, "it");
   return typeof bytes === "number"

@@ -509,6 +509,21 @@ test("a job that waits for another one has a link to it, here and in lists", asy
   await fixture.end(first, "SUCCESS");
 });
 
+test("a long output is folded, with its own lines or as JSON of several", async () => {
+  const job = await begin("DEPLOY");
+  const outputs = {
+    key: { type: "string", sensitive: false, value: "-----BEGIN\nMII\n" },
+    map: { type: "dynamic", sensitive: false, value: { a: "x".repeat(150) } },
+  };
+  await fixture.end(job, "SUCCESS", { execution_metadata: { outputs } });
+  const { text } = await ask(plane, "GET", `/jobs/${job}`, { headers: fixture.headers });
+  expect(text).toContain("<code>-----BEGIN…</code>");
+  expect(text).toContain('<pre tabindex="0">-----BEGIN\nMII\n</pre>');
+  expect(text).toContain(
+    `<pre tabindex="0">{\n  &quot;a&quot;: &quot;${"x".repeat(150)}&quot;\n}</pre>`,
+  );
+});
+
 test("an output that is too large to be kept has its size and a link to the state", async () => {
   const job = await begin("DEPLOY");
   const outputs = {
