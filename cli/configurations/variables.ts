@@ -182,6 +182,12 @@ async function readSecrets(
   secrets: readonly NamedSecret[],
 ): Promise<ReadonlyMap<NamedSecret, string>> {
   if (secrets.length === 0) return new Map();
+  const [wrong] = secrets.flatMap(({ name }) => /^(.*?)=/s.exec(name)?.[1] ?? []);
+  if (wrong !== undefined)
+    throw new CliError(
+      `Name a secret without its value: "${wrong}". The value is asked for on a terminal, and else read from stdin. Do not use the value on the command line: other users and the history of the shell see it.`,
+      2,
+    );
   const ordered = secrets.toSorted((one, other) => one.place - other.place);
   const names = ordered.map(({ name }) => name);
   const values = process.stdin.isTTY ? await askSecrets(names) : await readLines(names);

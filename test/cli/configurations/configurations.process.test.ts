@@ -122,6 +122,10 @@ variable "key" {}
 output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
     });
     const secrets = ["--sensitive", "pw", "--sensitive-env", "TF_VAR_token", "--sensitive", "key"];
+    const typed = await piped("a\n", "up", directory, "--sensitive", "pw=hunter2");
+    expect(typed).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(typed.stderr).toContain('Name a secret without its value: "pw".');
+    expect(typed.stderr).not.toContain("hunter2");
     const short = await piped("a\nb\n", "up", directory, "--yes", ...secrets);
     expect(short).toMatchObject({ exitCode: 2, stdout: "" });
     expect(short.stderr).toContain(
