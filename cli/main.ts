@@ -9,7 +9,7 @@ import { version } from "../common/version.ts";
  * made and not confirmed, 78 settings.
  */
 export async function main(words: readonly string[]): Promise<void> {
-  onOutputClosed(() => process.exit(0));
+  onOutputClosed((error) => process.exit(exitCodeOf(error)));
   // Scripts and shell prompts ask for the version. Print it before loading the parser, which
   // takes as long as the start of Node itself.
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))

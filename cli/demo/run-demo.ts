@@ -29,7 +29,7 @@ function stopOnSignals(demo: DemoProcesses): void {
       demo.stop(new CliError("", interrupted[name]));
     });
   }
-  onOutputClosed(() => demo.stop(new CliError("", 0)));
+  onOutputClosed((error) => demo.stop(error));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
 import { styleText } from "node:util";
 import { withoutControlSequences, withVisibleDirections } from "../../common/control-sequences.ts";
+import { fileErrorText } from "./file-errors.ts";
 
 /** An error for the user: printed without a stack, and mapped to an exit code. */
 export class CliError extends Error {
@@ -43,15 +44,18 @@ export function say(line: string): void {
 }
 
 /**
- * Calls `close` when stdout or stderr is closed (`windlass … | head`), where Node would throw
- * EPIPE at the next write. Throws other errors of the two streams.
+ * Calls `close` when stdout or stderr cannot be written any more, where Node would throw at the next
+ * write. The error has the exit code 0 if the reader has gone (`windlass … | head`), and else
+ * says why, such as a full disk.
  */
-export function onOutputClosed(close: () => void): void {
+export function onOutputClosed(close: (error: CliError) => void): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners("error");
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      close();
+      if (error.code === "EPIPE") return close(new CliError("", 0));
+      const name = stream === process.stdout ? "output" : "errors";
+      const message = `The ${name} of the command cannot be written: ${fileErrorText(error)}.`;
+      return close(new CliError(message, 1, error));
     });
   }
 }

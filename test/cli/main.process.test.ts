@@ -101,6 +101,15 @@ describe("windlass", () => {
     });
   });
 
+  it("says that the disk is full where its output goes", async () => {
+    const shell = `"${bin}" --help > /dev/full`;
+    const { exitCode, stderr } = await execa("sh", ["-c", shell], { reject: false });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: "windlass: The output of the command cannot be written: the disk is full.",
+    });
+  });
+
   it("loads no dependency to print its version", async () => {
     const { output, loaded } = await modulesOfCommand("--version");
     expect(output).toBe(manifest.version);
