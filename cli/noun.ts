@@ -68,6 +68,9 @@ export function oneOf<const F extends string, const W extends string>(
 export const counted = <const F extends string>(flags: F, description: string, value: string) =>
   new Option(flags, description).default(value, value);
 
+/** How times are typed, for helps. */
+export const timeHelp = "such as 24h (ago), 2026-01-31 or 2026-01-31T12:00Z";
+
 /** Creates `--limit`, for lists that are read in pages. */
 export const limit = (description: string) => counted("--limit <count>", description, "20");
 

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { DecideJob } from "./approvals.ts";
 import { endpoint } from "./endpoint.ts";
-import { about, IdPrefix, Name, NextCursor, Paging, Uuid } from "./fields.ts";
+import { about, IdPrefix, Name, NextCursor, Paging, Timestamp, Uuid } from "./fields.ts";
 import {
   CreateJob,
   Job,
@@ -62,6 +62,8 @@ export const jobEndpoints = {
       waiting_for_me: Type.Optional(
         about(Type.Boolean(), "Only deployments that wait for the caller's approval."),
       ),
+      since: Type.Optional(about(Timestamp, "Only those created at or after this time.")),
+      until: Type.Optional(about(Timestamp, "Only those created before this time.")),
       id_prefix: Type.Optional(IdPrefix),
       ...Paging,
     }),

@@ -5,6 +5,7 @@ import {
   examples,
   exitCodes,
   limit,
+  timeHelp,
   noun,
   oneOf,
   repeated,
@@ -175,12 +176,15 @@ export function jobsCommand() {
       )
       .option("--mine", "only jobs that you created")
       .option("--waiting-for-me", "only deployments that wait for your approval")
+      .option("--since <time>", `only those created at or after this time, ${timeHelp}`)
+      .option("--until <time>", "only those created before this time")
       .addOption(limit("the number of jobs to list"))
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
       ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],
       ["windlass jobs list --configuration network --type deploy", "who deployed it, and when"],
       ["windlass jobs list --waiting-for-me --team platform", "what you can approve"],
+      ["windlass jobs list --since 24h --status failed", "what failed since yesterday"],
       ["windlass jobs list --limit 500 --json", "for scripts"],
     ],
   );

@@ -1,5 +1,5 @@
 /** `windlass logins`, `repositories` and `audit`. */
-import { examples, limit, noun, verbExamples } from "../noun.ts";
+import { examples, limit, noun, timeHelp, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
@@ -92,7 +92,7 @@ export function auditCommand() {
     .description("list audit entries, newest first")
     .option("--action <noun.verb>", "only this action, such as job.create")
     .option("--target <id>", "only actions on the resource with this id, which must be whole")
-    .option("--since <time>", "at or after this time, such as 2026-01-31 or 2026-01-31T12:00Z")
+    .option("--since <time>", `at or after this time, ${timeHelp}`)
     .option("--until <time>", "before this time")
     .addOption(limit("the number of entries to list"))
     .action(action(async (run: Run, options: AuditOptions) => listAudit(run, options)));
@@ -105,8 +105,9 @@ export function auditCommand() {
 
 async function listAudit(run: Run, options: AuditOptions): Promise<void> {
   const { parseCount, readPages } = await import("../api/pages.ts");
-  const since = await parseTime("--since", options.since);
-  const until = await parseTime("--until", options.until);
+  const { parseTime } = await import("../terminal/parse-time.ts");
+  const since = parseTime("--since", options.since);
+  const until = parseTime("--until", options.until);
   if (options.target !== undefined) await checkTarget(options.target);
   const { items, more } = await readPages(parseCount("--limit", options.limit), async (page) => {
     const response = await run.api.call("listAuditEntries", {
@@ -145,15 +146,4 @@ async function checkTarget(id: string): Promise<void> {
   if (idPrefixOf(id) === undefined || isWholeId(id) || isHash) return;
   const { CliError } = await import("../terminal/output.ts");
   throw new CliError(`--target must be a whole id, not "${id}". show prints whole ids.`, 2);
-}
-
-async function parseTime(option: string, text: string | undefined): Promise<string | undefined> {
-  if (text === undefined) return undefined;
-  const moment = new Date(text);
-  if (!Number.isNaN(moment.getTime())) return moment.toISOString();
-  const { CliError } = await import("../terminal/output.ts");
-  throw new CliError(
-    `${option} must be a time such as 2026-01-31 or 2026-01-31T12:00Z, not "${text}"`,
-    2,
-  );
 }

@@ -7,6 +7,7 @@ import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
+import { parseTime } from "../terminal/parse-time.ts";
 import { ago, time } from "../terminal/times.ts";
 import { printOutputsOf } from "./outputs.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
@@ -42,6 +43,8 @@ export interface ListOptions {
   readonly mine?: true | undefined;
   readonly waitingForMe?: true | undefined;
   readonly zone?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
   readonly limit: string;
 }
 
@@ -92,8 +95,11 @@ function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>
 /** The query that selects what the options ask, and the run in the space of the configuration. */
 async function filterOf(
   current: Run,
-  { status, type, configuration: named, zone, mine, waitingForMe }: ListOptions,
+  options: ListOptions,
 ): Promise<{ run: Run; filter: Query<typeof endpoints.listJobs> }> {
+  const { status, type, configuration: named, zone, mine, waitingForMe } = options;
+  const since = parseTime("--since", options.since);
+  const until = parseTime("--until", options.until);
   const { run, configuration } =
     named === undefined
       ? { run: current, configuration: undefined }
@@ -106,6 +112,8 @@ async function filterOf(
     ...(zone === undefined ? {} : { zone_id: (await findZone(api, zone)).id }),
     ...(mine ? { mine } : {}),
     ...(waitingForMe ? { waiting_for_me: waitingForMe } : {}),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
   };
   return { run, filter };
 }

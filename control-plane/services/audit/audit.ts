@@ -16,7 +16,8 @@ import {
   type UserCaller,
   type WorkerCaller,
 } from "../callers.ts";
-import { invalid, RefusalError } from "../../domain/refusal.ts";
+import { momentOf } from "../../domain/moments.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import {
   findAuditPosition,
   insertAuditEntry,
@@ -153,8 +154,8 @@ export async function listAuditEntries(
     owner,
     action: query.action,
     target: query.target_id,
-    since: momentOf("since", query.since),
-    until: momentOf("until", query.until),
+    since: momentOf("query.since", query.since),
+    until: momentOf("query.until", query.until),
     before: position || undefined,
     limit,
   };
@@ -205,14 +206,6 @@ export async function findExisting(
 }
 
 const kindOf = (action: AuditAction): string => action.split(".")[0] ?? "";
-
-/** RFC 3339 allows times that do not exist here, such as leap seconds. */
-function momentOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const moment = Date.parse(text);
-  if (Number.isNaN(moment)) throw invalid(`query.${name}`, "is not a valid date");
-  return moment;
-}
 
 const view = (row: AuditRow): AuditEntry => ({
   id: row.id,

@@ -3,6 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { CreateJob, Job, JobStatus, JobType } from "../../../protocol/jobs.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
+import { momentOf } from "../../domain/moments.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission, mayDo, permissionForJob } from "../../domain/roles.ts";
 import {
@@ -106,6 +107,8 @@ interface JobsQuery {
   readonly job_type?: JobType;
   readonly mine?: boolean;
   readonly waiting_for_me?: boolean;
+  readonly since?: string;
+  readonly until?: string;
   readonly id_prefix?: string;
 }
 
@@ -137,6 +140,8 @@ export async function findJobIds(
     type: job_type,
     createdBy: mine ? nameOf(user) : undefined,
     approver: waiting_for_me ? user.user_id : undefined,
+    since: momentOf("query.since", query.since),
+    until: momentOf("query.until", query.until),
     prefix: id_prefix?.toLowerCase(),
     ...page,
   });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { v7 } from "uuid";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { type Calls } from "../../../helpers/calls.ts";
@@ -315,6 +316,24 @@ describe("a job", () => {
       const { jobs } = await client.get(listJobs, { query: { zone_id: zone } });
       expect(jobs.map(({ id }) => id)).toEqual([job.id]);
     }
+  });
+
+  it("is listed from a time on and before another", async () => {
+    const { store } = plane.context;
+    const noon = Date.parse("2026-01-31T12:00:00Z");
+    const [first, second, third] = [noon - 1, noon, noon + 1].map((msecs) => ({
+      id: v7({ msecs }),
+      created_at: msecs,
+    }));
+    for (const one of [first, second, third]) await addJob(store, owner, one);
+    const list = async (query: object) =>
+      (await client.get(listJobs, { query })).jobs.map(({ id }) => id);
+    const at = "2026-01-31T12:00:00Z";
+    expect(await list({ since: at })).toEqual([third?.id, second?.id]);
+    expect(await list({ until: at })).toEqual([first?.id]);
+    expect(await list({ since: at, until: "2026-01-31T13:00:00.001+01:00" })).toEqual([second?.id]);
+    for (const since of ["2026-01-31", "2026-01-31T23:59:60Z", "yesterday"])
+      expect(await client.refusal(listJobs, { query: { since } })).toBe("400 invalid_request");
   });
 
   it("is listed by configuration, type, status, creator and the beginning of its id", async () => {

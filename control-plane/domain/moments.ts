@@ -1,0 +1,13 @@
+/** Times in requests. */
+import { invalid } from "./refusal.ts";
+
+/**
+ * Returns epoch milliseconds. Refuses the field if there is no such time: RFC 3339 allows some that do not exist here, such as leap
+ * seconds.
+ */
+export function momentOf(field: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const moment = Date.parse(text);
+  if (Number.isNaN(moment)) throw invalid(field, "is not a valid date");
+  return moment;
+}

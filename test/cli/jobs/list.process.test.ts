@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { Job } from "../../../protocol/jobs.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+
+test("jobs are listed from a time on and before another", async () => {
+  await using ada = await userMachine(plane);
+  const configuration_id = await ada.user.configure({
+    source: { type: "inline", files: { "main.tf": "" } },
+  });
+  const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
+  const list = async (...words: string[]) =>
+    (await ada.json<Job[]>("jobs", "list", ...words)).map((job) => job.id);
+  expect(await list("--since", "1h")).toEqual([id]);
+  expect(await list("--since", "1h", "--until", "30m")).toEqual([]);
+  expect(await list("--until", "9999-01-01")).toEqual([id]);
+  expect((await ada.run("jobs", "list", "--until", "1d")).stderr).toContain("No jobs match.");
+  const wrong = await ada.run("jobs", "list", "--since", "yesterday");
+  expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(wrong.stderr).toContain("--since must be a time such as 24h (ago), 2026-01-31");
+});

@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { parseTime } from "../../../cli/terminal/parse-time.ts";
+
+const now = Date.parse("2026-01-31T12:00:00Z");
+beforeAll(() => void vi.stubEnv("TZ", "America/New_York"));
+afterAll(() => void vi.unstubAllEnvs());
+
+test.each([
+  ["90m", "2026-01-31T10:30:00.000Z"],
+  ["24h", "2026-01-30T12:00:00.000Z"],
+  ["7d", "2026-01-24T12:00:00.000Z"],
+  ["2026-01-31", "2026-01-31T05:00:00.000Z"],
+  ["2026-01-31T12:00", "2026-01-31T17:00:00.000Z"],
+  ["2026-01-31T12:00Z", "2026-01-31T12:00:00.000Z"],
+  ["2026-01-31T12:00:00+09:00", "2026-01-31T03:00:00.000Z"],
+])("%s is read in the local time zone, or as long ago", (text, expected) => {
+  expect(parseTime("--since", text, now)).toBe(expected);
+});
+
+test.each(["yesterday", "24", "24 h", "999999999d", "2026-13-01", ""])("%j is refused", (text) => {
+  expect(() => parseTime("--since", text, now)).toThrow("--since must be a time such as 24h (ago)");
+});
+
+test("without the option there is no bound", () => {
+  expect(parseTime("--since", undefined)).toBeUndefined();
+});
