@@ -73,6 +73,10 @@ function problemText({ status, problem, message }: ProblemError, server: string)
   return remedy === undefined ? text : sentences(text, remedy);
 }
 
+/** Whether the server refused a call with this code. */
+export const isRefusal = (error: unknown, code: ProblemCode): boolean =>
+  error instanceof CliError && error.cause instanceof ProblemError && error.cause.code === code;
+
 /**
  * Adds what to do to a refusal with one of these codes, where the command knows it better than the
  * table above. Returns any other error unchanged.

@@ -1,7 +1,7 @@
 /** The team in which a command acts. */
-import { ProblemError } from "../../protocol/transport.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Team } from "../../protocol/teams.ts";
+import { isRefusal } from "../api/failures.ts";
 import { roleNames } from "../commands/roles.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
@@ -39,7 +39,4 @@ export async function slugOf(run: Run, named?: string): Promise<string> {
 }
 
 /** Whether the server knows no such team, or the user is not a member. */
-export const isTeamNotFound = (error: unknown): boolean =>
-  error instanceof CliError &&
-  error.cause instanceof ProblemError &&
-  error.cause.code === "team_not_found";
+export const isTeamNotFound = (error: unknown): boolean => isRefusal(error, "team_not_found");

@@ -18,15 +18,19 @@ export async function readOrigins(directory: string): Promise<string[]> {
   return [await gitOrigin(directory), readLink(directory)].filter((one) => one !== undefined);
 }
 
-/** Gives the directory an id. Returns undefined, and says so, if it cannot be written. */
+/**
+ * Gives the directory an id, or returns the one that another command has just given it. Returns undefined, and says so, if
+ * it cannot be written.
+ */
 export function writeLink(directory: string): string | undefined {
   const origin = randomUUID();
   const path = linkOf(directory);
   try {
     mkdirSync(join(directory, ".windlass"), { recursive: true });
-    writeFileSync(path, `${JSON.stringify({ origin })}\n`);
+    writeFileSync(path, `${JSON.stringify({ origin })}\n`, { flag: "wx" });
     return origin;
   } catch (error) {
+    if (existsSync(path)) return readLink(directory);
     say(
       `${path} cannot be written (${(error as NodeJS.ErrnoException).code}). The next "windlass up" of this directory asks whether the configuration is its own.`,
     );

@@ -1,7 +1,12 @@
 /** `windlass up`: uploads, plans and deploys a directory. */
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import type { Configuration, Source, Zone } from "../../protocol/configurations.ts";
+import type {
+  Configuration,
+  CreateConfiguration,
+  Source,
+  Zone,
+} from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
@@ -11,7 +16,7 @@ import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/cha
 import { noteLocalState } from "../configurations/local-state.ts";
 import { checkDirectory, namedDirectory } from "../configurations/pack.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
-import { withRemedy } from "../api/failures.ts";
+import { isRefusal, withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { approvalNote } from "../jobs/approvals.ts";
@@ -130,10 +135,7 @@ async function configure(
   refuseHere(name);
   const root = options.workingDirectory === undefined ? rootOf(directory) : directory;
   const before = await findConfiguration(run.api, name);
-  if (before && before.source.type !== "archive")
-    throw new CliError(
-      `The configuration "${name}" has a source of type ${before.source.type}, not an uploaded directory. Pass another --name.`,
-    );
+  if (before) refuseOtherSource(before);
   const place = placeOf(directory, root, options, before);
   // Before any question, and before anything is created.
   checkDirectory(root, changedPlace(options, { ...before, ...place }));
@@ -156,24 +158,45 @@ async function configure(
   const made = origins[0] ?? writeLink(directory);
   const origin = made === undefined || made === before?.origin ? {} : { origin: made };
   const fields = { ...place, ...given, ...origin };
+  const { configuration: found, createdIn } = before
+    ? { configuration: before }
+    : await create(run, name, zone, options, { source, ...fields });
+  if (createdIn !== undefined) return { configuration: found, source, createdIn };
   if (!before) {
-    const { id: zone_id, name: zoneName } = zone ?? (await createZone(run, options.zone));
-    const body = { name, zone_id, source, ...fields };
-    const configuration = await run.api
-      .call("createConfiguration", { body })
-      .catch((error: unknown) => {
-        if (zone) throw error;
-        const what = `The zone "${zoneName}" was created and stays`;
-        throw withCreated(run, error, what, `zones delete ${shellWord(zoneName)}`);
-      });
-    run.done(`Configuration "${name}" created in zone "${zoneName}".`);
-    return { configuration, source, createdIn: zoneName };
+    refuseOtherSource(found);
+    await confirmOrigin(found, made === undefined ? [] : [made], options);
   }
-  if (Object.keys(fields).length === 0) return { configuration: before, source };
-  const change = { params: { name: before.id }, body: fields };
+  if (Object.keys(fields).length === 0) return { configuration: found, source };
+  const change = { params: { name: found.id }, body: fields };
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
   return { configuration, source };
+}
+
+/**
+ * Creates the configuration, and its zone if there is none. Returns the configuration, without `createdIn`, that another
+ * command has just created with this name.
+ */
+async function create(
+  run: Run,
+  name: string,
+  existing: Zone | undefined,
+  options: UpOptions,
+  fields: Omit<CreateConfiguration, "name" | "zone_id">,
+): Promise<Omit<Configured, "source">> {
+  const zone = existing ?? (await createZone(run, options.zone));
+  const body = { name, zone_id: zone.id, ...fields };
+  try {
+    const configuration = await run.api.call("createConfiguration", { body });
+    run.done(`Configuration "${name}" created in zone "${zone.name}".`);
+    return { configuration, createdIn: zone.name };
+  } catch (error) {
+    const other = isRefusal(error, "name_taken") && (await findConfiguration(run.api, name));
+    if (other) return { configuration: other };
+    if (existing) throw error;
+    const what = `The zone "${zone.name}" was created and stays`;
+    throw withCreated(run, error, what, `zones delete ${shellWord(zone.name)}`);
+  }
 }
 
 /** What is uploaded: the directory itself, unless it needs modules that are outside of it. */
@@ -198,6 +221,13 @@ function placeOf(
     return isThere ? {} : { working_directory };
   }
   return working_directory === earlier ? {} : { working_directory };
+}
+
+function refuseOtherSource({ name, source: { type } }: Configuration): void {
+  if (type !== "archive")
+    throw new CliError(
+      `The configuration "${name}" has a source of type ${type}, not an uploaded directory. Pass another --name.`,
+    );
 }
 
 /** Asks before it uses a configuration that another directory made; `--yes` is no answer. */
@@ -229,10 +259,17 @@ async function findZone(run: Run, name: string | undefined): Promise<Zone | unde
   return name === undefined ? zones[0] : zones.find((zone) => [name, composed].includes(zone.name));
 }
 
-async function createZone(run: Run, name: string | undefined): Promise<Zone> {
-  const made = await run.api.call("createZone", { body: { name: name ?? "default" } });
-  run.done(`Zone "${made.name}" created.`);
-  return made;
+/** Creates a zone, or returns the one that another command has just created. */
+async function createZone(run: Run, name = "default"): Promise<Zone> {
+  try {
+    const made = await run.api.call("createZone", { body: { name } });
+    run.done(`Zone "${made.name}" created.`);
+    return made;
+  } catch (error) {
+    const zone = isRefusal(error, "name_taken") ? await findZone(run, name) : undefined;
+    if (zone) return zone;
+    throw error;
+  }
 }
 
 /** Runs a job to its end, unless `wait` is false. Throws `CliError` unless it succeeds. */

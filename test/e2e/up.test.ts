@@ -68,6 +68,24 @@ describe.concurrent("windlass up", () => {
     expect((await ada.run("up", directoryIn(ada.path))).stderr).toContain("Pass --zone");
   });
 
+  test("commands at the same time share the zone and the configuration that they create", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const text = 'resource "terraform_data" "a" {}\n';
+    const directories = ["a", "b", "c", "c", "c"].map((name) =>
+      writeFiles(join(ada.path, name), { "main.tf": text }),
+    );
+    const up = (directory: string) =>
+      ada.run("up", directory, "--zone", "new", "--yes", "--no-wait");
+    for (const { exitCode, stderr } of await Promise.all(directories.map(up)))
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    const zones = await ada.json<Zone[]>("zones", "list");
+    expect(zones.filter(({ name }) => name === "new")).toHaveLength(1);
+    const configurations = await ada.json<Configuration[]>("configurations", "list");
+    expect(configurations.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
+    // The directory is that of the configuration.
+    expect(await up(join(ada.path, "c"))).toMatchObject({ exitCode: 0 });
+  });
+
   test("says after a failure what the first run created, and how to remove it", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const directory = writeFiles(join(ada.path, "broken"), { "main.tf": "resource {}\n" });
