@@ -1,5 +1,5 @@
 /** Texts for values of the wire, shared by the command line and the console. */
-import type { ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
+import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
 import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
@@ -115,6 +115,18 @@ export const decisionWords: Readonly<Record<ApprovalDecision, string>> = {
   approve: "approved",
   reject: "rejected",
 };
+
+/** Says how many approvals of a deployment do not count, as a sentence; null: all do. */
+export function idleApprovalsText(
+  { rule, missing }: Pick<ApprovalNeed, "rule" | "missing">,
+  approvals: readonly Pick<Approval, "decision">[],
+): string | null {
+  const given = approvals.filter(({ decision }) => decision === "approve").length;
+  const idle = given - (rule.count - missing);
+  if (missing === 0 || idle <= 0) return null;
+  const many = idle === 1 ? "1 approval does" : `${idle} approvals do`;
+  return `${many} not count: an approval counts while the rule and the role of the person permit it.`;
+}
 
 /** Says who can give the approvals that a deployment waits for, as a sentence. */
 export function approversText({

@@ -17,6 +17,7 @@ import {
   approversText,
   changesText,
   gitSourceText,
+  idleApprovalsText,
   isWaiting,
   jobTypeWords,
   planOptionsWords,
@@ -211,6 +212,12 @@ async function showMarkdown(run: Run, id: string): Promise<void> {
 export const consoleAddress = ({ api }: Run, { id }: Pick<Job, "id">): string =>
   `${api.server}/jobs/${id}`;
 
+/** Who has decided what, a line each, and how many approvals do not count. */
+const decisionsText = ({ approvals = [], approval_need: need }: Job): string => {
+  const idle = need ? idleApprovalsText(need, approvals) : null;
+  return [...approvals.map(decisionText), ...(idle === null ? [] : [idle])].join("\n");
+};
+
 /** Prints the job as names and values. */
 export async function showJob(run: Run, job: Job): Promise<void> {
   const { config_snapshot: snapshot, approval_need: need } = job;
@@ -227,7 +234,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     waiting: isWaiting(job) ? waitingLine(run.api, job, job) : null,
     stale: staleText(run.api, job),
     rule: need && approvalWords(need.rule),
-    approvals: job.approvals?.map(decisionText).join("\n"),
+    approvals: decisionsText(job),
     approvers: need && need.missing > 0 ? approversText(need) : null,
     resources:
       job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),

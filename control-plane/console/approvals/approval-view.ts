@@ -9,13 +9,14 @@ import {
   approversText,
   decisionWords,
   destroysText,
+  idleApprovalsText,
 } from "../../../protocol/words.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import type { MayDecide } from "../../services/approvals/may-decide.ts";
 import { ask, lines, sentence, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { ago, count, waiting } from "../page/words.ts";
+import { ago, waiting } from "../page/words.ts";
 
 /** What the page of a job tells about approvals. */
 export interface ApprovalStory {
@@ -86,16 +87,8 @@ const decisionOf = ({ email, decision, comment, at }: Approval, now: string): Ht
 /** Who can still approve, and who cannot. */
 const peopleOf = ({ approvals = [], plan_job_id }: Job, need: ApprovalNeed): Html | null => {
   if (plan_job_id === null) return null;
-  const given = approvals.filter(({ decision }) => decision === "approve").length;
-  const idle = given - (need.rule.count - need.missing);
-  return html`${
-      idle > 0
-        ? html`<p>
-            ${count(idle, "approval")} ${idle === 1 ? "does" : "do"} not count: an approval counts
-            while the rule and the role of the person permit it.
-          </p>`
-        : null
-    }
+  const idle = idleApprovalsText(need, approvals);
+  return html`${idle === null ? null : html`<p>${idle}</p>`}
     <p>
       ${approversText(need)}
       ${need.authors.length === 0 ? null : `${need.authors.length === 1 ? "The author is" : "The authors are"} ${need.authors.join(" and ")}.`}

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { idleApprovalsText } from "../../protocol/words.ts";
+
+const rule = { when: "always", count: 2, by_author: false } as const;
+const approve = { decision: "approve" } as const;
+
+test.each([
+  { missing: 2, given: [], text: null },
+  { missing: 1, given: [approve], text: null },
+  { missing: 2, given: [approve], text: "1 approval does not count: " },
+  { missing: 2, given: [approve, approve], text: "2 approvals do not count: " },
+  { missing: 2, given: [{ decision: "reject" } as const], text: null },
+  { missing: 0, given: [approve, approve, approve], text: null },
+])("of $given, with $missing missing, those that do not count are named", (one) => {
+  const text = idleApprovalsText({ rule, missing: one.missing }, one.given);
+  if (one.text === null) expect(text).toBeNull();
+  else expect(text).toContain(one.text);
+});
