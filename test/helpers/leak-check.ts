@@ -2,14 +2,15 @@
  * Runs around every test file: gives it its own temporary directory (os.tmpdir() returns it, child
  * processes inherit it) and fails the file if it leaves a file there, a process that belongs to it,
  * or a listening socket. Processes are found by working directory, arguments or environment, so
- * also those that left their parent.
+ * also those that left their parent. They are killed, because the run ends only when nothing holds
+ * its output open.
  */
 import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
-import { processesOf } from "./processes.ts";
+import { killProcessesOf, processesOf } from "./processes.ts";
 
 /** How many milliseconds a process may take to end after its signal. */
 const grace = 5000;
@@ -39,9 +40,10 @@ afterAll(async () => {
     await sleep(50);
     found = leftovers();
   }
+  killProcessesOf(scratch);
+  if (found.length > 0) throw new Error(`left behind by this test file:\n  ${found.join("\n  ")}`);
   removeScratch();
   process.off("exit", removeScratch);
-  if (found.length > 0) throw new Error(`left behind by this test file:\n  ${found.join("\n  ")}`);
 }, grace * 2);
 
 function leftovers(): string[] {

@@ -1,4 +1,4 @@
-/** Looks at the processes of this machine. */
+/** Finds and ends processes of this machine. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /**
@@ -19,6 +19,17 @@ export function processesOf(directory: string): string[] {
         read(() => readFileSync(`/proc/${pid}/environ`, "latin1")).includes(directory);
       return isOfIt ? [`${pid}: ${command.replaceAll("\0", " ").trim().slice(0, 300)}`] : [];
     });
+}
+
+/** Kills the processes that `processesOf` returns. */
+export function killProcessesOf(directory: string): void {
+  for (const line of processesOf(directory)) {
+    try {
+      process.kill(Number.parseInt(line, 10), "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 /** A process may end, or belong to another user, while it is read: then the result is empty. */
