@@ -1,6 +1,7 @@
 /** Entry of the client: finds the command and loads only its code. */
 import type { CommanderError } from "commander";
 import { ConfigError } from "../common/settings/config-error.ts";
+import { fileFailure } from "./terminal/file-errors.ts";
 import { CliError, errorLine, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
@@ -42,6 +43,11 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigError) {
     say(errorLine(error.message));
     return 78;
+  }
+  const failure = fileFailure(error);
+  if (failure !== undefined) {
+    say(errorLine(failure));
+    return 1;
   }
   say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;

@@ -78,7 +78,13 @@ export async function packDirectory(
   const { bytes: size } = walked;
   const known = new Set(walked.files);
   const ignored = [...new Set(included)].filter((file) => !known.has(file));
-  for (const file of ignored) checkRegular(join(directory, file), lstatSync(join(directory, file)));
+  for (const file of ignored) {
+    const path = join(directory, file);
+    checkRegular(
+      path,
+      reading(path, () => lstatSync(path)),
+    );
+  }
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
   if (files.length > filesLimit)
@@ -102,7 +108,11 @@ export async function packDirectory(
     },
     files.map((file) => (file.startsWith("@") ? `./${file}` : file)),
   );
-  for await (const part of pack) parts.push(part);
+  try {
+    for await (const part of pack) parts.push(part);
+  } catch (error) {
+    throw unreadable((error as NodeJS.ErrnoException).path ?? directory, error);
+  }
   const bytes = Buffer.concat(parts);
   if (bytes.length > archiveLimit) throw tooLarge(bytes.length);
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), files, skipped };
@@ -170,15 +180,30 @@ interface Listing {
 
 function walk(directory: string): Listing {
   const listing: Listing = { files: [], skipped: [], bytes: 0 };
-  try {
-    if (!statSync(directory).isDirectory()) throw new Error("it is not a directory");
-  } catch (error) {
-    throw new CliError(`"${directory}" cannot be packed: ${fileErrorText(error)}`);
-  }
+  if (!reading(directory, () => statSync(directory)).isDirectory())
+    throw new CliError(`"${directory}" cannot be packed: it is not a directory`);
   visit(directory, "", [], listing);
   const { files } = listing;
   if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
   return listing;
+}
+
+/** Throws `CliError` with the path if the file cannot be read. */
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): CliError {
+  // Node replaces the bytes of a name that are not UTF-8, and then does not find the file.
+  const isMisread = path.includes("\uFFFD") && (error as NodeJS.ErrnoException).code === "ENOENT";
+  const reason = isMisread
+    ? "its name is not UTF-8. Rename it, or exclude it in .windlassignore"
+    : fileErrorText(error);
+  return new CliError(`"${path}" cannot be packed: ${reason}`);
 }
 
 /** The ignore files of one directory, with the semantics of git. */
@@ -190,11 +215,13 @@ interface IgnoreLevel {
 }
 
 function visit(root: string, base: string, above: readonly IgnoreLevel[], listing: Listing): void {
-  const entries = readdirSync(join(root, base), { withFileTypes: true });
+  const place = join(root, base);
+  const entries = reading(place, () => readdirSync(place, { withFileTypes: true }));
   const read = (name: string): Ignore => {
     const rules = ignore({ ignorecase: false });
     const isThere = entries.some((entry) => entry.name === name && entry.isFile());
-    return isThere ? rules.add(readFileSync(join(root, base, name), "utf8")) : rules;
+    const file = join(place, name);
+    return isThere ? rules.add(reading(file, () => readFileSync(file, "utf8"))) : rules;
   };
   const levels = [...above, { base, git: read(".gitignore"), windlass: read(".windlassignore") }];
   // Sorted, because the order of the file system may differ.
@@ -204,7 +231,8 @@ function visit(root: string, base: string, above: readonly IgnoreLevel[], listin
     else if (entry.isDirectory()) visit(root, path, levels, listing);
     else if (entry.isFile()) {
       listing.files.push(path);
-      listing.bytes += statSync(join(root, path)).size;
+      const file = join(root, path);
+      listing.bytes += reading(file, () => statSync(file)).size;
     } else checkRegular(join(root, path), entry);
   }
 }

@@ -51,14 +51,22 @@ function filesOf(folder: string): string[] {
       .map((name) => join(folder, name))
       .filter((file) => statSync(file).size <= fileLimit);
   } catch {
-    // A directory that cannot be read is reported when it is packed.
     return [];
+  }
+}
+
+/** A file or a directory that cannot be read is reported when it is packed. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
   }
 }
 
 /** Only a module has a local directory as its `source`, so no parser of the language is needed. */
 function sourcesIn(file: string): string[] {
-  const text = readFileSync(file, "utf8").replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
+  const text = textOf(file).replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
   return [...text.matchAll(/(?:^|[{\s])source\s*=\s*"([^"\n]*)"/gm)].map(
     ([, source = ""]) => source,
   );

@@ -110,6 +110,17 @@ describe("windlass", () => {
     });
   });
 
+  it("names a current directory that was removed, without a stack", async () => {
+    const shell = `d=$(mktemp -d); cd "$d"; rmdir "$d"; exec "${bin}" up`;
+    const { exitCode, stderr } = await execa("sh", ["-c", shell], { reject: false });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringMatching(
+        /^(sh: .*\n)?windlass: The current directory no longer exists\.$/,
+      ),
+    });
+  });
+
   it("loads no dependency to print its version", async () => {
     const { output, loaded } = await modulesOfCommand("--version");
     expect(output).toBe(manifest.version);

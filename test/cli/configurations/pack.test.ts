@@ -112,4 +112,20 @@ describe("packing a directory", () => {
     );
     expect(entries.toSorted()).toEqual([".gitignore File", "main.tf File", "same.tf File"]);
   });
+
+  test("names a file whose name is not UTF-8, until it is excluded", async () => {
+    using place = scratch();
+    const directory = writeFiles(place.path, { "main.tf": "" });
+    const file = Buffer.concat([
+      Buffer.from(`${directory}/bad`),
+      Buffer.of(0xff),
+      Buffer.from("x"),
+    ]);
+    writeFileSync(file, "");
+    await expect(packDirectory(directory)).rejects.toThrow(
+      /^".*bad\uFFFDx" cannot be packed: its name is not UTF-8\. Rename it, or exclude it/,
+    );
+    writeFileSync(join(directory, ".windlassignore"), "bad*\n");
+    expect((await packDirectory(directory)).files).toContain("main.tf");
+  });
 });
