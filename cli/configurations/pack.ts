@@ -63,8 +63,8 @@ const defaultRules = ignore().add(alwaysIgnored);
 export const namedDirectory = (directory: string): string =>
   /^\.{1,2}\/?$/.test(directory) ? resolve(directory) : directory;
 
-/** The runner unpacks at most this many files (agent/job/source/archive.ts). */
-const filesLimit = 20_000;
+/** The runner unpacks at most this many files and directories (agent/job/source/archive.ts). */
+const entriesLimit = 20_000;
 
 /**
  * Packs the directory, with the files in `included` even if they are ignored. Throws `CliError` if
@@ -87,9 +87,10 @@ export async function packDirectory(
   }
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
-  if (files.length > filesLimit)
+  const entries = files.length + foldersOf(files).size;
+  if (entries > entriesLimit)
     throw new CliError(
-      `"${directory}" has ${files.length} files, more than ${filesLimit}. Exclude some in .windlassignore.`,
+      `"${directory}" has ${entries} files and directories, more than ${entriesLimit}. Exclude some in .windlassignore.`,
     );
   const tooLarge = (bytes: number): CliError => sizeError(directory, bytes, archiveLimit, files);
   // Text compresses well, but more than ten times the limit is not read into memory to find out.
@@ -116,6 +117,15 @@ export async function packDirectory(
   const bytes = Buffer.concat(parts);
   if (bytes.length > archiveLimit) throw tooLarge(bytes.length);
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), files, skipped };
+}
+
+/** The directories on the way to the files. */
+function foldersOf(files: readonly string[]): Set<string> {
+  const folders = new Set<string>();
+  for (const file of files)
+    for (let at = posix.dirname(file); at !== "." && !folders.has(at); at = posix.dirname(at))
+      folders.add(at);
+  return folders;
 }
 
 /** Packs a hard link as the file that it is: a runner refuses links. */
@@ -228,6 +238,10 @@ function visit(root: string, base: string, above: readonly IgnoreLevel[], listin
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = `${base}${entry.name}${entry.isDirectory() ? "/" : ""}`;
     if (isIgnored(path, levels)) listing.skipped.push(path);
+    else if (entry.name.includes("\\"))
+      throw new CliError(
+        `${join(root, path)} has a backslash in its name, which a runner refuses. Rename it, or exclude it in .windlassignore.`,
+      );
     else if (entry.isDirectory()) visit(root, path, levels, listing);
     else if (entry.isFile()) {
       listing.files.push(path);

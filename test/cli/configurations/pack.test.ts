@@ -113,6 +113,20 @@ describe("packing a directory", () => {
     expect(entries.toSorted()).toEqual([".gitignore File", "main.tf File", "same.tf File"]);
   });
 
+  test("refuses a name with a backslash, and more files and directories than a runner unpacks", async () => {
+    using place = scratch();
+    const directory = writeFiles(place.path, { "main.tf": "", "a\\b": "" });
+    await expect(packDirectory(directory)).rejects.toThrow(
+      /a\\b has a backslash in its name, which a runner refuses/,
+    );
+    writeFileSync(join(directory, ".windlassignore"), "a\\\\b\n");
+    const files = Array.from({ length: 10_000 }, (_, n) => [`d${n}/f`, ""]);
+    writeFiles(directory, Object.fromEntries(files));
+    await expect(packDirectory(directory)).rejects.toThrow(
+      /has 20002 files and directories, more than 20000/,
+    );
+  });
+
   test("names a file whose name is not UTF-8, until it is excluded", async () => {
     using place = scratch();
     const directory = writeFiles(place.path, { "main.tf": "" });
