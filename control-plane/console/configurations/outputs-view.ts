@@ -1,4 +1,5 @@
 /** The outputs of a deployment. */
+import { withVisibleDirections } from "../../../common/control-sequences.ts";
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
@@ -29,7 +30,11 @@ function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: 
   if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
   if (value !== undefined) {
     const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-    return folded(textOf(value), whole, (shown) => html`<code>${shown}</code>`);
+    return folded(
+      withVisibleDirections(textOf(value)),
+      withVisibleDirections(whole),
+      (shown) => html`<code>${shown}</code>`,
+    );
   }
   const where = whereIs(state, "it");
   return typeof bytes === "number"

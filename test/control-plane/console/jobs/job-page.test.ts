@@ -524,6 +524,14 @@ test("a long output is folded, with its own lines or as JSON of several", async 
   );
 });
 
+test("an output shows the characters that would change the order of its text", async () => {
+  const job = await begin("DEPLOY");
+  const outputs = { address: { type: "string", sensitive: false, value: "a\u202Ecba" } };
+  await fixture.end(job, "SUCCESS", { execution_metadata: { outputs } });
+  const { text } = await ask(plane, "GET", `/jobs/${job}`, { headers: fixture.headers });
+  expect(text).toContain("<code>a\\u202ecba</code>");
+});
+
 test("an output that is too large to be kept has its size and a link to the state", async () => {
   const job = await begin("DEPLOY");
   const outputs = {
