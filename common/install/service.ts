@@ -77,7 +77,7 @@ export async function installService(installation: Installation): Promise<void> 
 
   if (hasUser) {
     await run("systemd-sysusers", [`--root=${root}`, paths.user]);
-    say(`the user windlass-${role} exists`);
+    say(`the user windlass-${role} exists${isHere ? "" : ` below ${root}`}`);
   }
   await run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", paths.unit]);
   say("systemd accepts the unit");

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { folderForFile } from "../helpers/folders.ts";
+import { leftBy } from "../helpers/installed.ts";
 import { lackOfProgram, skipAt } from "../helpers/tools.ts";
 import { bin } from "../helpers/windlass.ts";
 
@@ -25,6 +26,7 @@ describe("windlass server install", () => {
     const first = install([...args, "--root", root]);
     expect(first).toMatchObject({ status: 0, stderr: "" });
     expect(first.stdout).toContain("systemd accepts the unit");
+    expect(leftBy(first.stdout, root)).toEqual([]);
     const settings = join(root, "etc/windlass/server.env");
     expect(statSync(settings).mode & 0o777).toBe(0o640);
     expect(readFileSync(join(root, "etc/passwd"), "utf8")).toMatch(/^windlass-server:.*nologin$/m);

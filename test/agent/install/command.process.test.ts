@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent-process.ts";
+import { leftBy } from "../../helpers/installed.ts";
 import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
 import { bin } from "../../helpers/windlass.ts";
 
@@ -26,6 +27,7 @@ describe("windlass agent install", () => {
     const first = install([...args, "--root", root], `${token}\n`);
     expect(first).toMatchObject({ status: 0, stderr: "" });
     expect(first.stdout).toContain("systemd accepts the unit");
+    expect(leftBy(first.stdout, root)).toEqual([]);
     const file = (path: string) => join(root, path);
     const credential = file("etc/credstore/windlass-agent.registration-token");
     expect(readFileSync(credential, "utf8")).toBe(`${token}\n`);
