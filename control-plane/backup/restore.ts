@@ -32,6 +32,12 @@ export interface RestoredBackup {
 const asidePrefix = "before-restore-";
 const keyName = "WINDLASS_SECRET_KEY";
 
+/**
+ * What is in the data directory without being the server's data: its lock, and the work directory
+ * of a runner that was started in the same checkout, which may be in the middle of an apply.
+ */
+const others: ReadonlySet<string> = new Set([lockName, "agent"]);
+
 /** Restores `file`. Throws, with nothing changed, if that is not possible or not allowed. */
 export async function restoreBackup(
   config: ServerConfig,
@@ -41,7 +47,7 @@ export async function restoreBackup(
   const directory = config.dataDirectory;
   checkLayout(config);
   const isNew = !existsSync(directory);
-  const existing = isNew ? [] : (await readdir(directory)).filter((name) => name !== lockName);
+  const existing = isNew ? [] : (await readdir(directory)).filter((name) => !others.has(name));
   if (existing.length > 0 && !force)
     throw new Error(
       `${directory} is not empty; with --force, its content is moved to a directory ${asidePrefix}… inside it`,

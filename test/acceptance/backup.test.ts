@@ -1,9 +1,9 @@
 /** Makes backups of a running server under load, restores them, and checks the result. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -453,11 +453,16 @@ describe("a restore", () => {
     const old = await startOn(fresh);
     const owner = await addOwner(old.context.store);
     await old.close();
+    // A runner of the same checkout may be in the middle of an apply there.
+    const runner = join(fresh, "agent", "identity.json");
+    await mkdir(dirname(runner));
+    await writeFile(runner, "identity");
     const forced = await command(["restore", "--force", file], fresh);
     expect(forced).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining("before-restore-"),
     });
+    expect(await readFile(runner, "utf8")).toBe("identity");
     const aside = (await readdir(fresh)).find((name) => name.startsWith("before-restore-")) ?? "";
     const kept = await startOn(join(fresh, aside));
     const users = kept.context.store.read.sql.selectFrom("users").select("id");
