@@ -11,11 +11,11 @@ export type Release = () => void;
 
 /**
  * Takes the lock on a file, which is created if need be; undefined while another process has it.
+ *
+ * The transaction stays open. With SQLite's exclusive mode, of two processes that try at the same
+ * time each kept a shared lock while it waited for the other, and neither got the file.
  */
-export function holdFile(file: string): Release | undefined {
-  const database = openAlone(file);
-  return database && (() => database.close());
-}
+export const holdFile = (file: string): Release | undefined => openAlone(file, "begin exclusive");
 
 /** Whether another process has the lock. Takes it for a moment, for which a holder waits. */
 export function isHeld(file: string): boolean {
@@ -28,7 +28,8 @@ export function isHeld(file: string): boolean {
 /** Takes a database for this process alone; undefined while another process has it open. */
 export function holdDatabase(file: string): Release | undefined {
   try {
-    return holdFile(file);
+    // In WAL mode a transaction would leave the database open to readers.
+    return openAlone(file, "pragma locking_mode = exclusive; begin exclusive; commit");
   } catch {
     // A damaged file is used by no process: it may be the reason for a restore.
     return () => undefined;
@@ -38,12 +39,11 @@ export function holdDatabase(file: string): Release | undefined {
 /** Another process may only look whether the lock is free. */
 const glanceMilliseconds = 200;
 
-function openAlone(file: string): Database.Database | undefined {
+function openAlone(file: string, lock: string): Release | undefined {
   const database = new Database(file, { timeout: glanceMilliseconds });
   try {
-    database.pragma("locking_mode = EXCLUSIVE");
-    database.exec("begin exclusive; commit");
-    return database;
+    database.exec(lock);
+    return () => database.close();
   } catch (error) {
     database.close();
     if ((error as { code?: string }).code?.startsWith("SQLITE_BUSY")) return undefined;
