@@ -52,17 +52,6 @@ describe("the data directory of a running server", () => {
     expect(existsSync(upload)).toBe(true);
   });
 
-  it("belongs to one of several servers that start at the same time", async () => {
-    const place = join(scratch, "together");
-    const starting = Array.from({ length: 4 }, () => spawnServer(place));
-    try {
-      const ready = await Promise.allSettled(starting.map((one) => one.ready));
-      expect(ready.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    } finally {
-      for (const one of starting) await one[Symbol.asyncDispose]();
-    }
-  });
-
   it("is refused to a server that shares only its blobs", async () => {
     const config = readConfig({
       WINDLASS_DATA_DIR: scratch,
