@@ -193,6 +193,23 @@ it("the command lines of the README and the pages work in their order", async ()
   ])
     expect(await run(line)).toMatch(/^token +wlt_/m);
 
+  // docs/isolation.md: the agent starts, or says what is missing.
+  const [logs = "", bubblewrap = ""] = documented
+    .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)
+    .map(({ line }) => line);
+  await interrupt(third);
+  await answered(third, `WINDLASS_URL=${url} ${note(logs)}\n`, /ready for jobs/);
+  await interrupt(third);
+  const inSandbox = `export WINDLASS_URL=${url}; ${note(bubblewrap)}\n`;
+  await answered(third, inSandbox, /ready for jobs|does not work here/);
+  await interrupt(third);
+
+  // docs/operate.md, "Remove a runner or a server".
+  const removal = note("windlass workers delete NAME").replace("NAME", worker?.name ?? "");
+  await answered(third, `${removal}\n`, /\[y\/N\] $/);
+  await answered(third, "y\n", /\$ $/);
+  expect(await json("workers list")).toEqual([]);
+
   // docs/teams.md.
   await run("windlass teams create Platform --slug platform");
   expect(
@@ -205,17 +222,6 @@ it("the command lines of the README and the pages work in their order", async ()
   for (const line of ["windlass zones list --team platform", "windlass teams use platform"])
     await run(line);
   expect(await run("windlass zones list --team platform")).toContain(zone?.name);
-
-  // docs/isolation.md: the agent starts, or says what is missing.
-  const [logs = "", bubblewrap = ""] = documented
-    .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)
-    .map(({ line }) => line);
-  await interrupt(third);
-  await answered(third, `WINDLASS_URL=${url} ${note(logs)}\n`, /ready for jobs/);
-  await interrupt(third);
-  const inSandbox = `export WINDLASS_URL=${url}; ${note(bubblewrap)}\n`;
-  await answered(third, inSandbox, /ready for jobs|does not work here/);
-  await interrupt(third);
 
   // docs/backup.md.
   await run("windlass server backup /var/backups/windlass-$(date +%F).tar.gz");
