@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -27,4 +27,16 @@ describe("bin/windlass starts", () => {
     const shell = ["-c", `cd "$1" && "$2" --version`, "sh", cwd, command];
     expect(execFileSync("/bin/sh", shell, { env, encoding: "utf8" })).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+});
+
+it("bin/windlass asks for npm ci in a checkout in which it has not run", () => {
+  const checkout = join(directory, "new");
+  for (const file of ["bin/windlass", "main.ts"]) cpSync(join(root, file), join(checkout, file));
+  const { status, stdout, stderr } = spawnSync(join(checkout, "bin/windlass"), ["--version"], {
+    encoding: "utf8",
+  });
+  expect({ status, stdout }).toEqual({ status: 78, stdout: "" });
+  expect(stderr).toBe(
+    `windlass: run "npm ci" in ${checkout} first. It installs the packages and the Node.js 24 that Windlass runs on.\n`,
+  );
 });
