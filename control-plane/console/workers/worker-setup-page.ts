@@ -28,9 +28,28 @@ docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500
   -v windlass-agent:/var/lib/windlass-agent \\
   -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\
   -e WINDLASS_REGISTRATION_TOKEN windlass agent</pre>
-    ${copyButton("container", "Copy the commands")}
+    ${copyButton("container", "Copy the commands")} ${isLoopback(url) ? containerNote : null}
+    <h2>From a checkout</h2>
+    <p>
+      In the directory of a checkout in which <code>npm ci</code> has run, until you press Ctrl-C.
+      The command asks for the token, too; at its next start, the runner needs none:
+    </p>
+    <pre class="log" tabindex="0" id="checkout">
+read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
+WINDLASS_URL=${url} bin/windlass agent</pre>
+    ${copyButton("checkout", "Copy the commands")}
     <p><a href="/workers">To the workers</a>: the new one appears there when it runs.</p>
     ${copyScript}`;
+
+/** Whether the address leads only from this machine to the server. */
+const isLoopback = (url: string): boolean =>
+  /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
+
+const containerNote = html`<p>
+  In a container, this address is the container itself: use another one of this server, and start
+  the server so that it can be reached there (<code>WINDLASS_HOST</code>,
+  <code>WINDLASS_PUBLIC_URL</code>).
+</p>`;
 
 /** A worker's new token. */
 export const rotatedPage = ({

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { registrationPage } from "../../../../control-plane/console/workers/worker-setup-page.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import { words } from "../../../helpers/forms.ts";
+import { submit, words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
@@ -47,4 +48,14 @@ test("a worker that never started is not one that went offline, and its page say
   await setRows(plane, "workers", { offline_at: Date.now() }, { id: seen });
   expect(await read("/")).toMatch(/Needs you The worker \S+ is offline: last seen /);
   expect(await read(`/workers/${seen}`)).toMatch(/OFFLINE No heartbeat for /);
+});
+
+test("a new worker can be started from a checkout, and a container is warned of an address that is its own", async () => {
+  const { headers } = await openSampleUser(plane);
+  const page = words(await submit(plane, "/workers/register", {}, headers));
+  expect(page).toContain(`WINDLASS_URL=${plane.url} bin/windlass agent`);
+  const note = "In a container, this address is the container itself";
+  expect(page).toContain(note);
+  const token = { registration_token: "wlr_x", expires_at: new Date().toISOString(), uses_left: 1 };
+  expect(registrationPage(token, "https://windlass.example.com").text).not.toContain(note);
 });
