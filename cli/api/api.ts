@@ -180,6 +180,7 @@ export function findProfile(
     if (!profile)
       throw new CliError(
         `There is no profile "${name}". To see your profiles: windlass profiles list`,
+        2,
       );
     return [name, profile];
   }

@@ -2,7 +2,7 @@
 import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
 import type { ApprovalRule, WrittenApprovalRule } from "../../protocol/approvals.ts";
 import { find } from "../api/find.ts";
-import { parseWholeNumber } from "../api/pages.ts";
+import { parseCount, parseWholeNumber } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 import { uploadDirectory } from "./upload.ts";
@@ -82,11 +82,14 @@ export async function fieldsOf(
     working_directory: options.workingDirectory,
     backend: backend === undefined ? undefined : backendOf(backend),
     var_files: varFilesOf(options, root),
-    parallelism: options.parallelism === undefined ? undefined : Number(options.parallelism),
-    timeout_seconds: timeout === undefined ? undefined : Number(timeout),
+    parallelism: countOf("--parallelism", options.parallelism),
+    timeout_seconds: countOf("--timeout", timeout),
     ...(await valuesOf(options, before)),
   });
 }
+
+const countOf = (option: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : parseCount(option, text);
 
 const defined = (fields: object): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, statSync, type Dirent, type Stats } from "node:fs";
-import { join, posix, resolve } from "node:path";
+import { dirname, join, posix, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { isTerraformFile } from "../../common/terraform-files.ts";
 import type { Engine } from "../../protocol/configurations.ts";
@@ -62,6 +62,21 @@ const defaultRules = ignore().add(alwaysIgnored);
 /** The directory as messages name it: `.` and `..` say nothing to a reader. */
 export const namedDirectory = (directory: string): string =>
   /^\.{1,2}\/?$/.test(directory) ? resolve(directory) : directory;
+
+/** Throws `CliError` with exit code 2 unless it is a directory. */
+export function requireDirectory(path: string): void {
+  let isDirectory: boolean;
+  try {
+    isDirectory = statSync(path).isDirectory();
+  } catch (error) {
+    throw new CliError(`"${path}" cannot be packed: ${fileErrorText(error)}`, 2, error);
+  }
+  if (!isDirectory)
+    throw new CliError(
+      `"${path}" is not a directory. Pass the directory in which it is, such as ${shellWord(dirname(path))}`,
+      2,
+    );
+}
 
 /** The runner unpacks at most this many files and directories (agent/job/source/archive.ts). */
 const entriesLimit = 20_000;
@@ -190,8 +205,7 @@ interface Listing {
 
 function walk(directory: string): Listing {
   const listing: Listing = { files: [], skipped: [], bytes: 0 };
-  if (!reading(directory, () => statSync(directory)).isDirectory())
-    throw new CliError(`"${directory}" cannot be packed: it is not a directory`);
+  requireDirectory(directory);
   visit(directory, "", [], listing);
   const { files } = listing;
   if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);

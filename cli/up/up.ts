@@ -14,7 +14,7 @@ import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
-import { checkDirectory, namedDirectory } from "../configurations/pack.ts";
+import { checkDirectory, namedDirectory, requireDirectory } from "../configurations/pack.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { isRefusal, withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
@@ -47,6 +47,7 @@ export interface UpOptions extends FieldOptions {
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
+  requireDirectory(directory);
   const reading = readOrigins(directory);
   const run = await inLinkedSpace(current, reading, { namesOthers: true });
   const origins = await reading;
