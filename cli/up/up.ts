@@ -1,6 +1,7 @@
 /** `windlass up`: uploads, plans and deploys a directory. */
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type {
   Configuration,
   CreateConfiguration,
@@ -29,9 +30,10 @@ import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
-import { followCommand } from "../jobs/words.ts";
+import { deployCommand, followCommand } from "../jobs/words.ts";
 import { inLinkedSpace } from "./linked-space.ts";
-import { hereText, originText, readOrigins, writeLink } from "./origin.ts";
+import { confirmOrigin, refuseSecond } from "./confirm-origin.ts";
+import { readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
 
 export interface UpOptions extends FieldOptions {
@@ -96,13 +98,19 @@ interface Configured {
 async function planAndConfirm(
   run: Run,
   directory: string,
-  { configuration, source }: Configured,
+  configured: Configured,
   options: UpOptions,
 ): Promise<Job | undefined> {
-  await noteLocalState(run, join(directory, options.workingDirectory ?? ""), configuration);
+  const { configuration, source } = configured;
+  await noteLocalState(
+    run,
+    join(directory, options.workingDirectory ?? ""),
+    configuration,
+    options,
+  );
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, source };
   const planned = await runJob(run, { ...body, ...debugOf(options) });
-  return (await showAndConfirm(run, planned, configuration, options)) ? planned : undefined;
+  return (await showAndConfirm(run, planned, configured, options)) ? planned : undefined;
 }
 
 async function deploy(
@@ -141,6 +149,7 @@ async function configure(
   // Before any question, and before anything is created.
   checkDirectory(root, changedPlace(options, { ...before, ...place }));
   if (before) await confirmOrigin(before, origins, options);
+  else if (options.name === undefined) await refuseSecond(run, name, origins);
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) {
     const { zones } = await run.api.call("listZones");
@@ -231,23 +240,6 @@ function refuseOtherSource({ name, source: { type } }: Configuration): void {
     );
 }
 
-/** Asks before it uses a configuration that another directory made; `--yes` is no answer. */
-async function confirmOrigin(
-  { name, origin }: Configuration,
-  origins: readonly string[],
-  { adopt }: UpOptions,
-): Promise<void> {
-  if (adopt || (origin !== undefined && origins.includes(origin))) return;
-  const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${hereText(origins)}. A plan of other files can destroy what it has deployed.`;
-  if (!canAsk())
-    throw new CliError(
-      `${why} Nothing was changed. Pass another --name, or --adopt to use this configuration from now on.`,
-      2,
-    );
-  say(why);
-  await confirm("Use this configuration for this directory from now on?", {});
-}
-
 /** Returns the zone of this name, or without a name the only zone; undefined if there is none. */
 async function findZone(run: Run, name: string | undefined): Promise<Zone | undefined> {
   const { zones } = await run.api.call("listZones");
@@ -289,11 +281,26 @@ async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<
   return job;
 }
 
+/**
+ * Says what the deployment of a plan without changes is for; undefined: for nothing. The state may be
+ * elsewhere, so that only the runner reads its outputs. And files that change nothing now may decide
+ * what later jobs do, such as a provisioner of a destruction.
+ */
+function useOfDeployment(
+  { deployed, source: before }: Configuration,
+  source: Source,
+): string | undefined {
+  if (!deployed) return "A deployment of this plan changes no resource, and records the outputs";
+  return isDeepStrictEqual(before, source)
+    ? undefined
+    : "A deployment of this plan changes no resource, and makes these files the source of later jobs";
+}
+
 /** Shows the plan and asks for confirmation. Returns false if there is nothing to deploy. */
 async function showAndConfirm(
   run: Run,
   planned: Job,
-  configuration: Configuration,
+  { configuration, source }: Configured,
   options: UpOptions,
 ): Promise<boolean> {
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
@@ -302,16 +309,22 @@ async function showAndConfirm(
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
-    // Nothing is deployed, so the outputs are those of the state.
-    const outputs = outputsOf(configuration);
-    if (run.json) await showJob(run, { ...planned, execution_metadata: outputs });
-    else printOutputs(run, outputs, configuration);
-    // A user has stored the state, and the server could not read its outputs.
-    if (configuration.deployed?.job_id === null && configuration.components.length === 0)
-      run.done(
-        `To record the outputs of this state, run: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
-      );
-    return false;
+    const use = useOfDeployment(configuration, source);
+    if (use === undefined || (!options.yes && !canAsk())) {
+      // Nothing is deployed, so the outputs are those of the state.
+      const outputs = outputsOf(configuration);
+      if (run.json) await showJob(run, { ...planned, execution_metadata: outputs });
+      else printOutputs(run, outputs, configuration);
+      if (use !== undefined)
+        run.done(`${use}. Pass --yes for that, or run: ${deployCommand(run.api, planned)}`);
+      // A user has stored the state, and the server could not read its outputs.
+      else if (configuration.deployed?.job_id === null && configuration.components.length === 0)
+        run.done(
+          `To record the outputs of this state, run: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
+        );
+      return false;
+    }
+    out(`${use}.`);
   }
   if (plan_summary) out("");
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);

@@ -1,5 +1,5 @@
 /** `windlass up` from the sign-in to the outputs, with a real runner and terminal. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Configuration, Zone } from "../../protocol/configurations.ts";
@@ -54,7 +54,7 @@ describe.concurrent("windlass up", () => {
   test("creates nothing if the directory is not there", async () => {
     await using ada = await userMachine(plane, {});
     const typo = await ada.run("up", join(ada.path, "netwrok"), "--zone", "new");
-    expect(typo).toMatchObject({ exitCode: 1 });
+    expect(typo).toMatchObject({ exitCode: 2 });
     expect(typo.stderr).toContain("there is no such file or directory");
     expect(typo.stderr).not.toContain("created");
     const zones = await ada.json<Zone[]>("zones", "list");
@@ -84,6 +84,61 @@ describe.concurrent("windlass up", () => {
     expect(configurations.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c"]);
     // The directory is that of the configuration.
     expect(await up(join(ada.path, "c"))).toMatchObject({ exitCode: 0 });
+  });
+
+  test("makes files that change nothing now the source of later jobs", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const files = (provisioner = "") => ({
+      "main.tf": `resource "terraform_data" "a" {\n${provisioner}}\noutput "b" { value = "c" }\n`,
+    });
+    const directory = writeFiles(join(ada.path, "kept"), files());
+    const up = (...words: string[]) => ada.run("up", directory, ...words);
+    expect(await up("--yes")).toMatchObject({ exitCode: 0 });
+    writeFiles(
+      directory,
+      files('  provisioner "local-exec" {\n    when = destroy\n    command = "echo SAVED"\n  }\n'),
+    );
+    const before = await ada.json<Configuration>("configurations", "show", "kept");
+    const piped = await up();
+    expect(piped).toMatchObject({ exitCode: 0 });
+    expect(piped.stdout).toMatch(/^Plan: no changes\n\nOutputs:\n {2}b +(= )?"?c/m);
+    expect(piped.stderr).toMatch(
+      /changes no resource, and makes these files the source of later jobs\. Pass --yes for that, or run: windlass jobs deploy --plan \S+ --wait$/,
+    );
+    const { source } = await ada.json<Configuration>("configurations", "show", "kept");
+    expect(source).toEqual(before.source);
+
+    const confirmed = await up("--yes", "--json");
+    expect(confirmed).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(confirmed.stdout as string)).toMatchObject({
+      job_type: "DEPLOY",
+      status: "SUCCESS",
+      execution_metadata: { outputs: { b: { value: "c" } } },
+    });
+    const count = async () => (await ada.json<Job[]>("jobs", "list")).length;
+    const jobs = await count();
+    const same = await up("--yes");
+    expect(same.stdout).not.toContain("A deployment of this plan");
+    expect(await count()).toBe(jobs + 1);
+    const destroyed = await ada.run("jobs", "destroy", "kept", "--yes", "--wait");
+    expect(destroyed.stdout).toContain("SAVED");
+  });
+
+  test("refuses to deploy a directory a second time after it was renamed", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const files = { "main.tf": 'resource "terraform_data" "a" {}\n' };
+    const directory = writeFiles(join(ada.path, "old name"), files);
+    expect(await ada.run("up", directory, "--yes")).toMatchObject({ exitCode: 0 });
+    const renamed = join(ada.path, "new");
+    renameSync(directory, renamed);
+    const second = await ada.run("up", renamed, "--yes");
+    expect(second).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(second.stderr).toContain(
+      `was deployed as "old name". Pass --name 'old name' to deploy that again, or --name new to create everything a second time.`,
+    );
+    const again = await ada.run("up", renamed, "--yes", "--name", "old name");
+    expect(again.stdout).toContain("Plan: no changes");
+    expect(await ada.run("up", renamed, "--yes", "--name", "new")).toMatchObject({ exitCode: 0 });
   });
 
   test("says after a failure what the first run created, and how to remove it", async () => {
