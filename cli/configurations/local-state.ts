@@ -1,32 +1,113 @@
-/** A state that terraform has left beside the files, which are now deployed by the control plane. */
-import { statSync } from "node:fs";
+/** A state that terraform has left for the files, which are now deployed by the control plane. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isTerraformFile } from "../../common/terraform-files.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
+import { stateLimit } from "../../protocol/limits.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
+import { clean, CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
 /**
- * Says how to take over the directory's state, if the configuration has none yet: without it, what
- * exists would be created once more.
+ * Says how to take over the state that terraform has left in the directory, if the configuration has
+ * none yet: without it, what exists would be created once more. Throws `CliError` if no person would
+ * see that before a deployment.
  */
 export async function noteLocalState(
   run: Run,
   directory: string,
   { id, name, state_backend }: Configuration,
+  { yes }: { readonly yes?: true | undefined } = {},
 ): Promise<void> {
-  const file = join(directory, "terraform.tfstate");
-  if (state_backend === "own" || !isFilled(file)) return;
+  if (state_backend === "own") return;
+  const found = findState(directory);
+  if (found === undefined) return;
   const newest = { params: { name: id }, query: { limit: 1 } };
   const { state_versions } = await run.api.call("listStateVersions", newest);
   if (state_versions.length > 0) return;
-  run.done(
-    `${file} is not used: a plan would create again what it records. To take it over before you deploy, run: windlass state push ${shellWord(name)} --file ${shellWord(file)}${teamWords(run.api.team)}`,
-  );
+  const push = `windlass state push ${shellWord(name)}${teamWords(run.api.team)}`;
+  const note = `${found.what} not used: a plan would create again what it records. To take it over before you deploy, run: ${found.takeOver(push)}`;
+  if (yes)
+    throw new CliError(
+      `${note}\nNothing was planned. If that state is of no use, remove ${shellWord(found.file)}.`,
+      2,
+    );
+  run.done(note);
 }
 
-/** Terraform leaves an empty file when it moves the state to another backend. */
-function isFilled(file: string): boolean {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat?.isFile() === true && stat.size > 0;
+interface LocalState {
+  /** Where it is, with a verb. */
+  readonly what: string;
+  /** The file that tells of it. */
+  readonly file: string;
+  /** Returns the command line, which ends with or contains this one. */
+  readonly takeOver: (push: string) => string;
 }
+
+function findState(directory: string): LocalState | undefined {
+  const [file, ...others] = statesIn(directory);
+  if (file !== undefined)
+    return {
+      what: others.length === 0 ? `${file} is` : `${file} and ${others.length} more like it are`,
+      file,
+      takeOver: (push) => `${push} --file ${shellWord(file)}`,
+    };
+  const record = join(directory, ".terraform", "terraform.tfstate");
+  const backend = backendIn(record);
+  if (backend === undefined || declaresBackend(directory)) return undefined;
+  return {
+    what: `Terraform's last init kept the state in the backend "${backend}", which the files no longer declare. It is`,
+    file: record,
+    takeOver: (push) => `terraform state pull | ${push} (where they still declare it)`,
+  };
+}
+
+/** The files with resources: that of the default workspace, then those of the others. */
+const statesIn = (directory: string): string[] =>
+  ["", ...workspacesIn(directory)]
+    .map((workspace) => join(directory, workspace, "terraform.tfstate"))
+    .filter(hasResources);
+
+function workspacesIn(directory: string): string[] {
+  try {
+    const names = readdirSync(join(directory, "terraform.tfstate.d"));
+    return names.toSorted().map((name) => join("terraform.tfstate.d", name));
+  } catch {
+    return [];
+  }
+}
+
+/** After a destruction, terraform leaves a state without resources; an empty file if it moves it. */
+function hasResources(file: string): boolean {
+  try {
+    const { size } = statSync(file);
+    if (size > stateLimit) return true;
+    const { resources } = JSON.parse(readFileSync(file, "utf8")) as { resources?: unknown[] };
+    return resources === undefined || resources.length > 0;
+  } catch (error) {
+    // One that is no JSON may be encrypted.
+    return error instanceof SyntaxError && statSync(file).size > 0;
+  }
+}
+
+/** The type of the backend that terraform recorded at its last init; undefined if it is none. */
+function backendIn(record: string): string | undefined {
+  try {
+    const { backend } = JSON.parse(readFileSync(record, "utf8")) as {
+      backend?: { type?: unknown };
+    };
+    const type = backend?.type;
+    return typeof type === "string" && type !== "local" ? clean(type) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a file may declare a backend; the runner finds out whether it does. */
+const declaresBackend = (directory: string): boolean =>
+  readdirSync(directory)
+    .filter((name) => isTerraformFile(name, "opentofu"))
+    .some((name) =>
+      /\b(backend|cloud|state_store)\b/.test(readFileSync(join(directory, name), "utf8")),
+    );

@@ -68,6 +68,11 @@ test("windlass state push takes over what terraform has deployed with another ba
   const file = join(directory, "terraform.tfstate");
   const push = `${file} is not used: a plan would create again what it records. To take it over before you deploy, run: windlass state push existing --file ${file}`;
   expect(create.stderr).toContain(push);
+  const refused = await ada.run("up", directory, "--adopt", "--yes");
+  expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(refused.stderr).toContain(`${push}\nNothing was planned.`);
+  const queued = await ada.json<Job[]>("jobs", "list");
+  expect(queued.map((one) => one.configuration_name)).not.toContain("existing");
 
   const piped = `'${realTerraform()}' state pull | '${bin}' state push existing`;
   const pushed = await execa("sh", ["-c", piped], options);

@@ -43,6 +43,33 @@ describe.concurrent("windlass configurations", () => {
     expect(listed.stdout).toMatch(/^network +zone +NEW +- +archive [\da-f]{12}/m);
   });
 
+  test("create --dir names states that terraform has left, whatever the workspace or the backend", async () => {
+    await using ada = await userMachine(plane);
+    const noted = async (name: string, files: Record<string, string>): Promise<string> => {
+      const directory = writeFiles(join(ada.path, name), { "main.tf": "", ...files });
+      const { stderr } = await ada.run("configurations", "create", "--dir", directory);
+      return String(stderr).replaceAll(`${directory}/`, "");
+    };
+    const state = (resources: object[]) => JSON.stringify({ version: 4, resources });
+    const record = JSON.stringify({ backend: { type: "s3", config: {} } });
+    expect(
+      await noted("spaces", {
+        "terraform.tfstate.d/eu/terraform.tfstate": state([{}]),
+        "terraform.tfstate.d/us/terraform.tfstate": state([{}]),
+      }),
+    ).toContain(
+      "terraform.tfstate.d/eu/terraform.tfstate and 1 more like it are not used: a plan would create again what it records. To take it over before you deploy, run: windlass state push spaces --file terraform.tfstate.d/eu/terraform.tfstate",
+    );
+    expect(await noted("moved", { ".terraform/terraform.tfstate": record })).toContain(
+      `Terraform's last init kept the state in the backend "s3", which the files no longer declare. It is not used`,
+    );
+    for (const files of [
+      { "terraform.tfstate": state([]) },
+      { ".terraform/terraform.tfstate": record, "b.tf": 'terraform {\n  backend "s3" {}\n}\n' },
+    ])
+      expect(await noted(`none ${Object.keys(files).length}`, files)).not.toContain("not used");
+  });
+
   test("update changes only the named fields, and delete removes the configuration", async () => {
     await using ada = await userMachine(plane);
     const file = join(ada.path, "dns.json");
