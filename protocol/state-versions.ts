@@ -30,6 +30,12 @@ export const StateLock = Type.Object({
     Type.Boolean(),
     "Whether a runner still holds the job: then cancel the job instead of unlocking the state.",
   ),
+  state_unsaved: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Whether the job has changed resources and could not save its state. Storing that state removes the lock; if the state is kept elsewhere, a user does.",
+    ),
+  ),
 });
 export type StateLock = Static<typeof StateLock>;
 
@@ -74,7 +80,7 @@ export const stateVersionEndpoints = {
     path: `${path}/versions`,
     summary: "Store a terraform state as the newest version, such as one from another backend",
     description:
-      "Terraform's JSON, at most 64 MiB. Refused while the state is locked, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
+      "Terraform's JSON, at most 64 MiB. Refused while the state is locked, except by a job that could not save its state, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
     caller: "client",
     permission: "deploy",
     params,

@@ -101,6 +101,12 @@ export interface Step {
 /** A step failed. Users read the message as the job's `error_message`. */
 export class StepFailed extends Error {
   override readonly name: string = "StepFailed";
+  /** Whether resources were changed that no state records: the state could not be saved. */
+  readonly isStateUnsaved: boolean;
+  constructor(message: string, { isStateUnsaved = false } = {}) {
+    super(message);
+    this.isStateUnsaved = isStateUnsaved;
+  }
 }
 
 /**

@@ -238,7 +238,10 @@ function failure(base: Base, error: Error, step: string, stop: AbortSignal): Rep
   const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
   const mask = maskerOf(base);
   const message = (text: string): string => mask(text).slice(0, messageLimit);
-  const unknown = error instanceof OutcomeUnknown ? { outcome_unknown: true } : {};
+  const unknown = {
+    ...(error instanceof OutcomeUnknown ? { outcome_unknown: true } : {}),
+    ...(error instanceof StepFailed && error.isStateUnsaved ? { state_unsaved: true } : {}),
+  };
   if (!stop.aborted) return { status: "FAILED", error_message: message(said), ...unknown };
   const detail = error instanceof StepFailed ? `; ${said}` : "";
   if (stop.reason === "timed out") {

@@ -4,7 +4,7 @@ import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
-import { findLostLock, lockText, unlockCommand } from "../states/lock.ts";
+import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { originOf, stateOf } from "./facts.ts";
@@ -42,7 +42,8 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     directory: it.working_directory,
     state: stateOf(it),
     lock:
-      lock && `${lockText(lock)}; once its terraform has ended: ${unlockCommand(run.api, it.name)}`,
+      lock &&
+      `${lockText(lock)}. ${lockRemedy(run.api, it.name, lock, it.state_backend === "own")}`,
     identity: names?.identity,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),

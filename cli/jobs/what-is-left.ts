@@ -6,7 +6,7 @@ import { missingVariables } from "../../protocol/words.ts";
 import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
-import { findLostLock, lockText, unlockCommand } from "../states/lock.ts";
+import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
 /** How the user continues, as ends of sentences. */
@@ -26,12 +26,14 @@ async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string
   const { api } = run;
   const { configuration_id: name, id } = job;
   const lock = name === null ? null : await findLostLock(api, name);
-  const first = lock ? `\n${unlockFirst(run, job, lock)}\n` : " ";
+  const found =
+    name === null ? undefined : await api.call("getConfiguration", { params: { name } });
+  const first = lock ? `\n${unlockFirst(run, job, lock, found)}\n` : " ";
   const next = `${first}${nextStep(job, step, lock !== null)}`;
   if (job.job_type === "PLAN" || job.started_at === null || job.apply_began === false)
     return `No resource was changed.${next}`;
-  const found =
-    name === null ? undefined : await api.call("getConfiguration", { params: { name } });
+  if (lock?.state_unsaved && lock.job_id === id)
+    return `It has changed resources, and its state could not be saved.${next}`;
   const show = `windlass jobs show ${id}${teamWords(api.team)}`;
   return `${changesText(job, found)}${next}\nWhat became of each resource: ${show}`;
 }
@@ -60,9 +62,14 @@ function changesText({ outcome_unknown }: Job, found: Configuration | undefined)
 }
 
 /** Says what to do before any other job can run. */
-function unlockFirst({ api }: Run, job: Job, lock: StateLock): string {
-  const command = unlockCommand(api, nameIn(job));
-  return `The state is ${lockText(lock)}. Make sure that its terraform has ended, then run: ${command}`;
+function unlockFirst(
+  { api }: Run,
+  job: Job,
+  lock: StateLock,
+  configuration: Configuration | undefined,
+): string {
+  const isOwn = configuration?.state_backend === "own";
+  return `The state is ${lockText(lock)}. ${lockRemedy(api, nameIn(job), lock, isOwn)}`;
 }
 
 function nextStep(

@@ -27,5 +27,20 @@ export async function findLostLock(api: Api, configuration: string): Promise<Sta
 }
 
 /** Returns `locked since … (6m ago) by the job …, which was lost`. */
-export const lockText = ({ job_id, created_at }: StateLock): string =>
-  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, which was lost`;
+export const lockText = ({ job_id, created_at, state_unsaved }: StateLock): string =>
+  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, ${state_unsaved ? "which could not save its state" : "which was lost"}`;
+
+/** Says what to do about the lock, as a sentence that ends with a command. */
+export function lockRemedy(
+  api: Pick<Api, "team">,
+  name: string,
+  { job_id, state_unsaved }: StateLock,
+  isOwn: boolean,
+): string {
+  const unlock = unlockCommand(api, name);
+  if (!state_unsaved) return `Make sure that its terraform has ended, then run: ${unlock}`;
+  const file = `the file that the error of the job names (windlass jobs show ${job_id}${teamWords(api.team)})`;
+  return isOwn
+    ? `No state records what it has changed. Store ${file} in the backend (terraform state push FILE), then run: ${unlock}`
+    : `No state records what it has changed. Take ${file} from the runner's machine, then run: windlass state push ${shellWord(name)}${teamWords(api.team)} --file FILE`;
+}

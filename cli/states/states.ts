@@ -71,10 +71,10 @@ export async function unlock(
       `The running job ${lock.job_id} locks the state of "${found}". Cancel it instead: windlass jobs cancel ${lock.job_id}${teamWords(run.api.team)}`,
     );
   run.done(`The state is ${lockText(lock)}.`);
-  await confirm(
-    `Unlock the state of "${found}"? If its terraform is still running, it may overwrite later changes.`,
-    options,
-  );
+  const risk = lock.state_unsaved
+    ? "Unless you have stored the state that it could not save, the next deployment creates its resources again."
+    : "If its terraform is still running, it may overwrite later changes.";
+  await confirm(`Unlock the state of "${found}"? ${risk}`, options);
   await run.api.call("breakStateLock", { params: { name: id } });
   run.done(`The state of "${found}" is unlocked. Waiting jobs continue.`);
 }

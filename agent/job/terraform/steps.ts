@@ -157,9 +157,11 @@ export const apply: Step = {
     } catch (error) {
       // It ended without an exit code, and may have left its state in the workspace too.
       if (!(error instanceof StepFailed)) throw error;
-      const failed = `${error.message}${await rescueState(context)}`;
-      if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed);
-      throw new OutcomeUnknown(`${failed}; ${await lockLeft(context)}`);
+      const { note, isStateUnsaved } = await rescueState(context);
+      const failed = `${error.message}${note}`;
+      if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed, { isStateUnsaved });
+      const text = `${failed}; ${await lockLeft(context)}`;
+      throw new OutcomeUnknown(text, { isStateUnsaved });
     }
   },
 };
@@ -296,33 +298,47 @@ const stateLimit = 64 * mebibyte;
 /** Of all such states on this machine. */
 const rescuedLimit = gibibyte;
 
+/** What became of a state that terraform could not save. */
+interface Rescue {
+  /** The end of the job's message. */
+  readonly note: string;
+  readonly isStateUnsaved: boolean;
+}
+
 /**
  * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once
  * more, and kept in the work directory if that fails too, because it is the only record of what was
  * created.
  */
-async function rescueState(context: JobContext): Promise<string> {
+async function rescueState(context: JobContext): Promise<Rescue> {
   const file = join(known(context, "folder"), "errored.tfstate");
-  if (!existsSync(file)) return "";
-  const kept = rescuedState(context.settings.workDir, context.claim.job.id);
+  if (!existsSync(file)) return { note: "", isStateUnsaved: false };
   const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
   const patience = context.settings.patience.plan;
   const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
   if (await succeeds(runTerraform(context, "state", args, options)))
-    return "; the state was saved after all";
+    return { note: "; the state was saved after all", isStateUnsaved: false };
+  const text = `the state could not be saved${await keepState(context, file)}`;
+  context.log.system(`FAILED: ${text}. Nothing else records what this job has changed.`);
+  return { note: `; ${text}`, isStateUnsaved: true };
+}
+
+/** Keeps the state in the work directory. Returns where, as the end of a sentence. */
+async function keepState(context: JobContext, file: string): Promise<string> {
+  const kept = rescuedState(context.settings.workDir, context.claim.job.id);
   const folder = dirname(kept);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
   const room = rescuedLimit - sizes.reduce((sum, size) => sum + size, 0);
   if (room <= 0)
-    return `; the state could not be saved, and the runner keeps no more than ${rescuedLimit} bytes of such states: move the files in ${folder} to another place`;
+    return `, and the runner keeps no more than ${rescuedLimit} bytes of such states: move the files in ${folder} to another place`;
   try {
     await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
-    return `; the state could not be saved: ${error.message}`;
+    return `: ${error.message}`;
   }
-  return `; the state could not be saved and is kept on the runner as ${kept}`;
+  return ` and is kept on the runner as ${kept}`;
 }
 
 /** A push that could not be started counts as failed: the state must be kept all the same. */

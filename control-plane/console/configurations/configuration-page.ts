@@ -53,11 +53,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}
-      ${
-        configuration.state_backend === "own"
-          ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
-          : html`<div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>`
-      }
+      <div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>
     </section>
     ${ruleSection(configuration, forms.rule)}
     <section aria-labelledby="settings-title">

@@ -1,4 +1,4 @@
-/** The versions of a managed state, and its lock. */
+/** The versions of a state, if it is managed, and its lock. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import type { Slice } from "../configurations/configuration-story.ts";
@@ -10,11 +10,21 @@ import { clock, size } from "../page/words.ts";
 /** All of it. */
 export const stateView = (
   configuration: Configuration,
-  { items, next, isFirst }: Slice<StateVersion>,
+  versions: Slice<StateVersion>,
   lock: StateLock | null,
 ): Html =>
   html`${lock === null ? null : lockView(configuration, lock)}
   ${
+    configuration.state_backend === "own"
+      ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
+      : versionsView(configuration, versions)
+  }`;
+
+const versionsView = (
+  configuration: Configuration,
+  { items, next, isFirst }: Slice<StateVersion>,
+): Html =>
+  html`${
     items.length === 0
       ? html`<p class="soft">
           No state yet. The first deployment writes it; its versions are then listed here.
@@ -36,24 +46,43 @@ export const stateView = (
         </p>`
   }`;
 
-const lockView = ({ id }: Configuration, { job_id, created_at, held }: StateLock): Html =>
-  held
-    ? html`<p class="soft">
-        Locked ${clock(created_at)} by <a href="/jobs/${job_id}">the running job</a>.
-      </p>`
+function lockView(
+  { id, state_backend }: Configuration,
+  { job_id, created_at, held, state_unsaved }: StateLock,
+): Html {
+  const link = (text: string): Html => html`<a href="/jobs/${job_id}">${text}</a>`;
+  if (held)
+    return html`<p class="soft">Locked ${clock(created_at)} by ${link("the running job")}.</p>`;
+  const unlock = (text: string): Html =>
+    ask(
+      "Unlock…",
+      html`<form method="post" action="/configurations/${id}/state/unlock">
+        <button class="danger">${text}</button>
+      </form>`,
+    );
+  return state_unsaved
+    ? html`<div class="notice flow">
+        <p>
+          Locked ${clock(created_at)} by ${link("a job that could not save its state")}: no state
+          records what it has changed. Its message says where the runner has kept that state.
+          ${
+            state_backend === "own"
+              ? html`Store it in the backend (<code>terraform state push FILE</code>), then unlock.`
+              : html`Store it with <code>windlass state push</code>, which removes the lock.`
+          }
+          Otherwise the next deployment creates those resources again.
+        </p>
+        ${unlock("The state is stored, or of no use: unlock")}
+      </div>`
     : html`<div class="notice flow">
         <p>
-          Locked ${clock(created_at)} by <a href="/jobs/${job_id}">a job that was lost</a>. Its
-          terraform may still be running: check its machine first. After the unlock, the server
-          refuses what that terraform writes.
+          Locked ${clock(created_at)} by ${link("a job that was lost")}. Its terraform may still be
+          running: check its machine first. After the unlock, the server refuses what that terraform
+          writes.
         </p>
-        ${ask(
-          "Unlock…",
-          html`<form method="post" action="/configurations/${id}/state/unlock">
-            <button class="danger">It is no longer running: unlock</button>
-          </form>`,
-        )}
+        ${unlock("It is no longer running: unlock")}
       </div>`;
+}
 
 const row = (
   { id, name }: Configuration,

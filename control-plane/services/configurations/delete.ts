@@ -5,6 +5,7 @@ import { findLock } from "../../store/states/states.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { isUnsaved } from "../states/unsaved.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { removeSomeOfSpec } from "../storage/removals.ts";
 import { findNamed } from "./configurations.ts";
@@ -26,10 +27,13 @@ export async function deleteConfiguration(
     const spec = await findNamed(tx, owner, name);
     if (await tx.first(findUnreleased, { spec: spec.id }))
       throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
-    if (await tx.first(findLock, { spec: spec.id }))
+    const lock = await tx.first(findLock, { spec: spec.id });
+    if (lock)
       throw new RefusalError(
         "state_locked",
-        "a lost job has left the state locked: unlock the state first",
+        isUnsaved(lock)
+          ? "a job that could not save its state has locked it: store that state first, or unlock it"
+          : "a lost job has left the state locked: unlock the state first",
       );
     const kept = await refuseResources(tx, spec, keepResourcesOf);
     const details = kept > 0 ? { kept_resources: kept } : {};

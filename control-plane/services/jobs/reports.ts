@@ -9,6 +9,7 @@ import { runner } from "../audit/audit.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
+import { lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { summaryOfApplied } from "./applied-summary.ts";
 import { changeJob, writeJobs } from "./changes.ts";
@@ -30,22 +31,28 @@ export async function reportStatus(
     if (report.status === "PROCESSING")
       return changeJob(tx, rings, job, reportProcessing(job, now), now);
     // A user must check what the job did before another job uses a state that may be incomplete.
-    const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    const isUnknown = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    const isUnsaved = report.status !== "SUCCESS" && report.state_unsaved === true;
+    const keepLock = isUnknown || isUnsaved;
     // A report without a message keeps the earlier one, unless that only said that the outcome was
     // unknown.
     const known = job.outcome_unknown === 1 ? null : job.error_message;
     const end = {
       status: report.status,
-      outcome_unknown: keepLock ? 1 : 0,
+      outcome_unknown: isUnknown ? 1 : 0,
       error_message: report.status === "SUCCESS" ? null : (report.error_message ?? known),
       execution_metadata: report.execution_metadata
         ? JSON.stringify(report.execution_metadata)
         : job.execution_metadata,
       last_seq: report.last_seq ?? job.last_seq,
     } as const;
+    const after = reportEnd(job, end, now);
+    // Before the next job of the configuration is woken. A repeated report does not lock again.
+    if (isUnsaved && after !== job && !(await isOvertaken(tx, job)))
+      await lockUnsaved(tx, job, now);
     // Sent once the apply has begun. A managed state shows itself what it has changed.
     const how = { keepLock, hasApplied: report.backend === "own" };
-    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, how);
+    const ended = await changeJob(tx, rings, job, after, now, how);
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },
@@ -66,9 +73,14 @@ async function keepBackend(
   job: JobRow,
   { status, backend }: ReportStatus,
 ): Promise<void> {
-  const { id, job_type: type, spec_id: spec, claimed_at } = job;
+  const { id, job_type: type, spec_id: spec } = job;
   const isGone = isDestruction(job) && status === "SUCCESS";
   if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
-  if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
+  if (await isOvertaken(tx, job)) return;
   await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });
 }
+
+/** Whether a later job of the same configuration has started. */
+const isOvertaken = async (tx: Queries, { id, spec_id: spec, claimed_at }: JobRow) =>
+  spec !== null &&
+  (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) !== undefined;

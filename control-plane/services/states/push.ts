@@ -2,19 +2,24 @@
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/limits.ts";
 import type { UserCaller } from "../callers.ts";
+import { isHeld } from "../../domain/job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Definition } from "../../domain/snapshot.ts";
 import { withSerial } from "../../domain/state-serial.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
-import { findState } from "../../store/states/states.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import type { Queries } from "../../store/db.ts";
+import { findLock, findState, releaseLock, type StateLockRow } from "../../store/states/states.ts";
 import { recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
+import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
 import { countRefusal } from "../storage/quotas.ts";
 import { storeContent } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
-import { addOwnVersion, followState, inPieces, refuseLocked, view } from "./versions.ts";
+import { isUnsaved } from "./unsaved.ts";
+import { addOwnVersion, followState, inPieces, lockedRefusal, view } from "./versions.ts";
 
 interface PushedState {
   readonly version: StateVersion;
@@ -41,7 +46,7 @@ export async function pushState(
       "state_conflict",
       "the configuration keeps its state in its own backend: set its backend to managed first",
     );
-  await refuseLocked(read, spec);
+  await findUnsavedLock(read, spec);
   const before = await read.first(findState, { spec });
   const seen = newReading();
   const pieces =
@@ -50,8 +55,8 @@ export async function pushState(
       : observe(content, seen);
   const stored = storeContent(context, pieces, stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
-    return context.store.write(async (tx) => {
-      await refuseLocked(tx, spec);
+    return writeJobs(context, async (tx, rings) => {
+      const lock = await findUnsavedLock(tx, spec);
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec });
       if (newest && isRepeated(newest, summary))
@@ -63,10 +68,26 @@ export async function pushState(
       await followState(tx, spec, outputs);
       const target = { id: spec, name: named.name, details: { serial: row.serial } };
       await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
+      if (lock) {
+        await releaseLock(tx, lock.job_id);
+        await ringNextOfSpec(tx, rings, spec);
+      }
       return { answer: { version: view(row), isNew: true }, stored: true };
     });
   });
   return (await countRefusal(context, stored)).answer;
+}
+
+/**
+ * Returns the lock of a job that could not save its state, which the push removes. Refuses to push
+ * while any other job has the lock.
+ */
+async function findUnsavedLock(queries: Queries, spec: string): Promise<StateLockRow | undefined> {
+  const lock = await queries.first(findLock, { spec });
+  if (!lock) return undefined;
+  const holder = await queries.first(findJob, { id: lock.job_id });
+  if (!isUnsaved(lock) || (holder && isHeld(holder))) throw lockedRefusal();
+  return lock;
 }
 
 /** Returns the whole body. Throws if it is not a state. */

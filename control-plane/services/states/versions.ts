@@ -30,6 +30,7 @@ import { time } from "../jobs/views.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { outputsOf } from "./outputs.ts";
 import { newReading, summaryOf, type Reading, type StateContent } from "./states.ts";
+import { isUnsaved } from "./unsaved.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
 /** A page of GET /api/cli/configurations/{name}/state/versions. */
@@ -55,7 +56,8 @@ export async function findStateLock(
   if (!lock) return null;
   const { job_id, created_at } = lock;
   const holder = await read.first(findJob, { id: job_id });
-  return { job_id, created_at: time(created_at), held: holder !== undefined && isHeld(holder) };
+  const held = holder !== undefined && isHeld(holder);
+  return { job_id, created_at: time(created_at), held, state_unsaved: isUnsaved(lock) };
 }
 
 /**
@@ -190,12 +192,14 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
 
 /** Refuses to change a state while it is locked. */
 export async function refuseLocked(queries: Queries, spec: string): Promise<void> {
-  if (await queries.first(findLock, { spec }))
-    throw new RefusalError(
-      "state_locked",
-      "the state is locked: wait for the job that holds the lock, or unlock the state",
-    );
+  if (await queries.first(findLock, { spec })) throw lockedRefusal();
 }
+
+export const lockedRefusal = (): RefusalError =>
+  new RefusalError(
+    "state_locked",
+    "the state is locked: wait for the job that holds the lock, or unlock the state",
+  );
 
 /** In pieces, so that other requests are served while a large state is read. */
 export async function* inPieces(

@@ -308,6 +308,7 @@ test("an apply during a reboot of the machine ends as FAILED with its outcome un
   expect(reports[0]?.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);
   // The state that could not be saved is not wiped with the workspace.
   expect(reports[0]?.error_message).toContain("is kept on the runner");
+  expect(reports[0]).toMatchObject({ outcome_unknown: true, state_unsaved: true });
   expect(readFileSync(join(workDir, "rescued-states", "job.tfstate"), "utf8")).toBe("state");
 });
 

@@ -238,7 +238,7 @@ describe("stop", () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
     await printed(command);
-    await run.stop({ first: 100, second: 100 }, false);
+    await run.stop({ first: 100, second: 1000 }, false);
     expect(await run.ended).toEqual({ kind: "exited", code: 137 });
     expect(read(command, "stdout")).toBe("ready\nINT\nINT\n");
   });

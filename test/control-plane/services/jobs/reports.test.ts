@@ -7,7 +7,7 @@ import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
 import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
-import { addTestWorker } from "../../../helpers/plane.ts";
+import { addTestWorker, ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addSpec, type Owner } from "../../../helpers/rows.ts";
 
@@ -18,9 +18,10 @@ const { plane } = planeForFile();
 let owner: Owner;
 let runner: Calls;
 let client: Calls;
+let headers: Record<string, string>;
 let spec: string;
 beforeEach(async () => {
-  ({ owner, client, runner } = await addTestUser(plane));
+  ({ owner, headers, client, runner } = await addTestUser(plane));
   spec = await addSpec(plane.context.store, owner);
 });
 
@@ -361,5 +362,45 @@ describe("a status report", () => {
     const job = await held();
     const body = { status: "SUCCESS", invented_later: { a: 1 } } as never;
     expect(await report(job, body)).toMatchObject({ status: "SUCCESS" });
+  });
+});
+
+describe("a job that could not save its state", () => {
+  const unsaved = { status: "FAILED", state_unsaved: true } as const;
+  const lock = async () =>
+    (await client.get(endpoints.getStateLock, { params: { name: spec } })).state_lock;
+  const next = async () => {
+    const { id } = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec },
+    });
+    return (await client.get(getJob, { params: { id } })).waiting_reason;
+  };
+
+  it("locks the configuration, also where the control plane keeps no state", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    expect(await report(job, unsaved)).toMatchObject({ status: "FAILED", outcome_unknown: false });
+    expect(await lock()).toMatchObject({ job_id: job.id, held: false, state_unsaved: true });
+    expect(await next()).toBe("state_locked");
+    expect(await runner.ask(claimJob, {})).toBeNull();
+    await client.ask(breakStateLock, { params: { name: spec } });
+    await report(job, unsaved);
+    expect(await lock()).toBeNull();
+    expect(await runner.ask(claimJob, {})).not.toBeNull();
+  });
+
+  it("is replaced by a lock of its own, which the push of a state removes", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    await lockAs(job.id);
+    await report(job, unsaved);
+    expect(await lock()).toMatchObject({ job_id: job.id, state_unsaved: true });
+    const resource = { mode: "managed", type: "terraform_data", name: "a", instances: [{}] };
+    const state = { version: 4, serial: 7, lineage: "l", outputs: {}, resources: [resource] };
+    const path = `/api/cli/configurations/${spec}/state/versions`;
+    const pushed = await ask(plane, "POST", path, { headers, body: JSON.stringify(state) });
+    expect(pushed.status).toBe(201);
+    expect(await lock()).toBeNull();
+    expect(await next()).toBe("waiting_for_worker");
   });
 });
