@@ -1,9 +1,14 @@
 /** Backends, ephemeral variables and files of variables, with a real agent and terraform. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { writeFiles } from "../helpers/fixtures.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { folderForFile } from "../helpers/folders.ts";
@@ -62,7 +67,7 @@ resource "terraform_data" "a" {}
   });
 });
 
-test("a backend that is no longer declared is replaced by a managed state only after a choice or a DESTROY", async () => {
+test("a backend that was used is replaced by a managed state only after its state was pushed or a DESTROY", async () => {
   const { user } = machine;
   const state = join(elsewhere, "declared.tfstate");
   const resource = 'resource "terraform_data" "a" {}\n';
@@ -81,18 +86,74 @@ test("a backend that is no longer declared is replaced by a managed state only a
     expect(await run(type)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringMatching(
-        /no longer declare one.*--backend managed .*--backend own/,
+        /no longer declare one.*--backend own.*--backend managed.*windlass state push/,
       ),
     });
   expect(readFileSync(state, "utf8")).toBe(deployed);
 
-  // A user may choose. After a DESTROY the state is empty.
+  // A choice alone would create everything a second time, and destroy nothing.
   await change({ backend: "managed" });
-  expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
-  await change({ backend: null, source: sourceOf(declared) });
-  expect(await run("DESTROY")).toMatchObject({ status: "SUCCESS" });
-  await change({ source: sourceOf(resource) });
-  expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
+  for (const source of [resource, declared]) {
+    await change({ source: sourceOf(source) });
+    for (const type of ["PLAN", "DEPLOY", "DESTROY"] as const)
+      expect(await run(type)).toMatchObject({
+        status: "FAILED",
+        error_message: expect.stringContaining("terraform state pull | windlass state push"),
+      });
+  }
+  const pushed = await machine.run("state", "push", configuration_id, "--file", state);
+  expect(pushed).toMatchObject({ exitCode: 0 });
+  const planned = await run("PLAN");
+  expect(planned).toMatchObject({ status: "SUCCESS", changes: { create: 0, delete: 0 } });
+
+  // After a DESTROY the state is empty.
+  const other = await user.configure({ name: "other", source: sourceOf(declared) });
+  const runOther = async (job_type: "PLAN" | "DEPLOY" | "DESTROY") =>
+    user.released(await user.queue({ job_type, configuration_id: other }));
+  expect(await runOther("DESTROY")).toMatchObject({ status: "SUCCESS" });
+  const body = { source: sourceOf(resource) };
+  await user.call(endpoints.updateConfiguration, { params: { name: other }, body });
+  expect(await runOther("PLAN")).toMatchObject({ status: "SUCCESS" });
+});
+
+test("a state that could not be saved keeps other jobs from running until a person has stored it", async () => {
+  const stored = { text: "", isBroken: true };
+  const backend = createServer(async (request, response) => {
+    if (request.method === "POST" && !stored.isBroken) stored.text = await text(request);
+    const isFound = request.method === "POST" ? !stored.isBroken : stored.text !== "";
+    response.writeHead(isFound ? 200 : 404).end(request.method === "GET" ? stored.text : "");
+  });
+  await new Promise<void>((listening) => void backend.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void backend.close());
+  const { port } = backend.address() as AddressInfo;
+  const directory = writeFiles(join(machine.path, "unsaved"), {
+    "main.tf": `terraform {\n  backend "http" {\n    address = "http://127.0.0.1:${port}/"\n  }\n}\nresource "terraform_data" "a" {}\n`,
+  });
+  const failed = await machine.run("up", directory, "--yes");
+  expect(failed).toMatchObject({ exitCode: 1 });
+  const stderr = String(failed.stderr);
+  expect(stderr).toMatch(
+    /It has changed resources, and its state could not be saved\.\nThe state is locked/,
+  );
+  expect(stderr).toContain("(terraform state push FILE), then run: windlass state unlock unsaved");
+  expect(stderr).not.toMatch(/Nothing is deployed|No resource was changed/);
+  expect(failed.stdout).toMatch(/the state could not be saved and is kept on the runner as /);
+
+  const refused = await machine.run("configurations", "delete", "unsaved", "--yes");
+  expect(refused).toMatchObject({ exitCode: 1 });
+  expect(refused.stderr).toContain("could not save its state");
+  const planned = await machine.json<Job>("jobs", "plan", "unsaved");
+  expect(planned.waiting_reason).toBe("state_locked");
+  const shown = await machine.run("configurations", "show", "unsaved");
+  const file = /kept on the runner as (\S+\.tfstate)/.exec(String(shown.stdout))?.[1] ?? "";
+  expect(shown.stdout).toContain("which could not save its state. No state records");
+  stored.isBroken = false;
+  stored.text = readFileSync(file, "utf8");
+  expect(await machine.run("state", "unlock", "unsaved", "--yes")).toMatchObject({ exitCode: 0 });
+  expect(await machine.run("jobs", "logs", planned.id, "--follow")).toMatchObject({ exitCode: 0 });
+  const again = await machine.run("up", directory, "--yes");
+  expect(again.stdout).toContain("Plan: no changes");
+  expect(again).toMatchObject({ exitCode: 0 });
 });
 
 test("ephemeral variables are passed to the apply of a plan and of a DEPLOY without a plan", async () => {

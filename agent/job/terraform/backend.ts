@@ -88,13 +88,15 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   if (!isDeclared && wasOwn && chosen === undefined) {
     throw new StepFailed(
       "the last DEPLOY kept the state in a backend that the files declared, but they no longer declare one: " +
-        `terraform would create everything a second time. ${howToChoose}, for which the files must declare it again`,
+        `terraform would create everything a second time. Choose a backend: --backend own, for which the files must declare it again; ` +
+        "or --backend managed, after which you move the state: terraform state pull | windlass state push NAME",
     );
   }
-  if (!isDeclared && wasOwn) {
-    context.log.system(
-      "The last DEPLOY kept the state in a backend that the files declared. It is not used: " +
-        'the configuration\'s backend is "managed", so the control plane keeps the state.',
+  if (wasOwn) {
+    throw new StepFailed(
+      'the last DEPLOY kept the state in a backend that the files declared, and the configuration\'s backend is "managed" now: ' +
+        "terraform would create everything a second time. To move the state, run in a directory that still declares that backend: " +
+        "terraform state pull | windlass state push NAME. To keep it there: --backend own",
     );
   }
   if (isDeclared) {
