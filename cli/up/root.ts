@@ -1,8 +1,8 @@
 /**
- * What to upload for a directory: in a monorepo its modules are often outside of it, as in
- * `source = "../../modules/network"`.
+ * What to upload for a directory: in a monorepo its modules and files are often outside of it, as in
+ * `source = "../../modules/network"` and `file("../common.yaml")`.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { CliError } from "../terminal/output.ts";
@@ -13,8 +13,10 @@ const foldersLimit = 1000;
 const fileLimit = 1024 * 1024;
 
 /**
- * Returns the closest directory that contains this one and every local module that it uses, directly
- * or by another module. Throws `CliError` if that would be the home directory or all of the disk.
+ * Returns the closest directory that contains this one, every local module that it uses, directly or
+ * by another module, and the files that they name in calls such as `file("../common.yaml")`: terraform
+ * would fail without such a file, and `fileset` would find none and destroy what was made for them.
+ * Throws `CliError` if that would be the home directory or all of the disk.
  */
 export function findRoot(directory: string): string {
   const start = resolve(directory);
@@ -23,10 +25,11 @@ export function findRoot(directory: string): string {
     for (const module of modulesIn(folder)) if (folders.size < foldersLimit) folders.add(module);
   }
   let root = start;
-  for (const folder of folders) while (!isInside(folder, root)) root = dirname(root);
+  const places = [...folders, ...[...folders].flatMap((folder) => namedIn(folder, start))];
+  for (const folder of places) while (!isInside(folder, root)) root = dirname(root);
   if (root !== start && isInside(homedir(), root))
     throw new CliError(
-      `"${directory}" uses modules for which all of ${root} would be uploaded. Move the modules closer to it, or pass the directory to upload and --working-directory.`,
+      `"${directory}" uses modules or files for which all of ${root} would be uploaded. Move them closer to it, or pass the directory to upload and --working-directory.`,
       2,
     );
   return root;
@@ -41,6 +44,25 @@ function modulesIn(folder: string): string[] {
     .flatMap((file) => (file.endsWith(".json") ? sourcesInJson(file) : sourcesIn(file)))
     .filter((source) => /^\.\.?\//.test(source))
     .map((source) => resolve(folder, source))
+    .filter(isFolder);
+}
+
+/** Calls of functions that read files: the base and the path, and whether the path ends there. */
+const fileCalls = /\b(?:file\w*|templatefile)\(\s*"(\$\{path\.\w+\}\/)?([^"$%*?{\n]*)("?)/g;
+
+/**
+ * The directories of existing files that the files of a module name in such calls with `..`.
+ * Terraform runs in `start`, to which relative paths refer.
+ */
+function namedIn(module: string, start: string): string[] {
+  return filesOf(module)
+    .flatMap((file) => [...withoutComments(textOf(file)).matchAll(fileCalls)])
+    .filter(([, , path = ""]) => path.split("/").includes(".."))
+    .flatMap(([, base = "", path = "", end]) => {
+      const place = resolve(base.startsWith("${path.module}") ? module : start, path);
+      if (isFolder(place)) return [place];
+      return end === "" || existsSync(place) ? [dirname(place)] : [];
+    })
     .filter(isFolder);
 }
 
@@ -64,9 +86,11 @@ function textOf(file: string): string {
   }
 }
 
+const withoutComments = (text: string): string => text.replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
+
 /** Only a module has a local directory as its `source`, so no parser of the language is needed. */
 function sourcesIn(file: string): string[] {
-  const text = textOf(file).replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
+  const text = withoutComments(textOf(file));
   return [...text.matchAll(/(?:^|[{\s])source\s*=\s*"([^"\n]*)"/gm)].map(
     ([, source = ""]) => source,
   );

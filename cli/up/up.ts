@@ -160,7 +160,7 @@ async function configure(
   }
   if (root !== directory)
     run.done(
-      `${directory} uses modules outside of it. Uploading ${root}; terraform runs in ${pathIn(root, directory)}.`,
+      `${directory} uses modules or files outside of it. Uploading ${root}; terraform runs in ${pathIn(root, directory)}.`,
     );
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];

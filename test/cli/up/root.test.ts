@@ -53,6 +53,37 @@ it.each<[name: string, files: Record<string, string>, root: string, path: string
     "live/net",
     "",
   ],
+  [
+    "files of a directory beside it",
+    {
+      "live/net/main.tf": 'locals {\n  a = fileset("${path.module}/../../shared", "*.json")\n}\n',
+      "shared/a.json": "{}",
+    },
+    "",
+    "live/net",
+  ],
+  [
+    "a file whose name is not known, named by a module",
+    {
+      "live/net/main.tf": module("./inner"),
+      "live/net/inner/main.tf":
+        'locals { a = jsondecode(file("${path.module}/../../env/app-${var.name}.json")) }',
+      "live/env/app-a.json": "{}",
+    },
+    "live",
+    "net",
+  ],
+  [
+    "files that are commented out, missing or inside",
+    {
+      "live/net/main.tf":
+        'locals {\n  # a = file("../a.txt")\n  b = fileexists("../gone.txt")\n  c = file("${path.root}/x/../c.txt")\n}\n',
+      "live/a.txt": "",
+      "live/net/c.txt": "",
+    },
+    "live/net",
+    "",
+  ],
 ])("finds the directory for %s", (_, files, root, path) => {
   using place = scratch();
   writeFiles(place.path, files);
@@ -65,5 +96,5 @@ it.each<[name: string, files: Record<string, string>, root: string, path: string
 it("refuses to upload the home directory", () => {
   using place = scratch();
   writeFiles(place.path, { "main.tf": module(relative(place.path, homedir())) });
-  expect(() => findRoot(place.path)).toThrow(/Move the modules closer to it/);
+  expect(() => findRoot(place.path)).toThrow(/Move them closer to it/);
 });
