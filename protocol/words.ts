@@ -183,16 +183,23 @@ export const jobTypeWords = (type: JobType, options: DestroyOptions | null | und
   destroysAll(options) && type !== "DESTROY" ? `${type} to destroy` : type;
 
 /** Returns the names of the required variables without a value that made terraform fail. */
-export const missingVariables = (message: string | null): string[] => [
-  ...new Set(
-    Array.from(
-      (message ?? "").matchAll(
-        /No value for required variable[^"]{1,100}input variable "([\w-]+)" is not set/g,
-      ),
-      ([, name = ""]) => name,
-    ),
-  ),
+export const missingVariables = (message: string | null): string[] =>
+  namesIn(
+    message,
+    /No value for required variable[^"]{1,100}input variable "([\w-]+)" is not set/g,
+  );
+
+/** Returns the names of the variables whose values have a wrong type. */
+export const unsuitableVariables = (message: string | null): string[] =>
+  namesIn(message, /The given value is not suitable for var\.([\w-]+)/g);
+
+const namesIn = (message: string | null, form: RegExp): string[] => [
+  ...new Set(Array.from((message ?? "").matchAll(form), ([, name = ""]) => name)),
 ];
+
+/** Whether terraform refused to apply a plan that another change has overtaken, and changed nothing. */
+export const isOvertakenPlan = (message: string | null): boolean =>
+  /Saved plan (is stale|does not match the given state)/.test(message ?? "");
 
 /** Returns which command of terraform failed, of a message that continues with its errors. */
 export const failedCommand = (message: string | null): string | undefined =>

@@ -2,7 +2,7 @@
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateLock } from "../../protocol/state-versions.ts";
-import { missingVariables } from "../../protocol/words.ts";
+import { isOvertakenPlan, missingVariables, unsuitableVariables } from "../../protocol/words.ts";
 import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
@@ -15,6 +15,8 @@ export interface NextStep {
   readonly again: string;
   /** Gives a value to variables; their options follow. */
   readonly set: string;
+  /** How to run the job with other files, as a sentence, if it does not take them by itself. */
+  readonly files?: string;
 }
 
 /** Returns it in sentences. */
@@ -29,8 +31,13 @@ async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string
   const found =
     name === null ? undefined : await api.call("getConfiguration", { params: { name } });
   const first = lock ? `\n${unlockFirst(run, job, lock, found)}\n` : " ";
-  const next = `${first}${nextStep(job, step, lock !== null)}`;
-  if (job.job_type === "PLAN" || job.started_at === null || job.apply_began === false)
+  const next = `${first}${nextStep(job, step, lock !== null, run)}`;
+  if (
+    job.job_type === "PLAN" ||
+    job.started_at === null ||
+    job.apply_began === false ||
+    isOvertakenPlan(job.error_message)
+  )
     return `No resource was changed.${next}`;
   if (lock?.state_unsaved && lock.job_id === id)
     return `It has changed resources, and its state could not be saved.${next}`;
@@ -73,15 +80,25 @@ function unlockFirst(
 }
 
 function nextStep(
-  { error_message, status, outcome_unknown }: Job,
-  { again, set }: NextStep,
+  job: Job,
+  { again, set, files }: NextStep,
   isLocked: boolean,
+  { api }: Run,
 ): string {
+  const { error_message, status, outcome_unknown } = job;
+  const kept = unsuitableVariables(error_message)
+    .filter((name) => Object.hasOwn(job.config_snapshot?.variables ?? {}, name))
+    .map(
+      (name) =>
+        `The value of "${name}" is kept in the configuration. To change it, ${set} --var ${shellWord(`${name}=VALUE`)}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
+    );
   const variables = missingVariables(error_message);
   if (variables.length === 0) {
     if (isLocked) return `After that, ${again}`;
     if (outcome_unknown) return `Once its terraform has ended, ${again}`;
-    return `${status === "FAILED" ? "Once the cause is removed" : "To go on"}, ${again}`;
+    if (status !== "FAILED" || isOvertakenPlan(error_message)) return `To go on, ${again}`;
+    const hints = [...kept, ...(files === undefined ? [] : [files])];
+    return [`Once the cause is removed, ${again}`, ...hints].join("\n");
   }
   const options = variables.map((name) => `--var ${shellWord(`${name}=VALUE`)}`).join(" ");
   const what = variables.length === 1 ? "variable" : "variables";
@@ -93,10 +110,16 @@ function nextStep(
 /** Queues the job again. */
 export function retryOf({ api }: Run, job: Job): NextStep {
   const team = teamWords(api.team);
-  return {
+  const update = `windlass configurations update ${shellWord(nameIn(job))}`;
+  const step = {
     again: `run: windlass jobs retry ${job.id} --wait${team}`,
-    set: `run: windlass configurations update ${shellWord(nameIn(job))}${team}`,
+    set: `run: ${update}${team}`,
   };
+  if (job.config_snapshot?.source.type !== "archive") return step;
+  const files = job.own_source
+    ? `To plan changed files instead, run: windlass up${team}`
+    : `To change its files first, run: ${update} --dir DIRECTORY${team}`;
+  return { ...step, files };
 }
 
 /** What a command takes for the configuration of a job. */

@@ -5,6 +5,7 @@ import {
   decisionWords,
   destroysAll,
   failedCommand,
+  isOvertakenPlan,
   sentence,
   waitingForApproval,
   waitingText,
@@ -102,7 +103,8 @@ export const endWords = {
 export function outcomeText(job: Job): string {
   const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
-  const command = failedCommand(job.error_message);
+  // The log shows terraform's errors. That of an overtaken plan decides what to do.
+  const command = isOvertakenPlan(job.error_message) ? undefined : failedCommand(job.error_message);
   const reason = job.log_complete === false ? job.error_message : (command ?? job.error_message);
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";

@@ -3,11 +3,15 @@ import type { Job } from "../../protocol/jobs.ts";
 import { withRemedy } from "../api/failures.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
-/** Returns the command; that of a plan to destroy destroys. */
+/**
+ * Returns the command; that of a plan to destroy destroys. Only `windlass up` plans the files of a
+ * directory: the configuration has others.
+ */
 export function planAgainCommand(
-  { plan_options: options }: Pick<Job, "plan_options">,
+  { plan_options: options, own_source }: Pick<Job, "plan_options" | "own_source">,
   name: string,
 ): string {
+  if (own_source && !options) return "windlass up";
   const { destroy = false, refresh_only = false, targets = [], replace = [] } = options ?? {};
   if (destroy && targets.length === 0) return `windlass jobs destroy ${shellWord(name)}`;
   return [

@@ -8,7 +8,7 @@ import { showConfiguration } from "../../../cli/configurations/show.ts";
 import type { Run } from "../../../cli/run.ts";
 import { push } from "../../../cli/states/states.ts";
 import { showJob } from "../../../cli/jobs/read.ts";
-import { waitingLine } from "../../../cli/jobs/words.ts";
+import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
@@ -53,6 +53,14 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
     "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.",
   );
+  const unsuitable =
+    "plan failed (exit code 1): Invalid value for input variable: The given value is not suitable for var.size declared at main.tf:1,1-16: a number is required.";
+  const variables = { size: { value: "x" } };
+  const params = { name: configuration_id };
+  await user.person.get(endpoints.updateConfiguration, { params, body: { variables } });
+  expect(await end("PLAN", "FAILED", { error_message: unsuitable })).toBe(
+    `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE'; to remove it, run: windlass configurations update network --unset size`,
+  );
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
   );
@@ -90,6 +98,17 @@ test("a job that ended without success says what exists and what to do", async (
     `https://git.example.com/app (eu) at its default branch, commit ${source_commit}`,
   );
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
+  const overtaken = "apply failed (exit code 1): Saved plan is stale: The given plan file can no";
+  const other = { ...cancelled, status: "FAILED" as const, error_message: overtaken };
+  expect(await whatIsLeft(run, { ...other, started_at: cancelled.created_at }, up)).toBe(
+    "No resource was changed. To go on, run windlass up again.",
+  );
+  expect(outcomeText(other)).toContain("Saved plan is stale");
+  const archive = { type: "archive", sha256: "0".repeat(64) } as const;
+  const packed = { ...other, config_snapshot: { ...config_snapshot, source: archive } };
+  expect(await whatIsLeft(run, { ...packed, error_message: "failed" })).toMatch(
+    /\nTo change its files first, run: windlass configurations update network --dir DIRECTORY$/,
+  );
   // Of `jobs deploy --wait` and all others.
   expect(await whatIsLeft(run, cancelled)).toBe(
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,

@@ -13,11 +13,12 @@ test.each([
   [{ ...options, refresh_only: true }, "windlass jobs plan app --refresh-only"],
   [{ ...options, replace: ["a.b[0]"] }, "windlass jobs plan app --replace 'a.b[0]'"],
 ])("a plan with the options %o is made again by: %s", (plan_options, command) => {
-  expect(planAgainCommand({ plan_options }, "app")).toBe(command);
+  expect(planAgainCommand({ plan_options, own_source: false }, "app")).toBe(command);
 });
 
 test("the name of a configuration is quoted for the shell", () => {
-  expect(planAgainCommand({ plan_options: null }, "it's new")).toBe(
+  expect(planAgainCommand({ plan_options: null, own_source: true }, "app")).toBe("windlass up");
+  expect(planAgainCommand({ plan_options: null, own_source: false }, "it's new")).toBe(
     "windlass jobs plan 'it'\\''s new'",
   );
 });
