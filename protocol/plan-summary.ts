@@ -38,6 +38,12 @@ export const PlannedChange = Type.Object({
   action: PlanAction,
   /** Terraform's name of the reason, such as `replace_because_cannot_update`. */
   reason: Type.Optional(Text),
+  created_first: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Of a replacement: whether the new resource is created before the old one is destroyed.",
+    ),
+  ),
   /** The attributes that force the replacement. */
   replaced_by: Type.Optional(Type.Array(Text, { maxItems: 20 })),
   attributes: Type.Optional(

@@ -78,10 +78,12 @@ export const changeNotes = ({
   replaced_by,
   previous_address,
   imported,
+  created_first,
 }: PlannedChange): string[] => [
   ...(previous_address === undefined ? [] : [`moved from ${previous_address}`]),
   ...(imported ? ["imported"] : []),
   ...(reason === undefined ? [] : [planReason(reason)]),
+  ...(created_first ? ["the new one is created first"] : []),
   ...(replaced_by?.length ? [`because of ${replaced_by.join(", ")}`] : []),
 ];
 

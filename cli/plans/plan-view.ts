@@ -103,7 +103,9 @@ const checks = {
 
 function changeLine(change: PlannedChange, paths: readonly string[], outcome?: Outcome): string {
   const notes = [...changeNotes(change), paths.join(", ")];
-  return signed(change.action, change.address, notes.filter(Boolean).join("; "), outcome);
+  const line = signed(change.action, change.address, notes.filter(Boolean).join("; "), outcome);
+  // As terraform draws it.
+  return change.created_first ? line.replace("-/+", "+/-") : line;
 }
 
 /** Attributes that are named where their values are not shown. */

@@ -68,6 +68,7 @@ export class PlanSummarizer {
         address: this.#text(address),
         action,
         ...(action_reason ? { reason: this.#text(action_reason) } : {}),
+        ...(action === "replace" && change.actions[0] === "create" ? { created_first: true } : {}),
         ...(replacedBy.length > 0 ? { replaced_by: replacedBy.map(this.#text) } : {}),
         ...(attributes.length > 0 ? { attributes } : {}),
         ...(previous_address ? { previous_address: this.#text(previous_address) } : {}),

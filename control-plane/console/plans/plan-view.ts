@@ -203,12 +203,20 @@ const signOf = (action: Action): Html => {
   return html`<span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>`;
 };
 
-const what = ({ address, reason, replaced_by, previous_address, imported }: PlannedChange): Html =>
+const what = ({
+  address,
+  reason,
+  replaced_by,
+  previous_address,
+  imported,
+  created_first,
+}: PlannedChange): Html =>
   html`<code>${address}</code>
     ${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${replaced_by?.length ? ":" : ""}</span>`}
     ${replaced_by?.map((name) => html`<code class="why">${name}</code> `)}
     ${previous_address === undefined ? null : html`<span class="why">was <code>${previous_address}</code></span>`}
-    ${imported ? html`<span class="why">is imported</span>` : null}`;
+    ${imported ? html`<span class="why">is imported</span>` : null}
+    ${created_first ? html`<span class="why">the new one is created first</span>` : null}`;
 
 const more = (omitted: number, of: string): Html | null =>
   omitted === 0

@@ -20,6 +20,7 @@ describe("a plan", () => {
           reason: "replace_because_cannot_update",
           replaced_by: ["engine", "storage[0].type"],
         },
+        { address: "aws_ip.a", action: "replace", created_first: true },
         {
           address: "aws_vpc.a",
           action: "update",
@@ -73,6 +74,7 @@ describe("a plan", () => {
       "Plan: 1 to add, 1 to change, 1 to replace, 1 to destroy, 1 to move",
       "    - aws_db.old  (it is no longer in the configuration)",
       "  -/+ aws_db.main  (it cannot be changed in place; because of engine, storage[0].type)",
+      "  +/- aws_ip.a  (the new one is created first)",
       "    ~ aws_vpc.a  (moved from aws_vpc.b)",
       '          tags.Name: "a\\n\\u202eb" → null',
       "          password: (sensitive)",

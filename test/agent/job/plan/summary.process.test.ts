@@ -20,6 +20,7 @@ variable "secret" {
 resource "terraform_data" "replaced" {
   input            = "x"
   triggers_replace = [var.secret]
+  lifecycle { create_before_destroy = true }
 }
 resource "terraform_data" "each" {
   for_each = toset(["a", "b"])
@@ -111,6 +112,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
         address: "terraform_data.replaced",
         action: "replace",
         reason: "replace_because_cannot_update",
+        created_first: true,
         replaced_by: ["triggers_replace"],
         attributes: [
           { path: "id", before: expect.any(String), unknown },
