@@ -16,6 +16,7 @@ import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.t
 import type { ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
 import { chooseTeam, listTeamsRemedy, teamWords } from "./team.ts";
+import { shellWordsOr } from "../terminal/shell-word.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
 
@@ -170,6 +171,12 @@ export function parseServer(text: string): string {
   return text.replace(/\/+$/, "");
 }
 
+/** The current profile may have been signed out while others are left. */
+const notSignedIn = (profiles: readonly string[]): string =>
+  profiles.length === 0
+    ? "You are not signed in. Run: windlass login --server https://…"
+    : `No profile is current. Choose one: windlass profiles use ${shellWordsOr(profiles)}`;
+
 /** Returns the profile by name, else by server, else the current one. */
 export function findProfile(
   { current, profiles }: AuthFile,
@@ -220,7 +227,7 @@ function credentialOf(
   if (!found)
     throw new CliError(
       server === undefined
-        ? "You are not signed in. Run: windlass login --server https://…"
+        ? notSignedIn(Object.keys(readAuth(settings.directory).profiles))
         : `You are not signed in to ${server}. Run: windlass login --server ${server}`,
     );
   const [profileName, profile] = found;

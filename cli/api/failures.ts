@@ -58,6 +58,8 @@ const advice: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
   CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    "it does not speak https on this port. Check the port, or whether the address needs http instead of https.",
 };
 
 /** Remedies for problem codes, where the client knows a command or page that helps. */
@@ -94,20 +96,31 @@ export function withRemedy(
 
 const sentences = (first: string, next: string): string => `${sentence(first)} ${next}`;
 
-/** The options of fields that only a job or a team has. */
+/** The options of fields that no file and no other option sets. */
 const optionNames: Readonly<Record<string, string>> = {
   "body.targets": "--target",
   "body.replace": "--replace",
   "body.refresh_only": "--refresh-only",
   "body.slug": "--slug",
+  "body.expires_in_days": "--days",
+  "body.parallelism": "--parallelism",
+  "body.timeout_seconds": "--timeout",
 };
 
 /** Replaces the name of a field by the option that sets it. */
 const optionOf = (path: string): string =>
   path.replace(/^body\.\w+/, (field) => optionNames[field] ?? field);
 
+/** The messages about options of a plan that exclude each other name them as fields. */
+const withOptions = (message: string): string =>
+  message.replace(/(?<=^cannot be combined with )(destroy|refresh_only)$/, (field) =>
+    field === "destroy" ? "--destroy" : "--refresh-only",
+  );
+
 /** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {
-  const lines = errors.map(({ path, message }) => faultText({ path: optionOf(path), message }));
+  const lines = errors.map(({ path, message }) =>
+    faultText({ path: optionOf(path), message: withOptions(message) }),
+  );
   return lines.length > 1 ? `Invalid input:\n  ${lines.join("\n  ")}` : lines[0];
 }

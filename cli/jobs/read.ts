@@ -75,6 +75,7 @@ export async function list(current: Run, options: ListOptions): Promise<void> {
       ID: ({ id }) => id,
     },
     noJobs(run, filter),
+    { spare: ["TOOK", "WHO"] },
   );
   if (more) run.done("There are older jobs. To list more, pass a higher --limit.");
 }

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { request } from "undici";
+import { expect, onTestFinished, test } from "vitest";
 import { toCliError, withRemedy } from "../../../cli/api/failures.ts";
 import { ProblemError } from "../../../protocol/transport.ts";
 import { CliError } from "../../../cli/terminal/output.ts";
@@ -18,6 +21,25 @@ test("an invalid field of a job is named by its option", () => {
   const problem = new ProblemError(400, { errors: [fault("body.targets.0"), fault("body.name")] });
   expect(toCliError(problem, server)).toMatchObject({
     message: "Invalid input:\n  --target (entry 1) is not an address\n  name is not an address",
+  });
+});
+
+test("options that exclude each other are named as they were typed", () => {
+  const fault = { path: "body.refresh_only", message: "cannot be combined with destroy" };
+  const problem = new ProblemError(400, { errors: [fault] });
+  expect(toCliError(problem, server)).toMatchObject({
+    message: "--refresh-only cannot be combined with --destroy",
+  });
+});
+
+test("https for a server that speaks http is told in words", async () => {
+  const plain = createServer((_, response) => response.end());
+  await new Promise<void>((listening) => void plain.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void plain.close());
+  const address = `https://127.0.0.1:${(plain.address() as AddressInfo).port}`;
+  const error = await request(address).catch((reason: unknown) => toCliError(reason, address));
+  expect(error).toMatchObject({
+    message: `${address} cannot be reached: it does not speak https on this port. Check the port, or whether the address needs http instead of https.`,
   });
 });
 

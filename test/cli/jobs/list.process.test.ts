@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { openTerminal } from "../../helpers/terminal.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
@@ -20,4 +21,18 @@ test("jobs are listed from a time on and before another", async () => {
   const wrong = await ada.run("jobs", "list", "--since", "yesterday");
   expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
   expect(wrong.stderr).toContain("--since must be a time such as 24h (ago), 2026-01-31");
+});
+
+test("the list of jobs leaves out columns rather than break its rows in a narrow terminal", async () => {
+  await using ada = await userMachine(plane);
+  const configuration_id = await ada.user.configure({
+    source: { type: "inline", files: { "main.tf": "" } },
+  });
+  const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
+  expect(await ada.run("jobs", "cancel", id)).toMatchObject({ exitCode: 0 });
+  await using terminal = openTerminal(["jobs", "list"], ada.environment);
+  expect(await terminal.exited).toBe(0);
+  const lines = terminal.screen().trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^TYPE +CONFIGURATI\S+ +STATUS +CHANGES .*CREATED +ID$/);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 });
