@@ -13,6 +13,8 @@ import { settingsReader } from "../common/settings/read.ts";
 import { serverSettings } from "../common/settings/server.ts";
 import { expected } from "../common/settings/setting.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
+import { signInWarnings, unusedWarnings } from "./config-warnings.ts";
+import { databaseAddress, pathBehind } from "./storage-addresses.ts";
 import { parseS3Address, type S3Place } from "./blobs/s3-place.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import type { Retention } from "./domain/retention.ts";
@@ -78,11 +80,10 @@ type ReadServerSetting = ReturnType<typeof settingsReader<typeof serverSettings>
 /** Reads the settings from `environment`. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): ServerConfig {
   const read = settingsReader(serverSettings, environment);
-  const providers = Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name)));
+  const providers = providersOf(read);
   const signInAllow = signInAllowOf(read("WINDLASS_SIGN_IN_ALLOW"));
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
-  const database = databaseOf("WINDLASS_DATABASE_URL", read("WINDLASS_DATABASE_URL"));
-  const owner = databaseOf("WINDLASS_DATABASE_OWNER_URL", read("WINDLASS_DATABASE_OWNER_URL"));
+  const database = databaseOf(read, environment);
   const artifacts = artifactsOf(read);
   return {
     host: read("WINDLASS_HOST"),
@@ -91,21 +92,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
     dataDirectory,
     databaseFile: database.file ?? join(dataDirectory, "windlass.db"),
-    postgres:
-      database.url === undefined
-        ? undefined
-        : {
-            url: database.url,
-            ownerUrl: owner.url,
-            connections: read("WINDLASS_DATABASE_CONNECTIONS"),
-          },
+    postgres: database.postgres,
     artifactsDirectory: artifacts.directory ?? join(dataDirectory, "blobs"),
     s3: artifacts.s3,
     jwtSecret: read("CLI_JWT_SECRET"),
     secretKey: read("WINDLASS_SECRET_KEY"),
     olderSecretKeys: read("WINDLASS_SECRET_KEY_OLD"),
     releaseSecret: read("RELEASE_API_SECRET"),
-    providers,
+    providers: providers.on,
     signInAllow,
     teamCreators: teamCreatorsOf(read("WINDLASS_TEAM_CREATORS")),
     heartbeatSeconds: read("WINDLASS_HEARTBEAT_SECONDS"),
@@ -134,7 +128,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     logFormat: read("WINDLASS_LOG_FORMAT") ?? (process.stderr.isTTY ? "pretty" : "json"),
     warnings: [
       ...unknownSettings("server", environment),
-      ...signInWarnings(providers, signInAllow),
+      ...database.warnings,
+      ...artifacts.warnings,
+      ...providers.warnings,
+      ...signInWarnings(providers.on, signInAllow),
     ],
   };
 }
@@ -161,50 +158,54 @@ export function readConfigOf(place: string): ServerConfig {
 /** The setting that NAME_FILE is another form of. */
 const withoutFile = (name: string): string => name.replace(/_FILE$/, "");
 
-/** A SQLite file or the address of a PostgreSQL database. A message never repeats a password. */
-function databaseOf(
-  name: "WINDLASS_DATABASE_URL" | "WINDLASS_DATABASE_OWNER_URL",
-  text: string | undefined,
-): { file?: string; url?: string } {
-  if (text === undefined) return {};
-  const isOwner = name === "WINDLASS_DATABASE_OWNER_URL";
-  if (!isOwner && text.startsWith("sqlite:") && text.length > "sqlite:".length)
-    return { file: pathBehind("sqlite:", text) };
-  if (!/^postgres(ql)?:\/\//.test(text))
-    throw new ConfigError(
-      `${name} must be ${expected(serverSettings[name])}` +
-        (/[@?]/.test(text) ? "" : `, not ${JSON.stringify(text.slice(0, 200))}`),
-    );
-  if (/^postgres(ql)?:\/\/[^/?]*,/.test(text))
-    throw new ConfigError(
-      `${name} must name one host: for a failover, give the database an address that follows the primary (docs/postgresql.md#failover), and percent-encode a comma of the password as %2C`,
-    );
-  const url = URL.parse(text);
-  if (url === null || url.pathname.length < 2)
-    throw new ConfigError(
-      `${name} must be an address such as postgres://user:password@host:5432/name, with special characters of the password percent-encoded`,
-    );
-  const mode = url.searchParams.get("sslmode");
-  // The driver checks the certificate for "require" too, and warns of it: this says the same.
-  if (mode === "require") url.searchParams.set("sslmode", "verify-full");
-  else if (mode !== null && !["disable", "no-verify", "verify-full"].includes(mode))
-    throw new ConfigError(
-      `${name} must have an sslmode of disable, no-verify, require or verify-full`,
-    );
-  return { url: url.href };
+interface Database {
+  readonly file?: string;
+  readonly postgres?: ServerConfig["postgres"];
+  readonly warnings: readonly string[];
 }
 
-/** The path of an address such as `file:/srv`, `file:///srv` or `file:srv`. */
-const pathBehind = (scheme: string, text: string): string =>
-  resolve(text.slice(scheme.length).replace(/^\/\/(?=\/)/, ""));
+/** A SQLite file or a PostgreSQL database. */
+function databaseOf(read: ReadServerSetting, environment: NodeJS.ProcessEnv): Database {
+  const { file, url } = databaseAddress("WINDLASS_DATABASE_URL", read("WINDLASS_DATABASE_URL"));
+  const ownerUrl = databaseAddress(
+    "WINDLASS_DATABASE_OWNER_URL",
+    read("WINDLASS_DATABASE_OWNER_URL"),
+  ).url;
+  const connections = read("WINDLASS_DATABASE_CONNECTIONS");
+  if (url !== undefined) return { postgres: { url, ownerUrl, connections }, warnings: [] };
+  const warnings = unusedWarnings(
+    "the database is SQLite: set WINDLASS_DATABASE_URL to the address of a PostgreSQL database",
+    {
+      WINDLASS_DATABASE_OWNER_URL: ownerUrl,
+      WINDLASS_DATABASE_CONNECTIONS: environment["WINDLASS_DATABASE_CONNECTIONS"] || undefined,
+    },
+  );
+  return { ...(file === undefined ? {} : { file }), warnings };
+}
+
+interface Artifacts {
+  readonly directory?: string;
+  readonly s3?: S3Place;
+  readonly warnings: readonly string[];
+}
 
 /** A directory, or a bucket with what its objects are encrypted with. */
-function artifactsOf(read: ReadServerSetting): { directory?: string; s3?: S3Place } {
+function artifactsOf(read: ReadServerSetting): Artifacts {
   const text = read("WINDLASS_ARTIFACTS_URL");
+  const isPathStyle = read("WINDLASS_S3_PATH_STYLE");
   const encryption = read("WINDLASS_S3_ENCRYPTION");
   const kmsKey = read("WINDLASS_S3_KMS_KEY");
-  if (text === undefined) return {};
-  if (text.startsWith("file:")) return { directory: pathBehind("file:", text) };
+  if (text === undefined || text.startsWith("file:")) {
+    const warnings = unusedWarnings(
+      "files are kept in a directory: set WINDLASS_ARTIFACTS_URL to the address of a bucket",
+      {
+        WINDLASS_S3_PATH_STYLE: isPathStyle,
+        WINDLASS_S3_ENCRYPTION: encryption,
+        WINDLASS_S3_KMS_KEY: kmsKey,
+      },
+    );
+    return { ...(text === undefined ? {} : { directory: pathBehind("file:", text) }), warnings };
+  }
   const address = parseS3Address(text);
   if (address === undefined)
     throw new ConfigError(
@@ -212,21 +213,34 @@ function artifactsOf(read: ReadServerSetting): { directory?: string; s3?: S3Plac
     );
   if (kmsKey !== undefined && encryption?.startsWith("aws:kms") !== true)
     throw new ConfigError("WINDLASS_S3_KMS_KEY needs WINDLASS_S3_ENCRYPTION=aws:kms");
-  return { s3: { ...address, isPathStyle: read("WINDLASS_S3_PATH_STYLE"), encryption, kmsKey } };
+  return { s3: { ...address, isPathStyle, encryption, kmsKey }, warnings: [] };
 }
 
-/** A provider is on when both its id and its secret are set; one without the other is a mistake. */
-function providerOf(read: ReadServerSetting, provider: ProviderName) {
-  const name = provider.toUpperCase() as Uppercase<ProviderName>;
-  const clientId = read(`${name}_CLIENT_ID`);
-  const clientSecret = read(`${name}_CLIENT_SECRET`);
-  const baseUrl = read(`${name}_BASE_URL`);
-  if (clientId === undefined && clientSecret === undefined) return [];
-  if (clientId === undefined || clientSecret === undefined)
-    throw new ConfigError(
-      `${name}_CLIENT_${clientId === undefined ? "ID" : "SECRET"} must be set too: sign-in with a provider needs both`,
-    );
-  return [[provider, { clientId, clientSecret, baseUrl, timeoutMilliseconds: 10_000 }] as const];
+/** The providers that are on. */
+function providersOf(read: ReadServerSetting): { on: Providers; warnings: readonly string[] } {
+  const on: { -readonly [N in ProviderName]?: Providers[N] } = {};
+  const warnings: string[] = [];
+  for (const provider of providerNames) {
+    const name = provider.toUpperCase() as Uppercase<ProviderName>;
+    const clientId = read(`${name}_CLIENT_ID`);
+    const clientSecret = read(`${name}_CLIENT_SECRET`);
+    const baseUrl = read(`${name}_BASE_URL`);
+    // One without the other is a mistake.
+    if ((clientId === undefined) !== (clientSecret === undefined))
+      throw new ConfigError(
+        `${name}_CLIENT_${clientId === undefined ? "ID" : "SECRET"} must be set too: sign-in with a provider needs both`,
+      );
+    if (clientId !== undefined && clientSecret !== undefined)
+      on[provider] = { clientId, clientSecret, baseUrl, timeoutMilliseconds: 10_000 };
+    else
+      warnings.push(
+        ...unusedWarnings(
+          `sign-in with ${provider} is off: set ${name}_CLIENT_ID and ${name}_CLIENT_SECRET`,
+          { [`${name}_BASE_URL`]: baseUrl },
+        ),
+      );
+  }
+  return { on, warnings };
 }
 
 function signInAllowOf(entries: readonly string[]): SignInRule[] {
@@ -253,23 +267,6 @@ function teamCreatorsOf(entries: readonly string[]): SignInRule[] {
       `WINDLASS_TEAM_CREATORS must be ${expected(serverSettings.WINDLASS_TEAM_CREATORS)}, not "${text}"`,
     );
   });
-}
-
-/** Warns at the start about a list that allows no one, or an entry that cannot match. */
-function signInWarnings(providers: Providers, rules: readonly SignInRule[]): string[] {
-  const isOn = Object.keys(providers).length > 0;
-  const groups = rules.filter((rule) => rule.kind === "group");
-  const off = new Set(groups.map(({ provider }) => provider).filter((name) => !providers[name]));
-  return [
-    ...(isOn && rules.length === 0
-      ? [
-          "WINDLASS_SIGN_IN_ALLOW is empty: only people who were invited by a link (windlass server login-link) can sign in with a provider",
-        ]
-      : []),
-    ...[...off].map(
-      (name) => `WINDLASS_SIGN_IN_ALLOW names groups of ${name}, but sign-in with ${name} is off`,
-    ),
-  ];
 }
 
 function defaultDataDirectory(environment: NodeJS.ProcessEnv): string {

@@ -2,7 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readConfig as readAgentConfig } from "../agent/config.ts";
+import { readClientSettings } from "../cli/config.ts";
 import { registry } from "../common/settings/registry.ts";
+import { readConfig as readServerConfig } from "../control-plane/config.ts";
 import { settingsDocument } from "../scripts/lib/settings-document.ts";
 import { root } from "./helpers/source-files.ts";
 
@@ -29,6 +32,27 @@ test.each([
   expect(own.length).toBeGreaterThan(2);
   expect(own.filter((name) => !code.includes(`read("${name}")`))).toEqual([]);
 });
+
+const strictTypes = ["url", "boolean", "enum", "integer", "number", "size", "retention"];
+
+test.each([
+  ["server", readServerConfig],
+  ["agent", readAgentConfig],
+  ["client", readClientSettings],
+] as const)(
+  "a wrong value of any setting of the %s is refused, even if it has no effect",
+  (role, readSettings) => {
+    const names = registry[role]
+      .flatMap(({ settings }) => Object.entries(settings))
+      .filter(([, { type }]) => strictTypes.includes(type))
+      .map(([name]) => name);
+    expect(names.length).toBeGreaterThan(0);
+    for (const name of names)
+      expect(() =>
+        readSettings({ WINDLASS_URL: "https://windlass.example.com", [name]: "wrong" }),
+      ).toThrow(`${name} must be`);
+  },
+);
 
 test("the texts of the registry are one line in the form of a table cell", () => {
   const texts = Object.values(registry)

@@ -108,6 +108,43 @@ describe("a setting", () => {
   );
 });
 
+describe("a setting without effect", () => {
+  const bucket = { WINDLASS_ARTIFACTS_URL: "s3://bucket" };
+  const database = { WINDLASS_DATABASE_URL: "postgres://u@127.0.0.1/x" };
+
+  test.each([
+    ["WINDLASS_DATABASE_OWNER_URL", "postgres://u@127.0.0.1/x", "WINDLASS_DATABASE_URL", database],
+    ["WINDLASS_DATABASE_CONNECTIONS", "20", "WINDLASS_DATABASE_URL", database],
+    ["WINDLASS_S3_PATH_STYLE", "1", "WINDLASS_ARTIFACTS_URL", bucket],
+    ["WINDLASS_S3_ENCRYPTION", "aws:kms", "WINDLASS_ARTIFACTS_URL", bucket],
+    [
+      "WINDLASS_S3_KMS_KEY",
+      "abc",
+      "WINDLASS_ARTIFACTS_URL",
+      { ...bucket, WINDLASS_S3_ENCRYPTION: "aws:kms" },
+    ],
+    ["GITLAB_BASE_URL", "https://git.example", "GITLAB_CLIENT_ID", undefined],
+  ])("causes a warning: %s=%s without %s", (name, value, missing, used) => {
+    expect(readConfig({ [name]: value }).warnings).toEqual([
+      expect.stringMatching(new RegExp(`^${name} has no effect, .*${missing}`)),
+    ]);
+    if (used) expect(readConfig({ ...used, [name]: value }).warnings).toEqual([]);
+  });
+
+  test("causes no warning with its default", () => {
+    const settings = { WINDLASS_S3_PATH_STYLE: "0", WINDLASS_S3_KMS_KEY: "" };
+    expect(readConfig(settings).warnings).toEqual([]);
+  });
+
+  test("causes a warning if it is a secret in a file", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "config-"));
+    const file = join(directory, "owner");
+    await writeFile(file, "postgres://u@127.0.0.1/x\n");
+    expect(readConfig({ WINDLASS_DATABASE_OWNER_URL_FILE: file }).warnings).toHaveLength(1);
+    await rm(directory, { recursive: true });
+  });
+});
+
 describe("a sign-in provider", () => {
   test("is off without a client id, even with a base URL", () => {
     expect(readConfig({ GITLAB_BASE_URL: "https://git.example" }).providers).toEqual({});
