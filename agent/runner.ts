@@ -4,6 +4,7 @@
  */
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
+import { isUnmakeable } from "../common/files.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { features } from "../protocol/features.ts";
 import type { Heartbeat } from "../protocol/workers.ts";
@@ -101,10 +102,9 @@ function makeWorkDirectory(path: string): void {
   try {
     makePassable(path);
   } catch (error) {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    if (!["EACCES", "EEXIST", "ENOTDIR", "EROFS"].includes(code)) throw error;
+    if (!isUnmakeable(error)) throw error;
     throw new ConfigError(
-      `${message}; set WINDLASS_WORK_DIR to a directory that this user may write to`,
+      `${(error as Error).message}; set WINDLASS_WORK_DIR to a directory that this user may write to`,
     );
   }
 }

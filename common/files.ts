@@ -1,5 +1,6 @@
-/** Files that need not be there. */
-import { readFileSync } from "node:fs";
+/** Files that need not be there, and directories that must be. */
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** Returns the text of a file; undefined if there is none. */
 export function readIfExists(path: string): string | undefined {
@@ -10,3 +11,44 @@ export function readIfExists(path: string): string | undefined {
     throw error;
   }
 }
+
+/**
+ * Makes a directory where an operator wants it, and those above it that are missing. Returns the
+ * first that it made; undefined if there is one already.
+ *
+ * The recursive mkdir of Node (24) does not end where the kernel refuses to make a directory with
+ * ENOENT, as in /proc and at a mount point of an automounter.
+ */
+export function makeDirectory(path: string, mode = 0o777): string | undefined {
+  if (isDirectory(path)) return undefined;
+  const above = dirname(path);
+  const first = above === path ? undefined : makeDirectory(above, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isDirectory(path)) throw error;
+    return first;
+  }
+  return first ?? path;
+}
+
+const isDirectory = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Whether a directory could not be made because it cannot be at this path. */
+export function isUnmakeable(error: unknown): boolean {
+  const { code = "", syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  return syscall === "mkdir" && unmakeable.has(code);
+}
+
+const unmakeable = new Set([
+  "EACCES",
+  "EEXIST",
+  "ELOOP",
+  "ENAMETOOLONG",
+  "ENOENT",
+  "ENOTDIR",
+  "EPERM",
+  "EROFS",
+]);

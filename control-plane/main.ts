@@ -1,4 +1,5 @@
 /** `windlass server`: the control plane. */
+import { isUnmakeable } from "../common/files.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { readConfig, type ServerConfig } from "./config.ts";
 import { SchemaError } from "./store/schema-error.ts";
@@ -70,7 +71,7 @@ export async function main(args: string[]): Promise<void> {
       return fail(`windlass server: ${plain(error)}\n\n${usage()}`, 2);
     if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
-    fail(`windlass server: ${plain(error)}`, isBadAddress(error) || isBadDirectory(error) ? 78 : 1);
+    fail(`windlass server: ${plain(error)}`, isBadAddress(error) || isUnmakeable(error) ? 78 : 1);
   }
 }
 
@@ -102,12 +103,6 @@ async function serve(config: ServerConfig): Promise<void> {
 const isBadAddress = (error: unknown): boolean =>
   ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** Whether a directory cannot be made where a setting wants it. */
-function isBadDirectory(error: unknown): boolean {
-  const { code = "", syscall } = error as NodeJS.ErrnoException;
-  return syscall === "mkdir" && ["EACCES", "EEXIST", "ENOTDIR", "EROFS"].includes(code);
-}
-
 /** Returns the message of an error at the start, with advice where the cause is known. */
 function plain(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
@@ -116,8 +111,8 @@ function plain(error: unknown): string {
   if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
   if (code === "EACCES" && syscall === "listen")
     return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;
-  if (isBadDirectory(error))
-    return `${message}; set WINDLASS_DATA_DIR or WINDLASS_ARTIFACTS_URL to a directory that this user may write to`;
+  if (isUnmakeable(error))
+    return `${message}; set WINDLASS_DATA_DIR (or WINDLASS_DATABASE_URL or WINDLASS_ARTIFACTS_URL) to a directory that this user may write to`;
   return message;
 }
 

@@ -1,14 +1,7 @@
 /** Small file operations of the agent: atomic, private, and durable where it matters. */
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
+import { chmodSync, closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeDirectory } from "../../common/files.ts";
 import { runProgram } from "./programs.ts";
 
 /**
@@ -33,7 +26,7 @@ export function writeWhole(path: string, content: string, durable?: "durable"): 
  * here, because jobs run as other users and their directories are inside.
  */
 export function makePassable(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  const first = makeDirectory(path, 0o700);
   if (first === undefined) return;
   // The process's umask would remove this from the mode of mkdir.
   for (let above = dirname(path); above.length >= first.length; above = dirname(above))

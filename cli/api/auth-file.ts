@@ -3,18 +3,10 @@
  * changed under a lock. Without the lock, two commands that refresh at the same time could both
  * send the same refresh token, and the server ends a login whose refresh token is reused.
  */
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readIfExists } from "../../common/files.ts";
+import { makeDirectory, readIfExists } from "../../common/files.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -69,7 +61,7 @@ export async function changeAuth(
   directory: string,
   change: (before: AuthFile) => AuthFile | Promise<AuthFile>,
 ): Promise<AuthFile> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const path = pathOf(directory);
   const unlock = await lock(`${path}.lock`);
   try {

@@ -4,9 +4,9 @@
  * directory itself.
  */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readIfExists } from "../../common/files.ts";
+import { makeDirectory, readIfExists } from "../../common/files.ts";
 import { CliError, say } from "../terminal/output.ts";
 
 const linkOf = (directory: string): string => join(directory, ".windlass", "link.json");
@@ -26,7 +26,7 @@ export function writeLink(directory: string): string | undefined {
   const origin = randomUUID();
   const path = linkOf(directory);
   try {
-    mkdirSync(join(directory, ".windlass"), { recursive: true });
+    makeDirectory(join(directory, ".windlass"));
     writeFileSync(path, `${JSON.stringify({ origin })}\n`, { flag: "wx" });
     return origin;
   } catch (error) {

@@ -2,14 +2,13 @@
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { readIfExists } from "../files.ts";
+import { makeDirectory, readIfExists } from "../files.ts";
 import { environmentOf, isHidden, unitOf, type InstallSettings } from "./files.ts";
 
 export interface Installation {
@@ -126,7 +125,7 @@ function put(path: string, content: string, mode: number): string | undefined {
     chmodSync(path, mode);
     return undefined;
   }
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectory(dirname(path));
   const temporary = `${path}.new`;
   writeFileSync(temporary, content, { mode });
   chmodSync(temporary, mode);

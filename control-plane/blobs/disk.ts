@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "../../common/files.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
 import { isName, newName, placeOf } from "./names.ts";
 import { measured } from "./pieces.ts";
@@ -25,7 +26,7 @@ export async function diskBlobs(
   { isShared = false }: { readonly isShared?: boolean } = {},
 ): Promise<Blobs> {
   const temporary = join(directory, unfinished);
-  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  makeDirectory(temporary, 0o700);
   const sweep = async (before: number) => {
     for (const name of await readdir(temporary)) {
       const file = join(temporary, name);

@@ -2,8 +2,9 @@
  * Allows one server per data directory: a second one would delete the uploads of the first and
  * decide its jobs.
  */
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "../../common/files.ts";
 import type { ServerConfig } from "../config.ts";
 import { holdFile, isHeld, type Release } from "../store/engines/hold.ts";
 
@@ -20,13 +21,13 @@ type Places = Pick<
  * this process. Creates the directories.
  */
 export function holdData(...servers: readonly Places[]): Release {
-  for (const { dataDirectory } of servers) makeDirectory(dataDirectory);
+  for (const { dataDirectory } of servers) makePassable(dataDirectory);
   return hold([...new Set(servers.flatMap(lockFiles))]);
 }
 
 /** Locks a data directory with the usual layout. Creates it. */
 export function holdDirectory(directory: string): Release {
-  makeDirectory(directory);
+  makePassable(directory);
   return hold([join(directory, lockName)]);
 }
 
@@ -37,8 +38,8 @@ export const isDirectoryHeld = (directory: string): boolean => isHeld(join(direc
  * Other users may pass through a directory that is made here: in a checkout, the work directory of
  * a runner is inside it, and jobs run as other users. Everything else in it is private.
  */
-function makeDirectory(directory: string): void {
-  const isNew = mkdirSync(directory, { recursive: true }) !== undefined;
+function makePassable(directory: string): void {
+  const isNew = makeDirectory(directory) !== undefined;
   // The server's umask would remove this from the mode of mkdir.
   if (isNew) chmodSync(directory, 0o711);
 }
@@ -53,7 +54,7 @@ function hold(files: readonly string[]): Release {
   };
   try {
     for (const file of files) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      makeDirectory(dirname(file), 0o700);
       const end = holdFile(file);
       if (end === undefined)
         throw new Error(

@@ -3,9 +3,9 @@
  * in the data directory.
  */
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readIfExists } from "../../common/files.ts";
+import { makeDirectory, readIfExists } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function keptSecret(directory: string, name: string): Promise<strin
   const file = join(directory, name);
   const existing = findSecret(directory, name);
   if (existing !== undefined) return existing;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, randomBytes(48).toString("base64url"), { mode: 0o600, flush: true });
   try {

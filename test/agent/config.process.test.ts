@@ -153,12 +153,16 @@ describe("windlass agent", () => {
     expect(result.stderr).toMatch(/^windlass agent: WINDLASS_URL .*$/);
   });
 
-  test("ends with 78 and one line for a work directory that cannot be created", async () => {
-    const env = { PATH: process.env["PATH"] ?? "", ...url, WINDLASS_WORK_DIR: "/dev/null/agent" };
-    const result = await windlass(["agent"], { env, extendEnv: false });
-    expect(result.exitCode).toBe(78);
-    expect(result.stderr).toMatch(/^windlass agent: .*"?\/dev\/null.*set WINDLASS_WORK_DIR.*$/);
-  });
+  test.each(["/dev/null/agent", "/proc/agent"])(
+    "ends with 78 and one line for a work directory that cannot be created: %s",
+    async (WINDLASS_WORK_DIR) => {
+      const env = { PATH: process.env["PATH"] ?? "", ...url, WINDLASS_WORK_DIR };
+      const killed = { timeout: 50_000, killSignal: "SIGKILL" } as const;
+      const result = await windlass(["agent"], { env, extendEnv: false, ...killed });
+      expect(result.exitCode).toBe(78);
+      expect(result.stderr).toMatch(/^windlass agent: .*mkdir '\/.*set WINDLASS_WORK_DIR.*$/);
+    },
+  );
 
   test("prints its help and version, and ends with 2 for an unknown option", async () => {
     expect((await windlass(["agent", "--help"])).stdout).toContain("WINDLASS_REGISTRATION_TOKEN");
