@@ -5,6 +5,7 @@ import type { RunnerSignals } from "./runner.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";
+import { unknownWord } from "../common/wrong-usage.ts";
 
 const usage = (): string => `Usage: windlass agent [command]
 
@@ -48,8 +49,7 @@ export async function main(args: string[]): Promise<void> {
     process.exitCode = await (await import("./doctor/command.ts")).doctorCommand(rest);
     return;
   }
-  if (option !== undefined)
-    return fail(`windlass agent has no command "${option}"\n\n${usage()}`, 2);
+  if (option !== undefined) return fail(unknownWord("windlass agent", option), 2);
   await run();
 }
 

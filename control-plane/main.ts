@@ -6,6 +6,7 @@ import { SchemaError } from "./store/schema-error.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";
+import { unknownWord, wrongUsage } from "../common/wrong-usage.ts";
 
 const usage = (): string => `Usage: windlass server [command]
 
@@ -63,12 +64,13 @@ export async function main(args: string[]): Promise<void> {
     if (command === "migrate-store")
       return await (await import("./commands/migrate-store.ts")).migrateStore(rest);
     if (command === "install") return await (await import("./commands/install.ts")).install(rest);
-    if (command !== undefined)
-      return fail(`windlass server has no command "${command}"\n\n${usage()}`, 2);
+    if (command !== undefined) return fail(unknownWord("windlass server", command), 2);
     await serve(readConfig());
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS"))
-      return fail(`windlass server: ${plain(error)}\n\n${usage()}`, 2);
+    if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS")) {
+      const name = `windlass server ${command}`;
+      return fail(wrongUsage(name, `${name}: ${plain(error)}`), 2);
+    }
     if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
     fail(`windlass server: ${plain(error)}`, isBadAddress(error) || isUnmakeable(error) ? 78 : 1);

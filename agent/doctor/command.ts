@@ -4,6 +4,7 @@
  */
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
+import { wrongUsage } from "../../common/wrong-usage.ts";
 import type { AgentConfig } from "../config.ts";
 import { useNetwork } from "../machine/network.ts";
 import { readConfigOrInstalled } from "./config.ts";
@@ -43,7 +44,9 @@ export async function doctorCommand(args: string[]): Promise<number> {
   try {
     options = read(args);
   } catch (error) {
-    process.stderr.write(`windlass agent doctor: ${(error as Error).message}\n\n${usage}`);
+    process.stderr.write(
+      `${wrongUsage("windlass agent doctor", `windlass agent doctor: ${(error as Error).message}`)}\n`,
+    );
     return 2;
   }
   if (options.help) {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
+import { wrongUsage } from "../../common/wrong-usage.ts";
 import { InstallError, installService } from "../../common/install/service.ts";
 import { readConfig } from "../config.ts";
 import { runProgram } from "../machine/programs.ts";
@@ -42,7 +43,9 @@ Examples:
 export async function installCommand(args: string[]): Promise<number> {
   const parsed = read(args);
   if (typeof parsed === "string") {
-    process.stderr.write(`windlass agent install: ${parsed}\n\n${usage}`);
+    process.stderr.write(
+      `${wrongUsage("windlass agent install", `windlass agent install: ${parsed}`)}\n`,
+    );
     return 2;
   }
   if (parsed.help) {

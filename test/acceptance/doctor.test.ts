@@ -182,10 +182,4 @@ describe.concurrent("windlass agent doctor", () => {
       ),
     });
   });
-
-  test("prints its usage for an unknown option and ends with 2", async () => {
-    const { exitCode, stderr } = await windlass(["agent", "doctor", "--fix"]);
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain("Usage: windlass agent doctor");
-  });
 });

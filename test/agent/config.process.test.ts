@@ -164,9 +164,28 @@ describe("windlass agent", () => {
     },
   );
 
-  test("prints its help and version, and ends with 2 for an unknown option", async () => {
+  test.each([
+    [["--bogus"], 'windlass agent has no option "--bogus"', "windlass agent"],
+    [["bogus"], 'windlass agent has no command "bogus"', "windlass agent"],
+    [
+      ["doctor", "--bogus"],
+      "windlass agent doctor: Unknown option '--bogus'",
+      "windlass agent doctor",
+    ],
+    [
+      ["install", "--bogus"],
+      "windlass agent install: Unknown option '--bogus'",
+      "windlass agent install",
+    ],
+  ])("ends with 2 for %o, and says where the help is", async (words, message, helped) => {
+    const { exitCode, stderr } = await windlass(["agent", ...words]);
+    expect(exitCode).toBe(2);
+    const lines = (stderr as string).split("\n");
+    expect(lines).toEqual([expect.stringContaining(message), `For help: ${helped} --help`]);
+  });
+
+  test("prints its help and version", async () => {
     expect((await windlass(["agent", "--help"])).stdout).toContain("WINDLASS_REGISTRATION_TOKEN");
     expect((await windlass(["agent", "--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
-    expect((await windlass(["agent", "--once"])).exitCode).toBe(2);
   });
 });

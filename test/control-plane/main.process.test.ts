@@ -26,4 +26,19 @@ describe("windlass server", () => {
     );
     expect(result.exitCode).toBe(78);
   });
+
+  it.each([
+    [["--bogus"], 'windlass server has no option "--bogus"', "windlass server"],
+    [["bogus"], 'windlass server has no command "bogus"', "windlass server"],
+    [
+      ["backup", "--bogus"],
+      "windlass server backup: Unknown option '--bogus'",
+      "windlass server backup",
+    ],
+  ])("ends with 2 for %o, and says where the help is", async (words, message, helped) => {
+    const { exitCode, stderr } = await server({}, ...words);
+    expect(exitCode).toBe(2);
+    const lines = (stderr as string).split("\n");
+    expect(lines).toEqual([expect.stringContaining(message), `For help: ${helped} --help`]);
+  });
 });
