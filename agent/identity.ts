@@ -13,6 +13,7 @@ import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
+import { describe } from "./api/calls.ts";
 import { sortFailure } from "./api/failures.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";
@@ -163,10 +164,7 @@ const repeat = <T>({ url, log, signal }: Repetition, once: () => Promise<T>): Pr
     next: (error, tries) => {
       const failure = sortFailure(error);
       if (failure.kind !== "retry") return undefined;
-      log.warn(
-        { error: (error as Error).message, tries },
-        `${url} cannot be reached; trying again`,
-      );
+      log.warn({ error: describe(error), tries }, `${url} cannot be reached; trying again`);
       return backoff(tries, Math.random(), failure.after);
     },
   });

@@ -33,6 +33,36 @@ export class ProblemError extends Error {
   }
 }
 
+/**
+ * The server redirects, as a proxy does from http to https. Redirects are not followed: they would
+ * take credentials to another server.
+ */
+export class RedirectError extends Error {
+  override readonly name = "RedirectError";
+  /** The address to use in place of the server's; undefined if it redirects to some other page. */
+  readonly server: string | undefined;
+
+  constructor(from: string, path: string, location: string) {
+    const to = URL.parse(location, `${from}${path}`)?.href ?? location;
+    const server = to.endsWith(path) ? to.slice(0, -path.length) : undefined;
+    super(`${from} redirects to ${server ?? to}`);
+    this.server = server;
+  }
+}
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Throws `RedirectError` if the response to the request for `path` is a redirect. */
+export async function refuseRedirect(
+  from: string,
+  path: string,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+): Promise<void> {
+  if (!redirects.has(statusCode) || typeof headers.location !== "string") return;
+  await body.dump();
+  throw new RedirectError(from, path, headers.location);
+}
+
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -53,8 +83,8 @@ type Input<E extends Endpoint> = (Params<E> extends undefined
 export type Called<E extends Endpoint> = (Answer<E> extends undefined ? null : Answer<E>) | null;
 
 /**
- * Calls a JSON endpoint. Throws `ProblemError` for a status of 400 or more, and undici's errors if
- * the server cannot be reached.
+ * Calls a JSON endpoint. Throws `ProblemError` for a status of 400 or more, `RedirectError` for a
+ * redirect, and undici's errors if the server cannot be reached.
  */
 export async function call<E extends Endpoint>(
   server: string,
@@ -86,29 +116,27 @@ export async function send(
   input: SendInput,
   options: CallOptions = {},
 ): Promise<Dispatcher.ResponseData> {
-  const response = await request(
-    urlOf(server, endpoint.path, input.params ?? {}, input.query ?? {}),
-    {
-      method: endpoint.method as Dispatcher.HttpMethod,
-      headers: {
-        ...(input.body === undefined ? {} : { "content-type": "application/json" }),
-        ...(input.bytes === undefined ? {} : { "content-type": "application/octet-stream" }),
-        ...options.headers,
-      },
-      body: (input.bytes ??
-        (input.body === undefined ? null : JSON.stringify(input.body))) as never,
-      ...(options.signal ? { signal: options.signal } : {}),
-      ...(options.timeout === undefined ? {} : { headersTimeout: options.timeout }),
-      ...(options.silence === undefined ? {} : { bodyTimeout: options.silence }),
-      ...(options.dispatcher ? { dispatcher: options.dispatcher } : {}),
+  const from = server.replace(/\/+$/, "");
+  const path = pathOf(endpoint.path, input.params ?? {}, input.query ?? {});
+  const response = await request(`${from}${path}`, {
+    method: endpoint.method as Dispatcher.HttpMethod,
+    headers: {
+      ...(input.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(input.bytes === undefined ? {} : { "content-type": "application/octet-stream" }),
+      ...options.headers,
     },
-  );
+    body: (input.bytes ?? (input.body === undefined ? null : JSON.stringify(input.body))) as never,
+    ...(options.signal ? { signal: options.signal } : {}),
+    ...(options.timeout === undefined ? {} : { headersTimeout: options.timeout }),
+    ...(options.silence === undefined ? {} : { bodyTimeout: options.silence }),
+    ...(options.dispatcher ? { dispatcher: options.dispatcher } : {}),
+  });
+  await refuseRedirect(from, path, response);
   if (response.statusCode >= 400) throw await problemOf(response);
   return response;
 }
 
-function urlOf(
-  server: string,
+function pathOf(
   path: string,
   params: Readonly<Record<string, string>>,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
@@ -118,7 +146,7 @@ function urlOf(
     if (value !== undefined) values.set(name, String(value));
   }
   const search = values.toString();
-  return `${server.replace(/\/+$/, "")}${fillPath(path, params)}${search === "" ? "" : `?${search}`}`;
+  return `${fillPath(path, params)}${search === "" ? "" : `?${search}`}`;
 }
 
 async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {

@@ -4,7 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { Dispatcher } from "../../common/http-client.ts";
-import { ProblemError } from "../../protocol/transport.ts";
+import { ProblemError, RedirectError } from "../../protocol/transport.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { retry } from "../../common/retry.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
@@ -79,7 +79,14 @@ export async function readLeniently(answer: Dispatcher.ResponseData): Promise<ob
 }
 
 /** Returns an error as one line. */
-export const describe = (error: unknown): string =>
-  error instanceof ProblemError
-    ? `${error.status} ${error.code ?? ""} ${error.message}`
-    : ((error as Error).message ?? String(error)) || String((error as { code?: string }).code);
+export function describe(error: unknown): string {
+  if (error instanceof ProblemError) return `${error.status} ${error.code ?? ""} ${error.message}`;
+  if (error instanceof RedirectError) return `${error.message}: ${redirectAdvice(error)}`;
+  return ((error as Error).message ?? String(error)) || String((error as { code?: string }).code);
+}
+
+/** Says what to do about an address that redirects. */
+export const redirectAdvice = ({ server }: RedirectError): string =>
+  server === undefined
+    ? "check that WINDLASS_URL is the address of a Windlass control plane"
+    : `set WINDLASS_URL to ${server}`;

@@ -7,7 +7,7 @@ import { request, type Dispatcher } from "../../common/http-client.ts";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
-import { ProblemError, send } from "../../protocol/transport.ts";
+import { ProblemError, refuseRedirect, send } from "../../protocol/transport.ts";
 import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
 import { sortFailure } from "./failures.ts";
 import { type JobApi } from "../job/job-api.ts";
@@ -74,11 +74,11 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
   /** Returns undefined if there is no state; throws an error that is worth a retry. */
   const openState = async (specId: string, jobToken: string, signal: AbortSignal) => {
     const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
-    const { statusCode, body } = await request(`${server}/api/state/${specId}`, {
-      dispatcher: calls.dispatcher,
-      headers: { authorization },
-      signal,
-    });
+    const path = `/api/state/${specId}`;
+    const options = { dispatcher: calls.dispatcher, headers: { authorization }, signal };
+    const response = await request(`${server}${path}`, options);
+    await refuseRedirect(server, path, response);
+    const { statusCode, body } = response;
     if (statusCode === 200) return body;
     await body.dump();
     if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);

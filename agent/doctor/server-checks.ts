@@ -3,11 +3,12 @@
  * identity.
  */
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
-import { ProblemError, send } from "../../protocol/transport.ts";
+import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
 import { dispatcherOf } from "../machine/network.ts";
+import { redirectAdvice } from "../api/calls.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;
@@ -44,6 +45,8 @@ function unreachable({ url, network }: AgentConfig, error: Error): Finding {
         : "check that WINDLASS_URL is the address of a Windlass control plane";
     return finding("server", "failed", `${url} responds ${error.status}: ${error.message}`, advice);
   }
+  if (error instanceof RedirectError)
+    return finding("server", "failed", error.message, redirectAdvice(error));
   const code = codeOf(error);
   const advice =
     adviceFor[code] ??

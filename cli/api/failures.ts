@@ -1,6 +1,6 @@
 /** Turns failed calls into messages with a cause and a remedy. */
 import type { Problem, ProblemCode } from "../../protocol/problem.ts";
-import { ProblemError } from "../../protocol/transport.ts";
+import { ProblemError, RedirectError } from "../../protocol/transport.ts";
 import { faultText, sentence } from "../../protocol/words.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -9,6 +9,10 @@ export function toCliError(error: unknown, server: string): unknown {
   if (error instanceof ProblemError) return new CliError(problemText(error, server), 1, error);
   if (!(error instanceof Error) || error instanceof CliError || error.name === "AbortError")
     return error;
+  if (error instanceof RedirectError) {
+    const advice = error.server === undefined ? "Check the address." : "Use that address.";
+    return new CliError(`${error.message}. ${advice}`, 1, error);
+  }
   if (error instanceof SyntaxError)
     return new CliError(`${server} is not a Windlass server. Check the address.`, 1, error);
   if (error.name === "HTTPParserError")

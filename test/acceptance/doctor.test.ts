@@ -8,6 +8,7 @@ import type { Finding } from "../../agent/doctor/finding.ts";
 import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
+import { redirectingServer } from "../helpers/redirecting-server.ts";
 import { windlass } from "../helpers/windlass.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { listen } from "../helpers/listen.ts";
@@ -71,6 +72,24 @@ describe.concurrent("windlass agent doctor", () => {
       advice: expect.stringContaining("nothing listens there"),
     });
     expect(exitCode).toBe(1);
+  });
+
+  test("reports an address that only redirects, with the one to set", async () => {
+    await using elsewhere = await redirectingServer((path) => `https://windlass.test${path}`);
+    const moved = await doctor(environment({ WINDLASS_URL: elsewhere.url }));
+    expect(moved.of("server")).toMatchObject({
+      state: "failed",
+      text: `${elsewhere.url} redirects to https://windlass.test`,
+      advice: "set WINDLASS_URL to https://windlass.test",
+    });
+    expect(moved.exitCode).toBe(1);
+    await using signIn = await redirectingServer(() => "https://sso.test/sign-in", 302);
+    const page = await doctor(environment({ WINDLASS_URL: signIn.url }));
+    expect(page.of("server")).toMatchObject({
+      state: "failed",
+      text: `${signIn.url} redirects to https://sso.test/sign-in`,
+      advice: "check that WINDLASS_URL is the address of a Windlass control plane",
+    });
   });
 
   test("reports a token that the server refuses, and an agent that is not registered", async () => {

@@ -62,6 +62,14 @@ test("a response that breaks off is said in the words of the client", async () =
   );
 });
 
+test("a redirect is not followed, and says which address to use", async () => {
+  const redirect: Reply = (response) =>
+    void response.writeHead(301, { location: "https://windlass.test/api/cli/zones" }).end("<html>");
+  const [outcome, requests] = await called([redirect], "listZones");
+  expect(outcome).toMatch(/^http:\S+ redirects to https:\/\/windlass\.test\. Use that address\.$/);
+  expect(requests).toBe(1);
+});
+
 test("a change is repeated only after a refusal that has changed nothing", async () => {
   expect(await called([away, zone], "createZone")).toEqual(["done", 2]);
   expect(await called([uncertain, zone], "createZone")).toEqual(["the database broke", 1]);

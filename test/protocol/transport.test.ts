@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { call, RedirectError, send } from "../../protocol/transport.ts";
+import { redirectingServer } from "../helpers/redirecting-server.ts";
+
+const errorOf = (answer: Promise<unknown>): Promise<RedirectError> =>
+  answer.then(
+    () => expect.unreachable("the redirect was not reported"),
+    (error: unknown) => error as RedirectError,
+  );
+
+test.each([301, 302, 303, 307, 308])(
+  "status %i is an error that names the new server",
+  async (status) => {
+    await using server = await redirectingServer((path) => `https://windlass.test${path}`, status);
+    const query = { wait: 30 };
+    for (const answer of [
+      call(server.url, endpoints.claimJob, { query }),
+      send(server.url, endpoints.claimJob, { query }),
+      call(`${server.url}/`, endpoints.listZones, {}),
+    ]) {
+      const error = await errorOf(answer);
+      expect(error).toBeInstanceOf(RedirectError);
+      expect(error).toMatchObject({ server: "https://windlass.test" });
+      expect(error.message).toBe(`${server.url} redirects to https://windlass.test`);
+    }
+  },
+);
+
+test("a redirect to another page names the page, and no server", async () => {
+  await using server = await redirectingServer(() => "/sign-in");
+  const error = await errorOf(call(server.url, endpoints.listZones, {}));
+  expect(error.message).toBe(`${server.url} redirects to ${server.url}/sign-in`);
+  expect(error.server).toBeUndefined();
+});
