@@ -53,10 +53,17 @@ export async function doctorCommand(args: string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
+  let isRead = true;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    isRead = false;
+  });
   const findings: Finding[] = [];
   for await (const one of examine(options["role-arn"], options["external-id"])) {
     findings.push(one);
     if (!options.json) process.stdout.write(`${lineOf(one)}\n`);
+    // Between two checks, because each removes what it has made.
+    if (!isRead) break;
   }
   if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
   const failed = findings.filter(({ state }) => state === "failed").length;

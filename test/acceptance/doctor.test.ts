@@ -3,13 +3,14 @@ import { createServer } from "node:http";
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../agent/doctor/finding.ts";
 import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
 import { redirectingServer } from "../helpers/redirecting-server.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { bin, windlass } from "../helpers/windlass.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { listen } from "../helpers/listen.ts";
 
@@ -72,6 +73,16 @@ describe.concurrent("windlass agent doctor", () => {
       advice: expect.stringContaining("nothing listens there"),
     });
     expect(exitCode).toBe(1);
+  });
+
+  test("ends quietly, and leaves no files, when its reader has gone", async () => {
+    const parent = join(place, "piped");
+    mkdirSync(parent);
+    const env = environment({ WINDLASS_WORK_DIR: join(parent, "work") });
+    const command = `"${bin}" agent doctor | head -n 1`;
+    const { stdout, stderr } = await execa("sh", ["-c", command], { env });
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^ok +settings/), ""]);
+    expect(readdirSync(parent)).toEqual([]);
   });
 
   test("reports an address that only redirects, with the one to set", async () => {
