@@ -66,14 +66,19 @@ export async function doctorCommand(args: string[]): Promise<number> {
     if (!isRead) break;
   }
   if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
-  const failed = findings.filter(({ state }) => state === "failed").length;
-  if (!options.json)
-    process.stdout.write(
-      failed === 0
-        ? "\nThe agent can work here.\n"
-        : `\n${failed} ${failed === 1 ? "check" : "checks"} failed.\n`,
-    );
-  return failed === 0 ? 0 : 1;
+  else process.stdout.write(`\n${conclusionOf(findings)}\n`);
+  return failures(findings) === 0 ? 0 : 1;
+}
+
+const failures = (findings: readonly Finding[]): number =>
+  findings.filter(({ state }) => state === "failed").length;
+
+function conclusionOf(findings: readonly Finding[]): string {
+  const failed = failures(findings);
+  if (failed > 0) return `${failed} ${failed === 1 ? "check" : "checks"} failed.`;
+  // Only a registration, which uses the token up, shows whether it is valid.
+  const isOpen = findings.some(({ check, state }) => check === "identity" && state === "skipped");
+  return `The agent can work here${isOpen ? " if the server accepts the registration token" : ""}.`;
 }
 
 const read = (args: string[]) =>

@@ -10,6 +10,8 @@ import type { AgentConfig } from "../config.ts";
 import { freeBytes } from "../machine/disk-space.ts";
 import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
+import { newestRelease } from "../job/engine/download.ts";
+import { mirrorOf, reasonOf } from "../job/engine/engine.ts";
 import { findInstalled } from "../job/engine/installed.ts";
 import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
 import { limitsBy } from "../job/isolation/limits.ts";
@@ -96,12 +98,28 @@ export async function engines(config: AgentConfig): Promise<Finding> {
       "neither terraform nor tofu is on the PATH or in the cache, and WINDLASS_ENGINE_OFFLINE=1 forbids downloads",
       "install one on the agent's PATH",
     );
-  return finding(
-    "engine",
-    "warning",
-    "neither terraform nor tofu is on the PATH; the first job downloads the terraform that it needs",
-    "install one, or make sure that the release host can be reached (WINDLASS_ENGINE_MIRROR)",
-  );
+  return download(config);
+}
+
+/** Reads the list of releases, as a job does before it downloads one. */
+async function download({ engineMirror, network }: AgentConfig): Promise<Finding> {
+  const none = "neither terraform nor tofu is on the PATH";
+  const mirror = mirrorOf(engineMirror);
+  try {
+    const options = { mirror, network, signal: AbortSignal.timeout(30_000) };
+    const { text } = await newestRelease(options);
+    return ok(
+      "engine",
+      `${none}; jobs download terraform from ${mirror} (the newest one there is ${text})`,
+    );
+  } catch (error) {
+    return finding(
+      "engine",
+      "failed",
+      `${none}, and terraform cannot be downloaded: ${reasonOf(error)}`,
+      "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
+    );
+  }
 }
 
 /** Looks for git, which fetches configurations from repositories. */

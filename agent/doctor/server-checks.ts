@@ -108,7 +108,11 @@ async function identityOf(
       return { ...worker, text };
     }
     if (config.registrationToken !== undefined)
-      return ok("identity", "registers at its first start, with the registration token");
+      return finding(
+        "identity",
+        "skipped",
+        "registers at the first start, which checks the registration token",
+      );
     if (!kept)
       return finding(
         "identity",

@@ -10,6 +10,7 @@ import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
 import { redirectingServer } from "../helpers/redirecting-server.ts";
+import { root } from "../helpers/source-files.ts";
 import { bin, windlass } from "../helpers/windlass.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { listen } from "../helpers/listen.ts";
@@ -111,8 +112,46 @@ describe.concurrent("windlass agent doctor", () => {
       state: "failed",
       text: "this agent is not registered",
     });
-    const soon = await doctor({ ...unregistered, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" });
-    expect(soon.of("identity")).toMatchObject({ state: "ok" });
+  });
+
+  test("does not promise that a registration token is accepted", async () => {
+    const { WINDLASS_WORKER_ID: _, WINDLASS_WORKER_TOKEN: __, ...unregistered } = environment();
+    const env = { ...unregistered, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" };
+    const { exitCode, stdout } = await windlass(["agent", "doctor"], { env });
+    expect(stdout).toMatch(
+      /^skipped +identity +registers at the first start, which checks the registration token$/m,
+    );
+    expect(stdout).toMatch(
+      /\nThe agent can work here if the server accepts the registration token\.$/,
+    );
+    expect(exitCode).toBe(0);
+  });
+
+  test("tries the engine mirror if no engine is installed", async () => {
+    const builds = ["amd64", "arm64"].map((arch) => ({ os: "linux", arch }));
+    const versions = { "1.11.4": { builds }, "1.12.0-beta1": { builds } };
+    const mirror = createServer(({ url }, response) => {
+      response.statusCode = url === "/terraform/index.json" ? 200 : 404;
+      response.end(JSON.stringify({ versions }));
+    });
+    await using listening = await listen(mirror);
+    // Without bin/windlass, which needs programs of the PATH.
+    const engineWith = async (WINDLASS_ENGINE_MIRROR: string) => {
+      const env = environment({ PATH: join(place, "empty"), WINDLASS_ENGINE_MIRROR });
+      const words = [join(root, "main.ts"), "agent", "doctor", "--json"];
+      const { stdout } = await execa(process.execPath, words, { env, reject: false });
+      return (JSON.parse(stdout) as Finding[]).find(({ check }) => check === "engine");
+    };
+    expect(await engineWith(listening.url)).toMatchObject({
+      state: "ok",
+      text: `neither terraform nor tofu is on the PATH; jobs download terraform from ${listening.url} (the newest one there is 1.11.4)`,
+    });
+    expect(await engineWith(`${listening.url}/wrong/`)).toMatchObject({
+      state: "failed",
+      text: `neither terraform nor tofu is on the PATH, and terraform cannot be downloaded: ${listening.url}/wrong/terraform/index.json responded with status 404`,
+      advice:
+        "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
+    });
   });
 
   test("accepts the same server at a new address, and reports another server or a damaged identity", async () => {

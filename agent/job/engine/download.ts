@@ -22,6 +22,7 @@ import { askVersion, cachedPath, type Installed } from "./installed.ts";
 import { signedChecksum } from "./signature.ts";
 import {
   compareVersions,
+  parseConstraint,
   parseVersion,
   type Constraint,
   type Version,
@@ -74,7 +75,20 @@ export async function downloadTerraform(options: DownloadOptions): Promise<Insta
   }
 }
 
-async function chooseVersion(options: DownloadOptions): Promise<Version> {
+/** Returns the newest stable release that a mirror offers. Throws an error of one line. */
+export const newestRelease = (
+  options: Pick<DownloadOptions, "mirror" | "network" | "signal">,
+): Promise<Version> =>
+  chooseVersion({
+    ...options,
+    constraint: parseConstraint(null),
+    limits: usualLimits,
+    onPhase: () => undefined,
+  });
+
+async function chooseVersion(
+  options: Omit<DownloadOptions, "publicKeys" | "cacheDirectory" | "path">,
+): Promise<Version> {
   const { constraint, mirror, network, signal, limits, onPhase } = options;
   const address = `${mirror}/${program}/index.json`;
   onPhase(() => `reading the list of terraform releases at ${mirror}`);

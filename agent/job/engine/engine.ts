@@ -41,6 +41,10 @@ export interface EngineWish {
 
 const usualMirror = "https://releases.hashicorp.com";
 
+/** The base address of releases, without a slash at the end. */
+export const mirrorOf = (mirror: string | undefined): string =>
+  (mirror ?? usualMirror).replace(/\/+$/, "");
+
 /**
  * Resolves to a binary that satisfies the constraint. Throws an error of one line that says what to
  * do.
@@ -75,7 +79,7 @@ export async function resolveEngine(
         ...progress,
         constraint,
         limits,
-        mirror: (options.mirror ?? usualMirror).replace(/\/+$/, ""),
+        mirror: mirrorOf(options.mirror),
         publicKeys: options.publicKeys ?? hashicorpKey,
       });
       return { engine, version: version.text, path };
@@ -96,8 +100,8 @@ function missingText(wanted: string, { others }: Found): string {
   return `${wanted} is not installed${others.length > 0 ? ` (${others.join(", ")})` : ""}`;
 }
 
-/** Some network errors have a code and no message. */
-function reasonOf(error: unknown): string {
+/** Returns what an error says. Some network errors have a code and no message. */
+export function reasonOf(error: unknown): string {
   const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] };
   return message || errors?.[0]?.message || code || String(error);
 }
