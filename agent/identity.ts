@@ -13,7 +13,7 @@ import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
-import { describe } from "./api/calls.ts";
+import { describe } from "./api/describe.ts";
 import { sortFailure } from "./api/failures.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";

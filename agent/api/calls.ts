@@ -4,9 +4,9 @@
  */
 import type { Logger } from "pino";
 import type { Dispatcher } from "../../common/http-client.ts";
-import { ProblemError, RedirectError } from "../../protocol/transport.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { retry } from "../../common/retry.ts";
+import { describe } from "./describe.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 
 export interface Persistence {
@@ -77,16 +77,3 @@ export async function readLeniently(answer: Dispatcher.ResponseData): Promise<ob
     return {};
   }
 }
-
-/** Returns an error as one line. */
-export function describe(error: unknown): string {
-  if (error instanceof ProblemError) return `${error.status} ${error.code ?? ""} ${error.message}`;
-  if (error instanceof RedirectError) return `${error.message}: ${redirectAdvice(error)}`;
-  return ((error as Error).message ?? String(error)) || String((error as { code?: string }).code);
-}
-
-/** Says what to do about an address that redirects. */
-export const redirectAdvice = ({ server }: RedirectError): string =>
-  server === undefined
-    ? "check that WINDLASS_URL is the address of a Windlass control plane"
-    : `set WINDLASS_URL to ${server}`;

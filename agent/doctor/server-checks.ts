@@ -8,7 +8,12 @@ import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
 import { dispatcherOf } from "../machine/network.ts";
-import { redirectAdvice } from "../api/calls.ts";
+import {
+  authorityAdvice,
+  isUnknownAuthority,
+  redirectAdvice,
+  unknownAuthority,
+} from "../api/describe.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;
@@ -48,6 +53,13 @@ function unreachable({ url, network }: AgentConfig, error: Error): Finding {
   if (error instanceof RedirectError)
     return finding("server", "failed", error.message, redirectAdvice(error));
   const code = codeOf(error);
+  if (isUnknownAuthority(code))
+    return finding(
+      "server",
+      "failed",
+      `${url} cannot be reached: ${unknownAuthority}`,
+      authorityAdvice,
+    );
   const advice =
     adviceFor[code] ??
     (Object.keys(network).length > 0
@@ -61,18 +73,12 @@ const codeOf = (error: unknown): string =>
     ? ((error as NodeJS.ErrnoException).code ?? (error.cause ? codeOf(error.cause) : error.name))
     : "";
 
-const authority =
-  "set SSL_CERT_FILE to a file with the authority's certificate (often /etc/ssl/certs/ca-certificates.crt)";
 const adviceFor: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name does not resolve: check WINDLASS_URL and this machine's DNS",
   EAI_AGAIN: "host names do not resolve: check this machine's DNS",
   ECONNREFUSED: "nothing listens there: check address and port, and that windlass server runs",
   UND_ERR_CONNECT_TIMEOUT: "a firewall may block it; if a proxy is needed, set HTTPS_PROXY",
   TimeoutError: "a firewall may block it; if a proxy is needed, set HTTPS_PROXY",
-  SELF_SIGNED_CERT_IN_CHAIN: authority,
-  DEPTH_ZERO_SELF_SIGNED_CERT: authority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: authority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authority,
   CERT_HAS_EXPIRED: "renew the server's certificate, or check this machine's clock",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another name: check WINDLASS_URL",
   EPROTO: "the server does not use TLS there: check whether WINDLASS_URL must begin with http://",

@@ -61,6 +61,7 @@ const advice: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_SSL_WRONG_VERSION_NUMBER:
     "it does not speak https on this port. Check the port, or whether the address needs http instead of https.",

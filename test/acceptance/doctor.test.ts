@@ -1,11 +1,13 @@
 /** `windlass agent doctor` on a healthy machine, and on one with each fault that it finds. */
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../agent/doctor/finding.ts";
+import { makeCertificate } from "../helpers/certificate.ts";
 import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
@@ -112,6 +114,21 @@ describe.concurrent("windlass agent doctor", () => {
       state: "failed",
       text: "this agent is not registered",
     });
+  });
+
+  test("reports a certificate of an unknown authority with one advice", async () => {
+    const folder = join(place, "tls");
+    mkdirSync(folder);
+    const { tls, file } = makeCertificate(folder);
+    await using server = await listen(createSecureServer(tls, (_, response) => response.end()));
+    const WINDLASS_URL = server.url.replace("http:", "https:");
+    expect((await doctor(environment({ WINDLASS_URL }))).of("server")).toMatchObject({
+      state: "failed",
+      text: `${WINDLASS_URL} cannot be reached: its certificate is from an unknown authority`,
+      advice: expect.stringMatching(/^set SSL_CERT_FILE to /),
+    });
+    const { of } = await doctor(environment({ WINDLASS_URL, SSL_CERT_FILE: file }));
+    expect(of("server")).toMatchObject({ state: "ok" });
   });
 
   test("does not promise that a registration token is accepted", async () => {

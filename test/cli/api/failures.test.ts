@@ -16,6 +16,18 @@ test("the message of a refusal has its reason and one remedy", () => {
   });
 });
 
+test.each([
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+])("a certificate that cannot be verified (%s) has the client's own advice", (code) => {
+  const error = Object.assign(new Error("try running Node.js with --use-system-ca"), { code });
+  expect(toCliError(error, server)).toMatchObject({
+    message: expect.stringMatching(/unknown authority\. Set NODE_EXTRA_CA_CERTS/),
+  });
+});
+
 test("an invalid field of a job is named by its option", () => {
   const fault = (path: string) => ({ path, message: "is not an address" });
   const problem = new ProblemError(400, { errors: [fault("body.targets.0"), fault("body.name")] });
