@@ -14,6 +14,7 @@ export interface FieldFault {
  * Ajv's description of a fault: the keyword's parameters, and with `verbose` the schema around it.
  */
 type Given = Pick<ErrorObject, "params" | "parentSchema">;
+type Message = (given: Given, nothing: string) => string;
 
 const types: Readonly<Record<string, string>> = {
   string: "text",
@@ -22,7 +23,6 @@ const types: Readonly<Record<string, string>> = {
   boolean: "true or false",
   array: "a list",
   object: "an object",
-  null: "null",
 };
 
 const formats: Readonly<Record<string, string>> = {
@@ -42,8 +42,10 @@ export const faultMessages = {
   required: () => "is missing",
   dependentRequired: () => "is missing",
   additionalProperties: () => "is not a field that is known here",
-  type: ({ params }) =>
-    `must be ${[...new Set(typesOf({ params }))].map((type) => types[type] ?? type).join(" or ")}`,
+  type: ({ params }, nothing) =>
+    `must be ${[...new Set(typesOf({ params }))]
+      .map((type) => (type === "null" ? nothing : (types[type] ?? type)))
+      .join(" or ")}`,
   enum: ({ params }) =>
     `must be one of ${(params["allowedValues"] as unknown[])
       .filter((value) => value !== null)
@@ -68,13 +70,17 @@ export const faultMessages = {
   discriminator: ({ params, parentSchema }) => `must be one of ${kindsOf(parentSchema, params)}`,
   anyOf: () => "has a form that is not accepted",
   oneOf: () => "has a form that is not accepted",
-} as const satisfies Readonly<Record<string, (given: Given) => string>>;
+} as const satisfies Readonly<Record<string, Message>>;
 
-/** Returns the faults that Ajv found: the first of each field, and at most `most`. */
+/**
+ * Returns the faults that Ajv found: the first of each field, and at most `most`. `nothing`: what
+ * null is called.
+ */
 export function describeFaults(
   found: readonly ErrorObject[],
   context: string,
   most: number,
+  nothing: string,
 ): FieldFault[] {
   const faults = new Map<string, ErrorObject>();
   for (const error of found) {
@@ -85,16 +91,18 @@ export function describeFaults(
     else if (first.keyword === "type" && error.keyword === "type")
       faults.set(path, { ...first, params: { type: [typesOf(first), typesOf(error)].flat() } });
   }
-  return [...faults].slice(0, most).map(([path, error]) => ({ path, message: messageOf(error) }));
+  return [...faults]
+    .slice(0, most)
+    .map(([path, error]) => ({ path, message: messageOf(error, nothing) }));
 }
 
 const typesOf = ({ params }: Pick<ErrorObject, "params">): string[] =>
   [params["type"] as string | string[]].flat();
 
-function messageOf(error: ErrorObject): string {
+function messageOf(error: ErrorObject, nothing: string): string {
   const { keyword, propertyName } = error;
-  const known: Readonly<Record<string, (given: Given) => string>> = faultMessages;
-  const message = known[keyword]?.(error) ?? "is not accepted";
+  const known: Readonly<Record<string, Message>> = faultMessages;
+  const message = known[keyword]?.(error, nothing) ?? "is not accepted";
   // Ajv checks a name as a value at the path of its map.
   return propertyName === undefined
     ? message

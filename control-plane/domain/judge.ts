@@ -14,21 +14,30 @@ import { compileValidator } from "./validation.ts";
 export function judge<T extends TSchema>(
   schema: T,
   context = "body",
+  nothing = "null",
 ): (input: unknown) => Static<T> {
   const validate = compileValidator({ schema, httpPart: "body" });
   const normalize = normalizerFor(schema);
   return (input) => {
-    if (!validate(input)) throw refusedFields(validate.errors ?? [], context);
+    if (!validate(input)) throw refusedFields(validate.errors ?? [], context, nothing);
     return normalize(input) as Static<T>;
   };
 }
+
+/** The same for the input of a form, in which a field without a value is empty. */
+export const judgeForm = <T extends TSchema>(schema: T): ((input: unknown) => Static<T>) =>
+  judge(schema, "body", "empty");
 
 /** Faults that one refusal lists. */
 const faultsListed = 20;
 
 /** Returns a validator's errors as a refusal that names each field. */
-export function refusedFields(validation: readonly ErrorObject[], context = "body"): RefusalError {
-  const errors = describeFaults(validation, context, faultsListed);
+export function refusedFields(
+  validation: readonly ErrorObject[],
+  context = "body",
+  nothing = "null",
+): RefusalError {
+  const errors = describeFaults(validation, context, faultsListed, nothing);
   const [first] = errors;
   return new RefusalError("invalid_request", first && faultText(first), { errors });
 }

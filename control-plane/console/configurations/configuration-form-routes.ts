@@ -14,7 +14,7 @@ import type { Context } from "../../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { judge } from "../../domain/judge.ts";
+import { judgeForm } from "../../domain/judge.ts";
 import { attempt, Form, markOf } from "../page/form.ts";
 import { html } from "../page/html.ts";
 import type { Page } from "../page/layout.ts";
@@ -27,8 +27,8 @@ import { mebibyte } from "../../../common/units.ts";
 export const formLimit = 4 * mebibyte;
 const most = 1000;
 
-const judgeNew = judge(CreateConfiguration);
-const judgeChange = judge(UpdateConfiguration);
+const judgeNew = judgeForm(CreateConfiguration);
+const judgeChange = judgeForm(UpdateConfiguration);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
 
