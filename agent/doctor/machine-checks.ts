@@ -17,7 +17,7 @@ import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.t
 import { limitsBy } from "../job/isolation/limits.ts";
 import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
-import { parseConstraint } from "../job/engine/version-constraint.ts";
+import { parseConstraint } from "../../common/version-constraint.ts";
 import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
 import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";

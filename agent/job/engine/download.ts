@@ -26,7 +26,7 @@ import {
   parseVersion,
   type Constraint,
   type Version,
-} from "./version-constraint.ts";
+} from "../../../common/version-constraint.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface DownloadOptions {

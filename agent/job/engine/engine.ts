@@ -7,7 +7,7 @@ import type { Network } from "../../machine/network.ts";
 import { downloadTerraform, usualLimits, type DownloadLimits } from "./download.ts";
 import { findInstalled, programs, type Found } from "./installed.ts";
 import { hashicorpKey } from "./hashicorp-key.ts";
-import { parseConstraint } from "./version-constraint.ts";
+import { parseConstraint } from "../../../common/version-constraint.ts";
 
 export interface EngineBinary {
   readonly engine: Engine;

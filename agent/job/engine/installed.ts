@@ -21,7 +21,7 @@ import {
   parseVersion,
   type Constraint,
   type Version,
-} from "./version-constraint.ts";
+} from "../../../common/version-constraint.ts";
 
 export const programs: Readonly<Record<Engine, string>> = {
   terraform: "terraform",

@@ -4,7 +4,7 @@ import {
   parseConstraint,
   parseVersion,
   type Version,
-} from "../../../../agent/job/engine/version-constraint.ts";
+} from "../../common/version-constraint.ts";
 
 const version = (text: string): Version => {
   const parsed = parseVersion(text);
