@@ -38,26 +38,39 @@ export const compareVersions = (a: Version, b: Version): number => compareLoose(
  */
 export function parseConstraint(text: string | null): Constraint {
   if (text === null) return { text: "", admits: () => true };
-  const parts = text.split(",").map((part) => parsePart(part, text));
+  const problem = constraintProblem(text);
+  if (problem !== undefined) throw new Error(`engine_version ${problem}`);
+  const parts = text
+    .split(",")
+    .map(parsePart)
+    .filter((part) => typeof part !== "string");
   return { text: text.trim(), admits: (version) => parts.every((admits) => admits(version)) };
+}
+
+/** Returns what is wrong with a constraint; undefined if it is valid. */
+export function constraintProblem(text: string): string | undefined {
+  const problem = text
+    .split(",")
+    .map(parsePart)
+    .find((part) => typeof part === "string");
+  return problem && `"${text}" is not valid: ${problem}`;
 }
 
 type Admits = (version: Version) => boolean;
 
-function parsePart(part: string, whole: string): Admits {
+/** Returns what is wrong with the part if it is not valid. */
+function parsePart(part: string): Admits | string {
   const given = part.trim();
   const written = operators.find((one) => given.startsWith(one));
   const operator: Operator = written ?? "=";
   const read = readVersion(given.slice(written?.length ?? 0).trim());
-  if (!read) throw new Error(`engine_version "${whole}" is not valid: ${whatIsWrong(given)}`);
+  if (!read) return whatIsWrong(given);
   const { version, precision } = read;
   if (version.pre === "") {
     return (other) => other.pre === "" && compare(operator, other, version, precision);
   }
   if (operator === "=") return (other) => compareVersions(other, version) === 0;
-  throw new Error(
-    `engine_version "${whole}" is not valid: a pre-release such as ${version.text} can be required only by its exact version`,
-  );
+  return `a pre-release such as ${version.text} can be required only by its exact version`;
 }
 
 function compare(

@@ -4,6 +4,7 @@
  */
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
+import { constraintProblem } from "../../common/version-constraint.ts";
 import {
   inlineFilesLimit,
   variablesLimit,
@@ -55,6 +56,7 @@ function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Gi
   refuseEnvironment(given.environment ?? {});
   const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;
   if (problem !== undefined) throw invalid("body.source.url", problem);
+  if (given.engine_version !== before.engine_version) refuseVersion(given.engine_version ?? null);
   const fields: Partial<Given> = { ...pick(given), ...normalized(before, given) };
   refuseSize(fields);
   const { backend, backend_config = {} } = { ...before, ...fields };
@@ -76,6 +78,12 @@ function refuseSize({ source, variables = {} }: Partial<Given>): void {
     throw invalid("body.source.files", "are larger than 1 MiB in total");
   if (JSON.stringify(variables).length > variablesLimit)
     throw invalid("body.variables", "are larger than 4 MiB in total");
+}
+
+/** Not of an unchanged version: earlier versions of the server accepted any. */
+function refuseVersion(constraint: string | null): void {
+  const problem = constraint === null ? undefined : constraintProblem(constraint);
+  if (problem !== undefined) throw invalid("body.engine_version", problem);
 }
 
 type Given = Omit<Definition, "backend" | "parallelism"> &

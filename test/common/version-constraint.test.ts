@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   compareVersions,
+  constraintProblem,
   parseConstraint,
   parseVersion,
   type Version,
@@ -67,6 +68,7 @@ describe("parseConstraint", () => {
   ])('refuses "%s" with one line that says what is wrong', (constraint, message) => {
     expect(() => parseConstraint(constraint)).toThrow(message);
     expect(() => parseConstraint(constraint)).toThrow(/^engine_version ".*" is not valid: [^\n]+$/);
+    expect(`engine_version ${constraintProblem(constraint)}`).toMatch(message);
   });
 });
 

@@ -171,6 +171,33 @@ describe("an update of a configuration", () => {
       expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
   });
 
+  it("accepts only an engine version that runners can read, and keeps one of before", async ({
+    client,
+    configure,
+    owner,
+  }) => {
+    const { id, name } = await configure({ engine_version: "~> 1.9, != 1.9.3" });
+    const params = { name };
+    const message =
+      'engine_version "abc" is not valid: "abc" is not a version, with or without one of = != > >= < <= ~> before it; write for example "~> 1.11.0", or ">= 1.9, < 2.0"';
+    const body = { name: randomUUID(), zone_id: owner.zone, source, engine_version: "abc" };
+    await expect(client.ask(createConfiguration, { body })).rejects.toMatchObject({
+      status: 400,
+      message,
+    });
+    const change = { params, body: { engine_version: "abc" } };
+    expect(await client.refusal(updateConfiguration, change)).toBe("400 invalid_request");
+
+    const definition = JSON.stringify({ source, engine: "terraform", engine_version: "abc" });
+    await plane.context.store.write(({ sql }) =>
+      sql.updateTable("specs").set({ definition }).where("id", "=", id).execute(),
+    );
+    const again = { engine_version: "abc", labels: ["eu"] };
+    expect(await client.get(updateConfiguration, { params, body: again })).toMatchObject(again);
+    const mended = { engine_version: "~> 1.9" };
+    expect(await client.get(updateConfiguration, { params, body: mended })).toMatchObject(mended);
+  });
+
   it("makes plans of the former definition stale until the definition is restored", async ({
     owner,
     client,
