@@ -172,6 +172,17 @@ const failedWhat = {
   DESTROY_WORKER: "teardown",
 } as const satisfies Record<JobType, string>;
 
+/** Describes where the state is. A server that does not tell it tells what was chosen. */
+export function stateWords({
+  backend,
+  state_backend = backend ?? null,
+}: Pick<Configuration, "backend" | "state_backend">): string {
+  if (state_backend === "own") return "in the backend that its files declare";
+  return state_backend === "managed"
+    ? "managed by the control plane"
+    : "decided by the next deployment: in the backend that its files declare, else managed by the control plane";
+}
+
 type DestroyOptions = Pick<PlanOptions, "destroy"> & Partial<Pick<PlanOptions, "targets">>;
 
 /** Whether a plan destroys everything; one of `targets` is described by its changes. */

@@ -1,13 +1,13 @@
 /** Shows configurations. */
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
-import { approvalRuleText } from "../../protocol/words.ts";
+import { approvalRuleText, stateWords } from "../../protocol/words.ts";
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
-import { originOf, stateOf } from "./facts.ts";
+import { originOf } from "./facts.ts";
 import { failedText, styledStanding } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
@@ -40,7 +40,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,
-    state: stateOf(it),
+    state: stateWords(it),
     lock:
       lock &&
       `${lockText(lock)}. ${lockRemedy(run.api, it.name, lock, it.state_backend === "own")}`,

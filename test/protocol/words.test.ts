@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { idleApprovalsText } from "../../protocol/words.ts";
+import { idleApprovalsText, stateWords } from "../../protocol/words.ts";
 
 const rule = { when: "always", count: 2, by_author: false } as const;
 const approve = { decision: "approve" } as const;
@@ -15,4 +15,14 @@ test.each([
   const text = idleApprovalsText({ rule, missing: one.missing }, one.given);
   if (one.text === null) expect(text).toBeNull();
   else expect(text).toContain(one.text);
+});
+
+test("where the state is follows what the server says, else the choice", () => {
+  expect(stateWords({ state_backend: "managed" })).toBe("managed by the control plane");
+  expect(stateWords({ state_backend: "own" })).toBe("in the backend that its files declare");
+  expect(stateWords({ state_backend: null })).toMatch(
+    /^decided by the next deployment: .*, else managed/,
+  );
+  expect(stateWords({ backend: "own" })).toBe("in the backend that its files declare");
+  expect(stateWords({})).toMatch(/^decided/);
 });

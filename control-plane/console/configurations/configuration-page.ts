@@ -6,7 +6,7 @@ import {
   type Configuration,
   type FailedJob,
 } from "../../../protocol/configurations.ts";
-import { sentence } from "../../../protocol/words.ts";
+import { sentence, stateWords } from "../../../protocol/words.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
@@ -154,6 +154,12 @@ const facts = ({ configuration, identity }: ConfigurationStory): Html => {
   return html`<dl class="facts">
     <dt>Source</dt>
     <dd>${sourceView(source)}</dd>
+    ${
+      configuration.submodules
+        ? html`<dt>Submodules</dt>
+            <dd>fetched too</dd>`
+        : null
+    }
     <dt>Engine</dt>
     <dd>
       ${engine === "opentofu" ? "OpenTofu" : "Terraform"}${engine_version ? ` ${engine_version}` : ", the version on the worker"}
@@ -162,6 +168,12 @@ const facts = ({ configuration, identity }: ConfigurationStory): Html => {
     <dd>
       ${working_directory ? html`<code>${working_directory}</code>` : "the top of the source"}
     </dd>
+    <dt>State</dt>
+    <dd>${stateWords(configuration)}</dd>
+    <dt>Files of variables</dt>
+    <dd>${configuration.var_files?.join(", ") ?? "none"}</dd>
+    <dt>Resources at once</dt>
+    <dd>${configuration.parallelism ?? 10}</dd>
     <dt>Labels</dt>
     <dd>${labels.join(", ") || "none: any worker"}</dd>
     <dt>Cloud identity</dt>

@@ -1,6 +1,6 @@
 import { statusWords } from "../../../protocol/words.ts";
 import { expect, test } from "vitest";
-import { originOf, stateOf } from "../../../cli/configurations/facts.ts";
+import { originOf } from "../../../cli/configurations/facts.ts";
 import { failedText } from "../../../cli/configurations/failed.ts";
 
 test("the origin of a configuration says what an id stands for", () => {
@@ -8,16 +8,6 @@ test("the origin of a configuration says what an id stands for", () => {
   expect(originOf({ origin: id })).toBe(`a directory with the id ${id} (.windlass/link.json)`);
   expect(originOf({ origin: "github.com/a/b//c" })).toBe("github.com/a/b//c");
   expect(originOf({})).toBeUndefined();
-});
-
-test("where the state is follows what the server says, else the choice", () => {
-  expect(stateOf({ state_backend: "managed" })).toBe("managed by the control plane");
-  expect(stateOf({ state_backend: "own" })).toBe("in the backend that its files declare");
-  expect(stateOf({ state_backend: null })).toMatch(
-    /^decided by the next deployment: .*, else managed/,
-  );
-  expect(stateOf({ backend: "own" })).toBe("in the backend that its files declare");
-  expect(stateOf({})).toMatch(/^decided/);
 });
 
 test("the status of a configuration says what is deployed and what failed, before and after a PLAN", () => {

@@ -218,6 +218,20 @@ describe("the forms of variables", () => {
   });
 });
 
+test("the page of a configuration lists its settings", async () => {
+  const settings = async (more: Fields) => {
+    const shown = words(await page(`/configurations/${idOf(await create(more))}`));
+    return shown.slice(shown.indexOf("Settings Source"), shown.indexOf("Time limit of a job"));
+  };
+  const all = { parallelism: "3", var_files: "a.tfvars\nb.tfvars", submodules: "on" };
+  expect(await settings(all)).toBe(
+    "Settings Source https://git.example.com/x.git at its default branch Submodules fetched too Engine Terraform, the version on the worker Working directory the top of the source State managed by the control plane Files of variables a.tfvars, b.tfvars Resources at once 3 Labels none: any worker Cloud identity none ",
+  );
+  expect(await settings({ backend: "" })).toMatch(
+    /State decided by the next deployment: .*Files of variables none Resources at once 10 /,
+  );
+});
+
 test("an edit changes and records only what was changed", async () => {
   const id = idOf(await create({ ref: "main", labels: "eu" }));
   const known = await read(id);
