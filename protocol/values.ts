@@ -39,7 +39,7 @@ export const VariableName = Type.String({
   pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,254}$",
   "x-form": "up to 255 letters, digits, _ and -, beginning with a letter or _",
 });
-const EnvironmentName = Type.String({
+export const EnvironmentName = Type.String({
   pattern: "^[A-Za-z_][A-Za-z0-9_]{0,254}$",
   "x-form": "up to 255 letters, digits and _, beginning with a letter or _",
 });

@@ -106,7 +106,7 @@ function messageOf(error: ErrorObject, nothing: string): string {
   // Ajv checks a name as a value at the path of its map.
   return propertyName === undefined
     ? message
-    : `must not contain the name ${quoted(propertyName)}, which ${message}`;
+    : `must not contain the name ${quoted(propertyName)}: a name ${message}`;
 }
 
 /** The kinds of a schema that is selected by a tag. */

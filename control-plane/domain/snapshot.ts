@@ -13,9 +13,9 @@ import {
   type CreateConfiguration,
   type UpdateConfiguration,
 } from "../../protocol/configurations.ts";
-import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
-import { gitUrlProblem } from "../../control-plane/domain/git-url.ts";
-import { invalid, RefusalError } from "./refusal.ts";
+import { checkEnvironment } from "./environment.ts";
+import { gitUrlProblem } from "./git-url.ts";
+import { invalid } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
 import {
   mapEntries,
@@ -53,7 +53,7 @@ export const updatedValues = (before: Values, change: Values): Values => ({
 
 /** The fields of a definition that are given, judged, each value in its stored form. */
 function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Given> {
-  refuseEnvironment(given.environment ?? {});
+  checkEnvironment(given.environment ?? {});
   const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;
   if (problem !== undefined) throw invalid("body.source.url", problem);
   if (given.engine_version !== before.engine_version) refuseVersion(given.engine_version ?? null);
@@ -271,15 +271,4 @@ export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
       : entry,
   );
   return hash("sha256", canonicalize(keyed) ?? "", "hex");
-}
-
-function refuseEnvironment(environment: NonNullable<CreateConfiguration["environment"]>): void {
-  for (const [name, text] of Object.entries(environment)) {
-    if (isForbiddenEnvironmentName(name))
-      throw new RefusalError("forbidden_environment_name", `environment must not set ${name}`, {
-        errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
-      });
-    const value = typeof text === "string" ? text : text.value;
-    if (value?.includes("\0")) throw invalid(`body.environment.${name}`, "must not contain NUL");
-  }
 }

@@ -1,5 +1,6 @@
 /** What the forms of variables and environment make of a configuration or a variable set. */
 import { UpdateConfiguration, type Variable } from "../../../protocol/configurations.ts";
+import { EnvironmentName, VariableName } from "../../../protocol/values.ts";
 import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
@@ -9,6 +10,11 @@ import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 
 const judgeUpdate = judge(UpdateConfiguration);
+const judgeName = {
+  variables: judge(VariableName, "body.name"),
+  environment: judge(EnvironmentName, "body.name"),
+  backend_config: judge(VariableName, "body.name"),
+};
 
 /** Whether what was typed is not to be shown again. */
 export const isSecret = (thing: Valued, kind: Entries, form: Form): boolean =>
@@ -28,6 +34,7 @@ export function entriesChange(
   const known = thing[kind] ?? {};
   const isKnown = Object.hasOwn(known, name);
   if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
+  if (form.text("do") === "add") judgeName[kind](name);
   if (form.text("do") === "add" && isKnown)
     throw invalid("body.name", "already exists: change that entry instead");
   if (form.text("do") === "set") refuseStale(form, drawnAs(entriesOf(thing, kind)[name] ?? {}));
@@ -93,11 +100,12 @@ export function ofFields(refusal: RefusalError, kind: Entries, name: string): Re
   if (!errors) return refusal;
   const isValue = (path: string) => isAt(path, `${kind}.${name}`);
   const isOf = (path: string) => path === `body.${kind}`;
+  const isForbidden = refusal.code === "forbidden_environment_name";
   return new RefusalError(refusal.code, refusal.message, {
-    errors: errors.map(({ path, message }) => ({
-      path: isValue(path) ? "body.value" : isOf(path) ? "body.name" : path,
-      message,
-    })),
+    errors: errors.map(({ path, message }) => {
+      if (isValue(path) && isForbidden) return { path: "body.name", message: `${name} ${message}` };
+      return { path: isValue(path) ? "body.value" : isOf(path) ? "body.name" : path, message };
+    }),
   });
 }
 

@@ -167,7 +167,7 @@ describe("the forms of variables", () => {
     const before = await dump(plane);
     const wrong: [Fields, string][] = [
       [{ do: "add", name: "count", value: "" }, "Already exists: change that entry instead."],
-      [{ do: "add", name: "1st", value: "" }, "which must be up to 255 letters, digits"],
+      [{ do: "add", name: "1st", value: "" }, "Name Must be up to 255 letters, digits"],
       [{ do: "set", name: "list", value: "x" }, "There is no such variable any more."],
       [{ do: "set", name: "count", value: "{" }, "Begins with { but is not valid JSON"],
     ];
@@ -212,7 +212,14 @@ describe("the forms of variables", () => {
     expect((await submit(path, { do: "set", name: "A_HOST", value: "y" })).status).toBe(303);
     expect((await read(id)).environment).toEqual({ A_HOST: "y" });
     const refused = await submit(path, { do: "add", name: "AWS_PROFILE", value: "z" });
-    expect(statusAndWords(refused)).toMatch(/^400 .*May not be set by a job\./);
+    expect(statusAndWords(refused)).toMatch(
+      /^400 .*Name AWS_PROFILE may not be set by a job: use a cloud identity/,
+    );
+    expect(refused.text.match(/<\w+[^>]*aria-invalid/g)?.join()).toMatch(/^<input[^<]*name="name"/);
+    const odd = await submit(path, { do: "add", name: "bad name!", value: "z" });
+    expect(statusAndWords(odd)).toMatch(
+      /^400 .*Name Must be up to 255 letters, digits and _, beginning with a letter or _\. Value/,
+    );
     expect((await submit(path, { do: "remove", name: "A_HOST" })).status).toBe(303);
     expect((await read(id)).environment).toEqual({});
   });

@@ -68,7 +68,7 @@ describe("the message for a fault", () => {
       createConfiguration.body,
       { ...given, source: inline, variables: { "1a": {} } },
       [
-        'variables must not contain the name "1a", which must be up to 255 letters, digits, _ and -, beginning with a letter or _',
+        'variables must not contain the name "1a": a name must be up to 255 letters, digits, _ and -, beginning with a letter or _',
       ],
     ],
     [
