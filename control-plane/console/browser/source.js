@@ -68,6 +68,13 @@ function warn() {
         }`;
 }
 
+/** Takes away what was wrong with an empty field. @param {HTMLInputElement} field @param {string} text */
+function fill(field, text) {
+  field.value = text;
+  field.removeAttribute("aria-invalid");
+  field.closest(".field")?.querySelector(".wrong")?.remove();
+}
+
 /** @param {File} file */
 async function send(file) {
   if (!said || !(digest instanceof HTMLInputElement)) return;
@@ -90,7 +97,7 @@ async function send(file) {
       signal,
     });
     const body = await answer.json();
-    if (answer.ok) digest.value = body.sha256;
+    if (answer.ok) fill(digest, body.sha256);
     said.textContent = answer.ok
       ? `${file.name} is uploaded.`
       : `The upload was refused: ${body.detail ?? body.title}.`;
