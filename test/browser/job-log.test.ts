@@ -138,6 +138,17 @@ describe("the log of a job", () => {
     await at("+ line 2000 of a long apply");
     expect(page.url()).toContain("#L2000");
     // Wait for the element of the line: a block has one text until it is visible.
+    const field = page.getByLabel("Line", { exact: true });
+    await field.fill("99999");
+    await page.keyboard.press("Enter");
+    await at("a late line");
+    expect([page.url().split("#")[1], await field.inputValue()]).toEqual(["L3002", "3002"]);
+    await field.fill("x");
+    await page.keyboard.press("Enter");
+    expect(await field.inputValue()).toBe("");
+    await field.fill("2000");
+    await page.keyboard.press("Enter");
+    await at("+ line 2000 of a long apply");
     const line = page.locator(".block > div", { hasText: "+ line 2003 of" });
     const { x, y } = (await line.boundingBox()) ?? { x: 0, y: 0 };
     await page.mouse.click(x + 20, y + 5);
@@ -163,6 +174,14 @@ describe("the log of a job", () => {
     const second = new Date(last.created_at).toISOString().slice(11, 19);
     expect(await box.locator("[data-time]").last().getAttribute("data-time")).toBe(second);
     expect(await page.evaluate<string>(shownTime)).toMatch(/attr\(data-time\)|\d\d:\d\d:\d\d/);
+    // The number has moved to the right of the time.
+    await field.fill("1");
+    await page.keyboard.press("Enter");
+    await at("+ line 1 of a long apply");
+    const next = page.locator(".block > div", { hasText: /line 2 of/ });
+    const moved = (await next.boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.click(moved.x + 120, moved.y + 5);
+    await at("+ line 2 of a long apply");
     // The options are kept.
     await page.reload();
     expect(await page.getByLabel("Wrap").isChecked()).toBe(true);
@@ -188,6 +207,14 @@ describe("the log of a job", () => {
 
     await fixture.end(id, "SUCCESS");
     await page.getByText("This is the whole log. 3,300 lines.").waitFor();
+    // A log that has ended is loading, not live.
+    await page.addInitScript(`window.said = new Set();
+      new MutationObserver(() => said.add(document.querySelector(".log-state")?.textContent))
+        .observe(document, { childList: true, subtree: true })`);
+    await page.reload();
+    await page.getByText("This is the whole log. 3,300 lines.").waitFor();
+    expect(await page.evaluate<string>("[...said].join()")).toMatch(/^[^]*Loading the log[^]*$/);
+    expect(await page.evaluate<string>("[...said].join()")).not.toContain("Live");
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Raw log" }).click();
     const raw = await text(await (await download).createReadStream());

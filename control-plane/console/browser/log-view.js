@@ -90,7 +90,9 @@ class WindlassLog extends HTMLElement {
     get("[name=previous]").addEventListener("click", () => void this.search?.step(-1));
     get("[name=next]").addEventListener("click", () => void this.search?.step(1));
     get("[name=line]").addEventListener("change", (event) => {
-      const number = Number(/** @type {HTMLInputElement} */ (event.target).value);
+      const field = /** @type {HTMLInputElement} */ (event.target);
+      const number = Math.min(Math.floor(Number(field.value)), this.lines?.finished ?? 0);
+      field.value = number > 0 ? String(number) : "";
       if (number > 0) location.hash = `L${number}`;
     });
     for (const name of ["wrap", "times"]) this.#remember(name, get(`[name=${name}]`));
@@ -171,9 +173,10 @@ class WindlassLog extends HTMLElement {
         : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines; the raw log has all of them`;
     const text =
       this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
-    if (this.said)
-      this.said.textContent =
-        this.#state === "live" ? `Live: ${count === 0 ? "no output yet" : shown}.` : text;
+    const live = this.hasAttribute("ended")
+      ? `Loading the log: ${shown} so far.`
+      : `Live: ${count === 0 ? "no output yet" : shown}.`;
+    if (this.said) this.said.textContent = this.#state === "live" ? live : text;
   }
 
   #keepUp() {
@@ -199,7 +202,9 @@ class WindlassLog extends HTMLElement {
     const target = /** @type {HTMLElement} */ (event.target);
     const number = target.dataset["line"];
     if (number === undefined) return;
-    if (event.clientX - target.getBoundingClientRect().left > 56) return;
+    const { paddingLeft, fontSize } = getComputedStyle(target);
+    const gutter = Number.parseFloat(paddingLeft) - Number.parseFloat(fontSize);
+    if (event.clientX - target.getBoundingClientRect().left > gutter) return;
     location.hash = `L${number}`;
   }
 
