@@ -98,6 +98,18 @@ describe("in a browser", () => {
     );
     await choose("audi", "Audit");
     await page.waitForURL(`${plane.url}/audit`);
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await palette.getByRole("combobox").fill("zzzz");
+    await palette.getByText("Nothing found.").waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    expect(await palette.count()).toBe(0);
+    await page.goto(`${plane.url}/jobs`);
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await palette.getByRole("option", { name: "Overview" }).waitFor();
+    expect(await palette.getByRole("option", { name: "Show" }).count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 

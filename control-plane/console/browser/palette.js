@@ -29,7 +29,7 @@ const pages = () =>
 /** The buttons and headings of this page. @returns {Command[]} */
 const here = () =>
   [...document.querySelectorAll("main :is(button, a.button, .ask > summary, h2)")]
-    .filter((element) => element.checkVisibility() && !element.closest("windlass-log"))
+    .filter((element) => element.checkVisibility() && !element.closest("windlass-log, .filters"))
     .map((element) => ({
       name: nameOf(element),
       kind: "On this page",
@@ -70,6 +70,7 @@ export function openPalette() {
     placeholder: "Type a name",
   });
   const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Results" });
+  const said = make("p", { class: "soft", role: "status" });
   const known = [...here(), ...pages()];
   /** @type {Command[]} */
   let shown = [];
@@ -77,9 +78,10 @@ export function openPalette() {
   let asked = 0;
   let timer = 0;
 
-  /** @param {Command[]} commands */
-  function show(commands) {
+  /** @param {Command[]} commands @param {boolean} isAsking */
+  function show(commands, isAsking) {
     shown = commands;
+    said.textContent = commands.length > 0 ? "" : isAsking ? "Searching…" : "Nothing found.";
     list.replaceChildren(
       ...commands.map(({ name, kind }, index) =>
         make(
@@ -107,13 +109,13 @@ export function openPalette() {
   function filter() {
     const text = input.value.trim().toLowerCase();
     const near = known.filter(({ name }) => name.toLowerCase().includes(text));
-    show(near);
+    show(near, text !== "");
     clearTimeout(timer);
     const question = (asked += 1);
     if (text !== "")
       timer = setTimeout(async () => {
         const more = await found(text).catch(() => []);
-        if (question === asked) show([...more, ...near]);
+        if (question === asked) show([...more, ...near], false);
       }, pause);
   }
 
@@ -129,6 +131,8 @@ export function openPalette() {
     if (event.key === "ArrowDown") choose(chosen + 1);
     else if (event.key === "ArrowUp") choose(chosen - 1);
     else if (event.key === "Enter") run(chosen);
+    // A browser would empty the field first.
+    else if (event.key === "Escape") dialog.close();
     else return;
     event.preventDefault();
   });
@@ -136,7 +140,7 @@ export function openPalette() {
     const option = target instanceof Element ? target.closest("[role=option]") : null;
     if (option) run([...list.children].indexOf(option));
   });
-  const dialog = openDialog("Command palette", input, list);
+  const dialog = openDialog("Command palette", input, list, said);
   dialog.className = "palette";
   filter();
   input.focus();
