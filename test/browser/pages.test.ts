@@ -1,5 +1,6 @@
 /** The pages: the changes of a plan, no JavaScript, live updates. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import {
@@ -80,6 +81,41 @@ describe("the pages", () => {
     expect(await details.isVisible()).toBe(true);
     expect(await row.getByText("from 127.0.0.1").isVisible()).toBe(true);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+  });
+
+  test("show a time of the audit log on one line at 1280 px", async () => {
+    const viewport = { width: 1280, height: 800 };
+    const { page } = await visitor.visit(plane, fixture.email, { viewport });
+    await page.goto(`${plane.url}/audit`);
+    await page.getByLabel("Times").selectOption("utc");
+    const heights = await page.evaluate<number[]>(
+      `[...document.querySelectorAll("tbody time")].map((time) => time.getClientRects().length)`,
+    );
+    expect(new Set(heights)).toEqual(new Set([1]));
+  });
+
+  test("break a long name on a narrow screen", async () => {
+    const viewport = { width: 390, height: 800 };
+    const name = "kubernetes_cluster_".repeat(5);
+    const { page } = await visitor.visit(plane, fixture.email, { viewport });
+    const { id: zone } = await fixture.person.get(endpoints.createZone, { body: { name } });
+    const body = {
+      name,
+      zone_id: zone,
+      source: { type: "inline", files: { "main.tf": "" } },
+    } as const;
+    const { id } = await fixture.person.get(endpoints.createConfiguration, { body });
+    for (const path of [
+      `/zones/${zone}`,
+      `/zones/${zone}/new`,
+      `/configurations/${id}`,
+      `/configurations/${id}/edit`,
+      `/search?q=${name}`,
+    ]) {
+      await page.goto(plane.url + path);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      expect([path, width]).toEqual([path, viewport.width]);
+    }
   });
 
   test("show the button of a form of one line as high as its field, and beside it", async () => {
