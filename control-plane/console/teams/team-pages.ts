@@ -229,7 +229,7 @@ export const createdInvitationPage = (
   hasProvider: boolean,
 ): Html =>
   html`<nav class="trail" aria-label="Above">
-      <a href="/teams">Teams</a> <a href="/teams/${team.slug}">${team.name}</a>
+      <a href="/teams">Teams</a> / <a href="/teams/${team.slug}">${team.name}</a>
     </nav>
     <h1>An invitation to ${team.name}</h1>
     <p>

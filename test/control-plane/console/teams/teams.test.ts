@@ -72,6 +72,7 @@ test("the page of a team invites, changes roles and removes members", async () =
   expect(invited.headers["cache-control"]).toContain("no-store");
   const [link] = /http[^<]*\/invitations\/[\w-]+/.exec(invited.text) ?? [];
   expect(words(invited)).toContain("Send this link to grace@example.com");
+  expect(words(invited)).toMatch(/ Teams \/ \S/);
   const listed = (await admin.page(path)).text;
   expect(listed).not.toContain(link);
   const revoke = /action="([^"]*\/invitations\/[\w-]+\/revoke)"/.exec(listed)?.[1] ?? "";
