@@ -177,7 +177,7 @@ async function readTold(context: Context, job: Job): Promise<Told> {
     beginningOf(context, job),
     findSteps(context, job.id),
     findResources(context, job),
-    job.status === "FAILED" && job.log_pruned_at === null ? findErrors(context, job.id) : [],
+    job.error_message !== null && job.log_pruned_at === null ? findErrors(context, job.id) : [],
   ]);
   return { log, steps, resources, errors };
 }

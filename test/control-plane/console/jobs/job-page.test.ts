@@ -386,25 +386,28 @@ test("a missing variable is named with the way to set it", async () => {
   );
 });
 
-test("the errors of a failed job come first, with their file and line", async () => {
-  const configuration_id = await fixture.configure("with errors");
-  await fixture.queue({ job_type: "DEPLOY", configuration_id });
-  const job = await fixture.start();
-  const error = (name: string) =>
-    `╷\n│ Error: ${name}\n│ \n│   with x.y,\n│   on main.tf line 7, in resource "x" "y":\n│    7: x {\n│ \n│ Because.\n╵\n`;
-  await fixture.log(job, error("one is wrong"), "STDERR");
-  await fixture.log(job, "and something else\n", "STDOUT");
-  await fixture.log(job, error("two <is> wrong"), "STDERR");
-  const error_message =
-    "apply failed (exit code 1): main.tf:7: one is wrong: Because. (and 1 more error)";
-  await fixture.end(job, "FAILED", { error_message });
-  const text = await page(job);
-  const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
-  expect(words({ text: shown })).toBe(
-    " apply failed (exit code 1) one is wrong x.y main.tf:7 Because. 7: x { two <is> wrong x.y main.tf:7 Because. 7: x { ",
-  );
-  expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
-});
+test.each([
+  ["failed", "FAILED", ""],
+  ["cancelled", "CANCELLED", "cancelled during apply; "],
+] as const)(
+  "the errors of a %s job come first, with their file and line",
+  async (_, status, why) => {
+    const job = await begin("DEPLOY");
+    const error = (name: string) =>
+      `╷\n│ Error: ${name}\n│ \n│   with x.y,\n│   on main.tf line 7, in resource "x" "y":\n│    7: x {\n│ \n│ Because.\n╵\n`;
+    await fixture.log(job, error("one is wrong"), "STDERR");
+    await fixture.log(job, "and something else\n", "STDOUT");
+    await fixture.log(job, error("two <is> wrong"), "STDERR");
+    const error_message = `${why}apply failed (exit code 1): main.tf:7: one is wrong: Because. (and 1 more error)`;
+    await fixture.end(job, status, { error_message });
+    const text = await page(job);
+    const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
+    expect(words({ text: shown })).toBe(
+      ` ${why}apply failed (exit code 1) one is wrong x.y main.tf:7 Because. 7: x { two <is> wrong x.y main.tf:7 Because. 7: x { `,
+    );
+    expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
+  },
+);
 
 test("the beginning of an id leads to the only job with it", async () => {
   const configuration_id = await fixture.configure("short");
