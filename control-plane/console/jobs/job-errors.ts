@@ -1,7 +1,7 @@
 /** Why a job failed, at the top of its page. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { visible } from "../../../protocol/plan-text.ts";
-import type { TerraformError } from "../../domain/terraform-errors.ts";
+import type { TerraformError } from "../../../common/terraform-diagnostics.ts";
 import { failedCommand, missingVariables } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";

@@ -5,7 +5,7 @@ import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Worker } from "../../../protocol/workers.ts";
-import type { TerraformError } from "../../domain/terraform-errors.ts";
+import type { TerraformError } from "../../../common/terraform-diagnostics.ts";
 import type { MayDecide } from "../../services/approvals/may-decide.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
 import type { Changes } from "../../services/jobs/resources.ts";

@@ -1,7 +1,7 @@
 /** The errors at the end of a job's log. */
 import { kibibyte } from "../../../common/units.ts";
 import type { StreamType } from "../../../protocol/jobs.ts";
-import { terraformErrorsIn, type TerraformError } from "../../domain/terraform-errors.ts";
+import { terraformErrorsIn, type TerraformError } from "../../../common/terraform-diagnostics.ts";
 import { findLogArchive } from "../../store/logs/archives.ts";
 import { findLastChunks, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,5 @@
 /** Reads the errors of terraform's human-readable output, for people to see first. */
-import { withoutControlSequences } from "../../common/control-sequences.ts";
+import { withoutControlSequences } from "./control-sequences.ts";
 
 export interface TerraformError {
   readonly summary: string;

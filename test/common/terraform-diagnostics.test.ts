@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { terraformErrorsIn } from "../../../control-plane/domain/terraform-errors.ts";
+import { terraformErrorsIn } from "../../common/terraform-diagnostics.ts";
 
 /** As terraform 1.14 prints it, with its colours. */
 const apply = `\u001b[31m╷\u001b[0m
