@@ -64,6 +64,8 @@ export const metadataFrom = (
 /** Bounds outputs that are judged. */
 export function bound(all: Readonly<Record<string, Output>>): Outputs {
   const metadata: Outputs["metadata"] = { outputs: {} };
+  // A map, because assignment loses a member called __proto__.
+  const outputs = new Map<string, unknown>();
   for (const name of wellKnown) {
     const output = all[name];
     if (!output || output.sensitive || typeof output.value !== "string") continue;
@@ -83,10 +85,14 @@ export function bound(all: Readonly<Record<string, Output>>): Outputs {
     const bytes = sensitive ? 0 : bytesOf(value);
     const fits = bytes <= outputLimit && size + bytes <= metadataLimit;
     if (fits) size += bytes;
-    metadata.outputs[name] = sensitive
-      ? { type, sensitive: true }
-      : { type, sensitive: false, ...(fits ? { value } : { omitted_bytes: bytes }) };
+    outputs.set(
+      name,
+      sensitive
+        ? { type, sensitive: true }
+        : { type, sensitive: false, ...(fits ? { value } : { omitted_bytes: bytes }) },
+    );
   }
+  metadata.outputs = Object.fromEntries(outputs);
   if (omitted > 0) metadata.outputs_omitted = omitted;
   return {
     metadata,

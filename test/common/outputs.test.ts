@@ -118,3 +118,9 @@ test.each([
 ])("a state that %s is left to terraform", (_, text) => {
   expect(outputsInState(text, () => false)).toBeUndefined();
 });
+
+test("an output that is called __proto__ is kept", () => {
+  const all = Object.fromEntries([["__proto__", text("p")]]);
+  const { metadata } = metadataFrom(all);
+  expect(Object.entries(metadata.outputs)).toEqual([["__proto__", text("p")]]);
+});

@@ -61,10 +61,10 @@ export function stateEnvironment(context: JobContext): Record<string, string> {
 
 /** Drops forbidden and impossible names, and values that are not text or contain a NUL. */
 function allowed(own: Readonly<Record<string, unknown>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(own)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isForbiddenEnvironmentName(name)) continue;
-    if (typeof value === "string" && !value.includes("\0")) result[name] = value;
-  }
-  return result;
+  const isAllowed = (entry: [string, unknown]): entry is [string, string] => {
+    const [name, value] = entry;
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isForbiddenEnvironmentName(name)) return false;
+    return typeof value === "string" && !value.includes("\0");
+  };
+  return Object.fromEntries(Object.entries(own).filter(isAllowed));
 }
