@@ -2,7 +2,7 @@
  * The command line: every command with its help. Only the module of the requested command is
  * loaded, and its code only when it runs.
  */
-import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Command, Help, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { client } from "../common/settings/client.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { version } from "../common/version.ts";
@@ -166,7 +166,11 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     .option("--json", "print the server's response as JSON; a list is one array")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? " (required)" : ""}`,
+    })
     .exitOverride()
     .addHelpText("after", () => `\n${settingsHelp([client])}${examples}`);
   for (const { name, group, description, load } of entries) {

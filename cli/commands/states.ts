@@ -40,7 +40,10 @@ export function stateCommand() {
   named("list", "list the resources in a state").action(
     action(async (run: Run, name: string) => (await states()).list(run, name)),
   );
-  named("show", "show a resource in a state; values that are marked as sensitive are hidden")
+  named(
+    "show",
+    "show a resource in a state; values that terraform marks as sensitive are hidden, others are shown, also those given with --sensitive",
+  )
     .argument("<address>", "address of the resource, as state list prints it")
     .action(
       action(async (run: Run, name: string, address: string) =>

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { jobsCommand } from "../../cli/commands/jobs.ts";
 import { upCommand } from "../../cli/commands/up.ts";
 import { oneOf } from "../../cli/noun.ts";
+import { wholeProgram } from "../../cli/program.ts";
 
 const parse = (text: string) =>
   new Command()
@@ -30,4 +31,12 @@ test("commands that end with several exit codes name them in their help", () => 
     command?.configureOutput({ writeOut: (text) => void (help += text) }).outputHelp();
     for (const code of [0, 1, 2, 3, 130]) expect(help).toMatch(new RegExp(`^  ${code} +\\w`, "m"));
   }
+});
+
+test("the help marks the options that a command requires", async () => {
+  const state = (await wholeProgram()).commands.find((one) => one.name() === "state");
+  const rollback = state?.commands.find((one) => one.name() === "rollback");
+  const help = rollback?.helpInformation();
+  expect(help).toMatch(/--serial <number> .*\(required\)$/m);
+  expect(help?.match(/\(required\)/g)).toHaveLength(1);
 });
