@@ -119,10 +119,14 @@ export async function push(
   say(
     `Serial ${serial} is now the newest version of the state of "${found}". It has ${resources} ${resources === 1 ? "resource" : "resources"}.`,
   );
-  say(
-    `Check that a plan changes nothing: windlass jobs plan ${shellWord(found)} --wait${teamWords(run.api.team)}`,
-  );
+  sayCheck(run, found);
 }
+
+/** Says how to see whether the state fits to the files, after a user has stored it. */
+export const sayCheck = ({ api: { team } }: Run, name: string): void =>
+  say(
+    `Check that a plan changes nothing: windlass jobs plan ${shellWord(name)} --wait${teamWords(team)}`,
+  );
 
 /** Reads a whole state, `-` for stdin. Throws `CliError` if there is none, or too much. */
 async function readInput(file: string): Promise<Buffer> {

@@ -77,6 +77,10 @@ test("every printed command has --team, if the command before had it", async () 
   await ada.json("jobs", "cancel", "net/-", ...inTeam);
   await prints("jobs", "destroy", "net");
   await prints("state", "push", "net", "--file", stateFile, "--yes");
+  const rolledBack = await ada.run("state", "rollback", "net", "--serial", "1", "--yes", ...inTeam);
+  expect(rolledBack.stderr).toBe(
+    "Check that a plan changes nothing: windlass jobs plan net --wait --team platform",
+  );
   await prints("state", "show", "net", "terraform_data.b");
   await prints("state", "download", "net", "--serial", "9");
   await prints("configurations", "delete", "net", "--yes");
