@@ -17,7 +17,13 @@ const secret = <const F extends string>(flags: F, what: string) =>
     ...(before ?? []),
     { name, place: secretsNamed++ },
   ]);
-const sensitive = () => secret("--sensitive <name>", "a secret variable");
+const sensitive = () => [
+  secret("--sensitive <name>", "a secret variable whose value is text"),
+  secret(
+    "--sensitive-json <name>",
+    "a secret variable whose value is JSON, such as an object or a list",
+  ),
+];
 const environment = () => [
   repeated("--env <name=value>", "an environment variable for terraform; repeatable"),
   secret("--sensitive-env <name>", "a secret environment variable"),
@@ -39,7 +45,7 @@ export const unsetFieldOptions = () => [
 export const valueOptions = () => [
   variable(),
   repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
-  sensitive(),
+  ...sensitive(),
   ...environment(),
 ];
 
@@ -50,7 +56,7 @@ export const fieldOptions = () => [
     "--var-file <file>",
     "a .tfvars.json file with variables, or a .tfvars file, which is uploaded, and over which variable sets win; repeatable",
   ),
-  sensitive(),
+  ...sensitive(),
   repeated(
     "--label <label>",
     'a label the worker must have; repeatable; replaces the earlier labels; "" removes all',

@@ -20,6 +20,7 @@ export interface ValueOptions {
   readonly var?: string[] | undefined;
   readonly varFile?: string[] | undefined;
   readonly sensitive?: NamedSecret[] | undefined;
+  readonly sensitiveJson?: NamedSecret[] | undefined;
   /** Names. */
   readonly unset?: string[] | undefined;
   /** `NAME=value`. */
@@ -64,34 +65,45 @@ export async function valuesOf(options: ValueOptions, before: Values): Promise<V
     },
     before.backend_config,
   );
-  const { sensitive, sensitiveEnv, sensitiveBackendConfig } = options;
+  const { sensitive, sensitiveJson, sensitiveEnv, sensitiveBackendConfig } = options;
   const values = await readSecrets([
     ...(sensitive ?? []),
+    ...(sensitiveJson ?? []),
     ...(sensitiveEnv ?? []),
     ...(sensitiveBackendConfig ?? []),
   ]);
+  const secretsOf = <T>(
+    named: readonly NamedSecret[] = [],
+    read: (text: string, name: string) => T,
+  ): [string, { value: T; sensitive: true }][] =>
+    named.map((secret) => [
+      secret.name,
+      { value: read(values.get(secret) ?? "", secret.name), sensitive: true },
+    ]);
   const withSecrets = <V>(
     given: Record<string, V> | undefined,
     earlier: Record<string, V> | undefined,
-    secrets: readonly NamedSecret[] | undefined,
-  ) =>
-    secrets === undefined
-      ? given
-      : {
-          ...(given ?? earlier),
-          ...Object.fromEntries(
-            secrets.map((secret) => [
-              secret.name,
-              { value: values.get(secret) ?? "", sensitive: true },
-            ]),
-          ),
-        };
+    secrets: readonly [string, V][],
+  ) => (secrets.length === 0 ? given : { ...(given ?? earlier), ...Object.fromEntries(secrets) });
   return {
-    variables: withSecrets(variables, before.variables, sensitive),
-    environment: withSecrets(environment, before.environment, sensitiveEnv),
-    backend_config: withSecrets(backend_config, before.backend_config, sensitiveBackendConfig),
+    variables: withSecrets<Variable>(variables, before.variables, [
+      ...secretsOf(sensitive, asText),
+      ...secretsOf(sensitiveJson, parseSecret),
+    ]),
+    environment: withSecrets<TextValue>(
+      environment,
+      before.environment,
+      secretsOf(sensitiveEnv, asText),
+    ),
+    backend_config: withSecrets<TextValue>(
+      backend_config,
+      before.backend_config,
+      secretsOf(sensitiveBackendConfig, asText),
+    ),
   };
 }
+
+const asText = (text: string): string => text;
 
 /** Applies the options to the variables `before`: files first, then single variables. */
 function variablesOf(
@@ -150,6 +162,19 @@ function parseValue(text: string): unknown {
       `A value that begins with ${text.trim()[0]} must be valid JSON: ${(error as Error).message}`,
       2,
     );
+  }
+}
+
+/**
+ * Parses a secret that `--sensitive-json` names. With `--sensitive`, JSON stays text: a provider
+ * takes the key of a service account, which is an object of JSON, as text.
+ */
+function parseSecret(text: string, name: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    // The message of the parser may quote the secret.
+    throw new CliError(`The value of ${name} is not valid JSON`, 2);
   }
 }
 

@@ -138,6 +138,44 @@ describe.concurrent("windlass configurations", () => {
     expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
   });
 
+  test("--sensitive-json reads an object, whose texts are masked, and --sensitive keeps JSON as text", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const directory = writeFiles(join(ada.path, "objects"), {
+      "main.tf": `variable "db" {
+  type = object({ password = string, ports = list(number), hosts = map(string) })
+}
+variable "key" { type = string }
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "echo '\${var.db.password}+\${var.db.ports[1]}+\${var.db.hosts["main"]}+\${jsondecode(var.key).id}'"
+  }
+}`,
+    });
+    const piped = (input: string, ...words: string[]) =>
+      windlass(words, { env: ada.environment, input, stdin: undefined as never });
+    const options = ["--sensitive-json", "db", "--sensitive", "key"];
+    const key = '{"id":"of-the-key"}';
+    const wrong = await piped(`{"hunter2-abc\n${key}\n`, "up", directory, "--yes", ...options);
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(wrong.stderr).toContain("The value of db is not valid JSON");
+    expect(wrong.stderr).not.toContain("hunter2");
+    const db = { password: "hunter2-abc", ports: [1, 482913], hosts: { main: "db-7.internal" } };
+    const input = `${JSON.stringify(db)}\n${key}\n`;
+    const up = await piped(input, "up", directory, "--yes", ...options);
+    expect(up).toMatchObject({ exitCode: 0 });
+    expect(up.stdout).toContain("(local-exec): ***+***+***+of-the-key");
+    expect(up.stdout).not.toMatch(/hunter2-abc|482913|db-7/);
+    // A single one may have several lines.
+    const again = await piped(
+      JSON.stringify({ ...db, ports: [1, 2] }, null, 2),
+      ...["configurations", "update", "objects", "--sensitive-json", "db", "--json"],
+    );
+    expect(JSON.parse(String(again.stdout))).toMatchObject({
+      variables: { db: { sensitive: true }, key: { sensitive: true } },
+    });
+    expect((await ada.run("up", directory, "--yes")).stdout).toContain("Plan: no changes");
+  });
+
   test("secrets of every kind are read together, a line each in the order of the options", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const piped = (input: string, ...words: string[]) =>
