@@ -88,6 +88,72 @@ describe("the bars of an apply", () => {
   });
 });
 
+interface Place {
+  readonly left: number;
+  readonly right: number;
+  readonly height: number;
+}
+
+describe("the log of a running apply", () => {
+  skipAt(lackOfBrowser());
+  const visitor = withBrowser();
+  const lastLine = `(() => {
+    const { top, bottom } = [...document.querySelectorAll(".block > div")].at(-1).getBoundingClientRect();
+    return { top, bottom, height: innerHeight, scrolled: scrollY };
+  })()`;
+  const steps = ["workspace", "download plan", "source", "init", "verify the plan", "apply"];
+  let id: string;
+  beforeAll(async () => {
+    const configuration_id = await fixture.configure("a long apply");
+    await fixture.queue({ job_type: "DEPLOY", configuration_id });
+    id = await fixture.start();
+    for (const [second, step] of steps.entries()) {
+      if (second > 0) await fixture.step(id, steps[second - 1] ?? "", "ended", second);
+      await fixture.step(id, step, "started", second);
+    }
+    for (let index = 0; index < 40; index += 1) {
+      const address = `module.network.aws_subnet.public["zone-${index}"]`;
+      await fixture.resource(id, { address, action: "create", event: "started" }, index);
+    }
+    await writeLines(id, 1, 300);
+  });
+
+  test.each([
+    { width: 1280, height: 900 },
+    { width: 1024, height: 768 },
+  ])("has its newest line within a window of $width × $height", async (viewport) => {
+    const { page, complaints } = await visitor.visit(plane, fixture.email, { viewport });
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await page.locator("#resources li.open").first().waitFor();
+    await page.getByText("+ line 300 of a long apply").waitFor();
+    const isInView = `(({ top, bottom, height, scrolled }) => top > 0 && bottom <= height && scrolled === 0)(${lastLine})`;
+    await untilTrue(page, isInView);
+    // The bars are beside the log.
+    const [log, bars] = await page.evaluate<[Place, Place]>(
+      `[".lines", ".bars"].map((one) => document.querySelector(one).getBoundingClientRect().toJSON())`,
+    );
+    expect(bars.left).toBeGreaterThan(log.right);
+    expect(log.height).toBeGreaterThan(150);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is one tap away on a phone, with its newest line in view", async () => {
+    const viewport = { width: 390, height: 844 };
+    const { page, complaints } = await visitor.visit(plane, fixture.email, { viewport });
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await page.getByText("+ line 300 of a long apply").waitFor();
+    const link = page.getByRole("link", { name: "Log", exact: true });
+    expect((await link.boundingBox())?.y).toBeLessThan(viewport.height - 100);
+    await link.click();
+    await untilTrue(
+      page,
+      `(({ top, bottom, height }) => top > 0 && bottom <= height)(${lastLine})`,
+    );
+    expect(await page.getByLabel("Follow").isChecked()).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe("the log of a job", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();

@@ -3,6 +3,7 @@
  * `<windlass-log>`: the log of a job, live, with search, follow, wrap, times and links to its
  * lines.
  */
+import { fitToWindow } from "./log-height.js";
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
 import { readLog } from "./log-stream.js";
@@ -26,6 +27,9 @@ const words = {
   gone: "This job no longer exists.",
   unreadable: "The rest of this log cannot be read: it is damaged on the server.",
 };
+
+/** `#L12` is a line, `#C345` the chunk with which the log says something of a resource. */
+const lineLink = /^#([LC])(\d{1,15})$/;
 
 class WindlassLog extends HTMLElement {
   /** @type {(Chunk & { isFirst: boolean })[]} */
@@ -57,7 +61,7 @@ class WindlassLog extends HTMLElement {
       if (line !== null) this.#go(line);
     });
     this.follow = /** @type {HTMLInputElement} */ (get("[name=follow]"));
-    this.follow.checked = !this.hasAttribute("ended") && location.hash === "";
+    this.follow.checked = !this.hasAttribute("ended") && !lineLink.test(location.hash);
     this.#listen(get);
     this.#close = readLog(this.getAttribute("job") ?? "", {
       chunk: (chunk) => this.#take(chunk),
@@ -103,6 +107,9 @@ class WindlassLog extends HTMLElement {
     this.box?.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.box?.addEventListener("click", (event) => this.#clicked(event));
     addEventListener("hashchange", () => this.#goToHash());
+    // What stands above the log may have another height then.
+    addEventListener("resize", () => this.#keepUp());
+    document.addEventListener("drawn", () => this.#keepUp());
   }
 
   /** A switch of the reader's taste. @param {string} name @param {HTMLElement} element */
@@ -180,6 +187,7 @@ class WindlassLog extends HTMLElement {
   }
 
   #keepUp() {
+    if (this.box && this.said && !this.hasAttribute("ended")) fitToWindow(this.box, this.said);
     if (this.follow?.checked && this.box) this.box.scrollTop = this.box.scrollHeight;
   }
 
@@ -208,9 +216,8 @@ class WindlassLog extends HTMLElement {
     location.hash = `L${number}`;
   }
 
-  /** `#L12` is a line, `#C345` the chunk with which the log says something of a resource. */
   #goToHash() {
-    const [, kind, number] = /^#([LC])(\d{1,15})$/.exec(location.hash) ?? [];
+    const [, kind, number] = lineLink.exec(location.hash) ?? [];
     const line = kind === "C" ? this.#lineOf.get(Number(number)) : Number(number);
     if (number !== undefined && line !== undefined) this.#go(line);
   }

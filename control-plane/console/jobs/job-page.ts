@@ -48,6 +48,7 @@ export const jobPage = (story: JobStory): Html => {
       <header class="title">
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
+        ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
       </header>
       ${wasRejected ? null : jobErrors(job, story.errors)}
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
@@ -60,14 +61,16 @@ export const jobPage = (story: JobStory): Html => {
     <div id="doings" data-live>
       ${isWaiting ? planOf(story) : null} ${actionsOf(story)} ${stepsOf(story)}
       ${isPlanFirst && !isWaiting ? planOf(story) : null} ${outputsOf(job)} ${debugLogOf(job)}
+    </div>
+    <div class="beside">
+      <div>${logView(job, story.log)}</div>
+      <div id="resources" data-live>${resourcesView(story.resources, plan, job)}</div>
+    </div>
+    <div id="facts" data-live>
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
       </details>
-    </div>
-    <div class="beside">
-      <div id="resources" data-live>${resourcesView(story.resources, plan, job)}</div>
-      <div>${logView(job, story.log)}</div>
     </div>
     <div id="plan" data-live>${isPlanFirst ? null : planOf(story)}</div>
     <script type="module" src="/assets/plan-view.js"></script>`;
