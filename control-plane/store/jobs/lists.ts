@@ -8,6 +8,7 @@ import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
 import { waitsForVoteOf } from "../approvals/approvals.ts";
 import { jobsBy } from "../indexed.ts";
+import { contains } from "../search/contains.ts";
 import { changesOfJob } from "./runs.ts";
 
 export interface JobFilter {
@@ -172,10 +173,8 @@ function jobsOf(queries: Queries, filter: JobFilter) {
       query = query.where(
         sql<boolean>`coalesce(${sql.ref(columnOf[field])}, '') = ${filter[field]}`,
       );
-  if (isLeft("name"))
-    query = query.where(sql<boolean>`instr(lower(${nameOfJob}), ${name!.toLowerCase()}) > 0`);
-  if (isLeft("creator"))
-    query = query.where(sql<boolean>`instr(lower(created_by), ${creator!.toLowerCase()}) > 0`);
+  if (isLeft("name")) query = query.where(contains(nameOfJob, name!));
+  if (isLeft("creator")) query = query.where(contains(sql`created_by`, creator!));
   return query.limit(limit);
 }
 

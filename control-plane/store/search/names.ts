@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { cloudIdentitiesBy, specsBy, variableSetsBy, workersBy, zonesBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
+import { contains } from "./contains.ts";
 
 export interface NamedRow {
   readonly id: string;
@@ -36,9 +37,7 @@ export async function searchNames(
   { owner, text, limit }: NameSearch,
 ): Promise<NamedRow[]> {
   const { rows } = await sql<NamedRow>`select id, name from ${tables[kind]}
-    where owner_id = ${owner} and instr(lower(name), ${text.toLowerCase()}) > 0 limit ${limit}`.execute(
-    db,
-  );
+    where owner_id = ${owner} and ${contains(sql`name`, text)} limit ${limit}`.execute(db);
   return rows;
 }
 
