@@ -48,6 +48,19 @@ const isAt = (text: string) => `(() => {
   return marked.length === 1 && marked[0].textContent === ${JSON.stringify(text)} && top >= box.top && bottom <= box.bottom;
 })()`;
 
+/**
+ * A script that returns whether the lines from one to another are marked, as far as they are
+ * elements, and the first one is visible in the box.
+ */
+const isAtLines = (from: number, to: number) => `(() => {
+  const box = document.querySelector(".lines").getBoundingClientRect();
+  const numbers = [...document.querySelectorAll(".block > div")].map((one) => Number(one.dataset.line));
+  const marked = [...document.querySelectorAll(".marked")].map((one) => Number(one.dataset.line));
+  const { top, bottom } = document.querySelector('[data-line="${from}"]')?.getBoundingClientRect() ?? {};
+  const wanted = numbers.filter((number) => number >= ${from} && number <= ${to});
+  return marked[0] === ${from} && marked.join() === wanted.join() && top >= box.top && bottom <= box.bottom;
+})()`;
+
 /** Returns the number that is painted beside this line, from the layout of the browser. */
 async function numberBeside(page: Page, text: string): Promise<string | undefined> {
   const devtools = await page.context().newCDPSession(page);
@@ -79,10 +92,22 @@ describe("the bars of an apply", () => {
     await fixture.resource(id, { ...change, event: "ended" }, 5);
     await page.locator("#resources li.done", { hasText: "5 s" }).waitFor();
     await page.getByRole("link", { name: "a.b" }).click();
-    await untilTrue(page, isAt("a.b: Creating..."));
-    // The same address, opened anew, shows the same line.
+    await untilTrue(page, isAtLines(501, 902));
+    // The same address, opened anew, shows the same lines.
     await page.reload();
-    await untilTrue(page, isAt("a.b: Creating..."));
+    await untilTrue(page, isAtLines(501, 902));
+    await page.getByLabel("Line", { exact: true }).fill("700");
+    await page.keyboard.press("Enter");
+    await untilTrue(page, isAtLines(700, 700));
+    // The bar and what is beside it lead there too.
+    const bar = page.locator("#resources li", { hasText: "a.b" }).locator("svg");
+    const { width = 0 } = (await bar.boundingBox()) ?? {};
+    await bar.click({ position: { x: width / 2, y: 5 } });
+    await untilTrue(page, isAtLines(501, 902));
+    await page.evaluate(`location.hash = "L10-L12"`);
+    await untilTrue(page, isAtLines(10, 12));
+    await bar.click({ position: { x: width - 1, y: 1 } });
+    await untilTrue(page, isAtLines(501, 902));
     expect(complaints).toEqual([]);
     await fixture.end(id, "SUCCESS");
   });

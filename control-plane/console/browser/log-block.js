@@ -34,7 +34,8 @@ export class Block {
   #heads = [];
   /** Where drawing goes on: at the last line that is drawn, because it may have grown. */
   #next = { line: 0, at: 0, look: 0, head: 0 };
-  #marked = -1;
+  /** The first and the last marked line. */
+  #marked = [-1, -1];
   #before;
 
   /** @param {number} before the lines of the log before it */
@@ -112,7 +113,7 @@ export class Block {
     const said = this.#heads[next.head - 1]?.second;
     if (head && head.stream !== "STDOUT") line.classList.add(head.stream);
     if (head?.line === next.line && head.second !== said) line.dataset["time"] = head.second;
-    if (next.line === this.#marked) line.classList.add("marked");
+    if (this.#isMarked(next.line)) line.classList.add("marked");
     let at = next.at;
     for (; Number(this.#looks[next.look] ?? Infinity) < end; next.look += 3) {
       const [from, to, look] = this.#looks.slice(next.look, next.look + 3);
@@ -135,10 +136,20 @@ export class Block {
     return /** @type {HTMLElement} */ (this.element.children[index]);
   }
 
-  /** Marks a line, counted from 0; -1 is none. @param {number} index */
-  mark(index) {
-    if (this.isAwake) this.element.children[this.#marked]?.classList.remove("marked");
-    this.#marked = index;
-    if (this.isAwake) this.element.children[index]?.classList.add("marked");
+  /**
+   * Marks the lines from one to another, counted from 0; -1 is none. @param {number} from @param
+   * {number} to
+   */
+  mark(from, to) {
+    this.#marked = [from, to];
+    if (!this.isAwake) return;
+    for (const [index, line] of [...this.element.children].entries())
+      line.classList.toggle("marked", this.#isMarked(index));
+  }
+
+  /** @param {number} index */
+  #isMarked(index) {
+    const [from = -1, to = -1] = this.#marked;
+    return index >= from && index <= to;
   }
 }

@@ -35,7 +35,8 @@ export class LogLines {
   #open = new Map();
   /** Shows the unfinished lines. @type {Block | null} */
   #tail = null;
-  #marked = 0;
+  /** The blocks with marked lines. @type {Block[]} */
+  #marked = [];
   #near;
   /** Lines that have ended: these can be searched and marked. */
   finished = 0;
@@ -180,16 +181,19 @@ export class LogLines {
   }
 
   /**
-   * Marks one line, counted from 1, and answers its element; null where there is none. @param
-   * {number} number @returns {HTMLElement | null}
+   * Marks the lines from one to another, counted from 1, and returns the element of the first one;
+   * null where there is none. @param {number} from @param {number} to @returns {HTMLElement | null}
    */
-  mark(number) {
-    const block = this.#blockOf(number);
-    const index = (number - 1) % blockSize;
+  mark(from, to) {
+    const block = this.#blockOf(from);
+    const index = (from - 1) % blockSize;
     if (!block || index >= block.lines) return null;
-    this.#blockOf(this.#marked)?.mark(-1);
-    this.#marked = number;
-    block.mark(index);
+    for (const one of this.#marked) one.mark(-1, -1);
+    const at = this.#blocks.indexOf(block);
+    const count = Math.floor((to - 1) / blockSize) - Math.floor((from - 1) / blockSize);
+    this.#marked = this.#blocks.slice(at, at + count + 1);
+    for (const [place, one] of this.#marked.entries())
+      one.mark(index - place * blockSize, index - place * blockSize + to - from);
     return block.line(index);
   }
 

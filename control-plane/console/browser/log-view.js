@@ -28,8 +28,11 @@ const words = {
   unreadable: "The rest of this log cannot be read: it is damaged on the server.",
 };
 
-/** `#L12` is a line, `#C345` the chunk with which the log says something of a resource. */
-const lineLink = /^#([LC])(\d{1,15})$/;
+/**
+ * `#L12` is a line, `#C345` the chunk with which the log says something of a resource; `#L12-L20`
+ * and `#C345-C360` are the lines from one to another.
+ */
+const lineLink = /^#([LC])(\d{1,15})(?:-\1(\d{1,15}))?$/;
 
 class WindlassLog extends HTMLElement {
   /** @type {(Chunk & { isFirst: boolean })[]} */
@@ -217,9 +220,11 @@ class WindlassLog extends HTMLElement {
   }
 
   #goToHash() {
-    const [, kind, number] = lineLink.exec(location.hash) ?? [];
-    const line = kind === "C" ? this.#lineOf.get(Number(number)) : Number(number);
-    if (number !== undefined && line !== undefined) this.#go(line);
+    const [, kind, ...numbers] = lineLink.exec(location.hash) ?? [];
+    const [from, to] = numbers.map((number) =>
+      kind === "C" ? this.#lineOf.get(Number(number)) : Number(number),
+    );
+    if (from) this.#go(from, Math.max(from, to || 0));
   }
 
   #drawSoon() {
@@ -231,9 +236,9 @@ class WindlassLog extends HTMLElement {
     }, drawMilliseconds);
   }
 
-  /** @param {number} number */
-  #go(number) {
-    const line = this.lines?.mark(number);
+  /** @param {number} from @param {number} to */
+  #go(from, to = from) {
+    const line = this.lines?.mark(from, to);
     if (!line || !this.follow) return;
     this.#isMarked = true;
     this.#isPaused = false;

@@ -99,13 +99,20 @@ function rowView(row: ChangedResource, scale: Scale): Html {
       aria-label="${isReplaced ? "replace" : word}"
       >${isReplaced ? "±" : sign}</span
     >
-    <a href="#C${failed.chunk}" title="${visible(address)}"><bdi>${visible(address)}</bdi></a>
+    <a href="${linesOf(failed)}" title="${visible(address)}"><bdi>${visible(address)}</bdi></a>
     <svg viewBox="0 0 ${width} 10" preserveAspectRatio="none" aria-hidden="true">
-      ${changes.map((change) => bar(change, scale))}
+      <a href="${linesOf(failed)}" tabindex="-1">
+        <rect class="whole" width="${width}" height="10"></rect>
+      </a>
+      ${changes.map((change) => html`<a href="${linesOf(change)}" tabindex="-1">${bar(change, scale)}</a>`)}
     </svg>
     <span class="took">${took(row, scale)}</span>
   </li>`;
 }
+
+/** The way to the lines from its start to its end, or to that of its failure. */
+const linesOf = ({ chunk, lastChunk }: ResourceChange): string =>
+  lastChunk === null ? `#C${chunk}` : `#C${chunk}-C${lastChunk}`;
 
 /** A resource of the plan of which the runner reported nothing. */
 function missedView({ address, action, outcome }: ResourceOutcome): Html {

@@ -26,6 +26,8 @@ export interface ResourceChange {
   readonly isFailed: boolean;
   /** The id of the log's chunk that begins with the line of its start, or of its failure. */
   readonly chunk: number;
+  /** The id of the one that begins with the line of its end; null unless it has succeeded. */
+  readonly lastChunk: number | null;
 }
 
 /** The changes of a job so far. */
@@ -204,14 +206,15 @@ export function changesOf(
     const begun = open.get(key);
     if (event === "started") {
       open.set(key, { index: list.length, after: ended });
-      const isOpen = { ended_at: null, isFailed: false, chunk: id };
+      const isOpen = { ended_at: null, isFailed: false, chunk: id, lastChunk: null };
       list.push({ address, action, started_at: at, ...isOpen });
     } else if (begun) {
       open.delete(key);
       const change = list[begun.index] as ResourceChange;
       const isFailed = event === "failed";
       const times = timesOf(change.started_at, at, resource.elapsed_seconds, begun.after);
-      list[begun.index] = { ...change, ...times, isFailed, ...(isFailed ? { chunk: id } : {}) };
+      const chunks = isFailed ? { chunk: id } : { lastChunk: id };
+      list[begun.index] = { ...change, ...times, isFailed, ...chunks };
       ended = Math.max(ended, times.ended_at);
     }
   }

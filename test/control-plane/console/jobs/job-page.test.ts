@@ -52,7 +52,7 @@ test("the resources of an apply are bars, with their outcome and a link to the l
   ]);
   expect(shown).toContain("1 done, 1 in progress, 1 failed");
   expect(shown).not.toContain("<script>alert");
-  expect(shown.match(/<rect class="[^"]*"/g)).toEqual([
+  expect(shown.match(/<rect class="(?!whole)[^"]*"/g)).toEqual([
     '<rect class="create"',
     '<rect class="delete running"',
     '<rect class="failed"',

@@ -22,6 +22,7 @@ test("the changes of an apply and of its plan are read once for its page", () =>
     ended_at: 2,
     isFailed: false,
     chunk: 1,
+    lastChunk: 2,
   } as const;
   const list: ResourceChange[] = addresses.slice(0, 400).map((address) => ({ address, ...change }));
   const changes = addresses.map((address) => ({ address, action: "create" as const }));

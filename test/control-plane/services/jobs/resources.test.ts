@@ -30,6 +30,7 @@ it("pairs starts with ends, also of a resource that is replaced, and links a fai
         ended_at: 12_000,
         isFailed: false,
         chunk: 1,
+        lastChunk: 3,
       },
       {
         address: "b",
@@ -38,6 +39,7 @@ it("pairs starts with ends, also of a resource that is replaced, and links a fai
         ended_at: 15_000,
         isFailed: true,
         chunk: 5,
+        lastChunk: null,
       },
       {
         address: "a",
@@ -46,6 +48,7 @@ it("pairs starts with ends, also of a resource that is replaced, and links a fai
         ended_at: null,
         isFailed: false,
         chunk: 4,
+        lastChunk: null,
       },
       {
         address: "c",
@@ -54,6 +57,7 @@ it("pairs starts with ends, also of a resource that is replaced, and links a fai
         ended_at: null,
         isFailed: false,
         chunk: 6,
+        lastChunk: null,
       },
     ],
     // 4 s after the last event, by the runner's clock.
