@@ -83,15 +83,10 @@ const addressPattern =
 
 /** Adds the resources of a state in terraform's format 4; what has another shape is left out. */
 export function addState(graph: ResourceGraph, state: unknown): void {
-  for (const resource of listOf(recordOf(state)["resources"])) {
-    const { mode, module, type, name, instances } = recordOf(resource);
-    if (typeof type !== "string" || typeof name !== "string") continue;
-    const prefix = typeof module === "string" ? `${module}.` : "";
-    const address = `${prefix}${mode === "data" ? "data." : ""}${type}.${name}`;
-    const all = listOf(instances);
-    const added = graph.add(address, all.length);
+  for (const { address, instances } of resourcesOf(state)) {
+    const added = graph.add(address, instances.length);
     if (!added) continue;
-    for (const instance of all)
+    for (const instance of instances)
       for (const dependency of listOf(recordOf(instance)["dependencies"]))
         if (typeof dependency === "string" && dependency.length <= textLimit)
           graph.connect(added.address, withoutKeys(dependency));
@@ -103,17 +98,53 @@ export type PlannedGraph = Pick<PlanSummary, "changes" | "graph">;
 
 /**
  * Adds what a plan does with resources, and what those that change depend on. The other resources
- * and their dependencies come from the state.
+ * and their dependencies come from the state. It may be older or newer than the plan, so an instance
+ * of the plan is counted unless the state has it.
  */
-export function addPlan(graph: ResourceGraph, { changes, graph: planned }: PlannedGraph): void {
+export function addPlan(
+  graph: ResourceGraph,
+  { changes, graph: planned }: PlannedGraph,
+  state?: unknown,
+): void {
+  const missing = new Set(changes.map(({ address }) => address));
+  const nameOf = new Map(
+    changes
+      .filter(
+        ({ address, previous_address: old = "" }) => withoutKeys(old) === withoutKeys(address),
+      )
+      .map(({ address, previous_address }) => [previous_address, address]),
+  );
+  for (const resource of resourcesOf(state))
+    for (const instance of resource.instances) {
+      const stored = `${resource.address}${keyOf(instance)}`;
+      missing.delete(nameOf.get(stored) ?? stored);
+    }
   for (const { address, action } of changes) {
-    const isKnown = graph.resources.has(withoutKeys(address));
-    const resource = graph.add(address, isKnown ? 0 : 1);
+    const resource = graph.add(address, missing.delete(address) ? 1 : 0);
     if (resource) resource.actions[action] = (resource.actions[action] ?? 0) + 1;
   }
   for (const { address, needs } of planned ?? [])
     for (const needed of needs) graph.connect(address, needed);
 }
+
+/** The resources of a state; the address has the keys of modules and not that of an instance. */
+function* resourcesOf(
+  state: unknown,
+): Iterable<{ readonly address: string; readonly instances: readonly unknown[] }> {
+  for (const resource of listOf(recordOf(state)["resources"])) {
+    const { mode, module, type, name, instances } = recordOf(resource);
+    if (typeof type !== "string" || typeof name !== "string") continue;
+    const prefix = typeof module === "string" ? `${module}.` : "";
+    const address = `${prefix}${mode === "data" ? "data." : ""}${type}.${name}`;
+    yield { address, instances: listOf(instances) };
+  }
+}
+
+/** `[0]` or `["a"]`. */
+const keyOf = (instance: unknown): string => {
+  const { index_key: key } = recordOf(instance);
+  return typeof key === "string" || typeof key === "number" ? `[${JSON.stringify(key)}]` : "";
+};
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

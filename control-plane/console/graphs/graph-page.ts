@@ -49,7 +49,7 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
     return address(isOpen, flipped.has(module) ? others : [...others, module]);
   };
   return html`<p>
-      ${count(resources, "resource")}${dataSources === 0 ? "" : ` and ${count(dataSources, "data source")}`}${modules === 0 ? "" : ` in ${count(modules, "module")}`}.
+      ${count(resources, "resource")}${dataSources === 0 ? "" : `, ${count(dataSources, "data source")}`}${modules === 0 ? "" : `, ${count(modules, "module")}`}.
       An arrow leads from a resource to those that need it; arrows that follow from others are left
       out.
     </p>

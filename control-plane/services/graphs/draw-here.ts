@@ -27,12 +27,11 @@ export type Drawn = { readonly view: GraphView | "encrypted" } | { readonly draw
 /** Returns what is shown, and then its drawing; nothing else if OpenTofu has encrypted the state. */
 export function* drawHere({ state, plan, choice }: GraphSources): Iterable<Drawn> {
   const graph = new ResourceGraph();
-  if (state !== undefined) {
-    const document = JSON.parse(new TextDecoder().decode(state)) as object;
-    if ("encrypted_data" in document) return yield { view: "encrypted" };
-    addState(graph, document);
-  }
-  if (plan) addPlan(graph, plan);
+  const document =
+    state === undefined ? {} : (JSON.parse(new TextDecoder().decode(state)) as object);
+  if ("encrypted_data" in document) return yield { view: "encrypted" };
+  addState(graph, document);
+  if (plan) addPlan(graph, plan, document);
   const view = viewOf(graph, choice);
   yield { view };
   yield { drawing: drawingOf(view) };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  addPlan,
   addState,
   ResourceGraph,
   withoutKeys,
@@ -64,5 +65,46 @@ describe("the graph of a state", () => {
     const resources = Array.from({ length: 20_005 }, (_, at) => ({ type: "a", name: `n${at}` }));
     const graph = graphOf({ resources });
     expect([graph.resources.size, graph.omitted]).toEqual([20_000, 5]);
+  });
+});
+
+describe("the graph of a plan", () => {
+  const module = 'module.app["a"]';
+  const changes = [
+    { address: "aws_vpc.main", action: "create" },
+    { address: `${module}.aws_instance.web[0]`, action: "create" },
+    { address: `${module}.aws_instance.web[1]`, action: "create" },
+    { address: 'aws_subnet.a["x"]', action: "update" },
+    { address: 'aws_subnet.a["y"]', action: "create" },
+    { address: "aws_eip.b[0]", action: "none", previous_address: "aws_eip.b" },
+  ] as const;
+  const before = [
+    { ...stateResource("aws_subnet.a"), instances: [{ index_key: "x" }] },
+    stateResource("aws_eip.b"),
+  ];
+  const after = [
+    stateResource("aws_vpc.main"),
+    { ...stateResource("aws_instance.web", [], 2), module },
+    { ...stateResource("aws_subnet.a"), instances: [{ index_key: "x" }, { index_key: "y" }] },
+    { ...stateResource("aws_eip.b"), instances: [{ index_key: 0 }] },
+  ];
+
+  test.each([
+    ["before its deployment", before],
+    ["after it", after],
+    ["after the destruction", []],
+  ])("counts its instances once with the state %s", (_, resources) => {
+    const graph = graphOf({ resources });
+    addPlan(graph, { changes }, { resources });
+    const counts = [...graph.resources.values()].map(({ address, instances }) => [
+      address,
+      instances,
+    ]);
+    expect(Object.fromEntries(counts)).toEqual({
+      "aws_vpc.main": 1,
+      "module.app.aws_instance.web": 2,
+      "aws_subnet.a": 2,
+      "aws_eip.b": 1,
+    });
   });
 });

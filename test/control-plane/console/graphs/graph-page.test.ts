@@ -38,7 +38,7 @@ describe("the graph of a configuration's state", () => {
     expect(status).toBe(200);
     expect(text).toContain("<svg");
     const shown = words(answer);
-    expect(shown).toContain("11 resources and 1 data source in 3 modules.");
+    expect(shown).toContain("11 resources, 1 data source, 3 modules.");
     expect(shown).toContain("aws_instance.web (2 instances) needs data.aws_ami.linux");
     // Only names leave the state.
     expect(text).not.toContain("aws_vpc.main-0");
@@ -143,7 +143,7 @@ describe("the graph of a plan", () => {
     expect(answer.text).toMatch(/class="node resource delete"/);
     expect(answer.text).toMatch(/class="node resource create"/);
     const shown = words(answer);
-    expect(shown).toContain("12 resources and 1 data source in 3 modules.");
+    expect(shown).toContain("12 resources, 1 data source, 3 modules.");
     expect(shown).toContain("aws_instance.web (2 instances, 2 to destroy) needs");
     expect(shown).toContain(
       "module.database.aws_db_instance.replica (1 to create) needs module.database.aws_db_instance.main ",
