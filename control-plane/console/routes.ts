@@ -69,7 +69,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     pages.get("/login", async (request, reply) => {
       const next = nextOf(request.query);
       keepNext(context, request, reply, next);
-      const body = loginPage(next, offered);
+      const body = loginPage(next, offered, "unsent" in (request.query as object));
       sendPage(reply, { title: "Sign in", body });
       return reply;
     });

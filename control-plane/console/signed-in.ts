@@ -7,6 +7,7 @@ import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
 import { permissionOfPage } from "./page-permissions.ts";
+import { signInOf } from "./people/next.ts";
 import { answerUnread } from "../http/unread-body.ts";
 
 export type PageHandler = (
@@ -48,9 +49,7 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
           request.caller = acting;
           return;
         }
-        // Only an address that can be opened again is worth coming back to.
-        const next = request.method === "GET" ? `?next=${encodeURIComponent(request.url)}` : "";
-        reply.header("location", `/login${next}`);
+        reply.header("location", signInOf(context, request));
         answerUnread(reply, 303, "");
         return reply;
       },

@@ -63,7 +63,7 @@ export function refuseForeignOrigin(context: Context, { method, headers }: Fasti
  * Our origins are the configured address and the name in the address of this request, for which the
  * browser sent the cookie.
  */
-function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
+export function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
   const url = URL.parse(origin);
   // With https, a page of the same name without encryption is another origin, because anyone on the
   // network can write it.

@@ -3,6 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { newLink } from "../helpers/sign-in.ts";
 import { skipAt } from "../helpers/tools.ts";
 
 const { plane } = planeForFile();
@@ -22,5 +23,42 @@ describe("in a browser", () => {
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations).toEqual([]);
     expect(complaints).toEqual([]);
+  });
+
+  test("a form that is sent after the login ended keeps its text until the person signed in again", async () => {
+    const { page } = await visitor.visit(plane, "ada@example.com");
+    await page.goto(`${plane.url}/zones`);
+    const name = page.getByLabel("Name");
+    const create = page.getByRole("button", { name: "Create the zone" });
+    await name.fill("staging");
+    await page.context().clearCookies();
+    await create.click();
+    await page.getByText("Nothing was sent. You are signed out.").waitFor();
+    expect(await name.inputValue()).toBe("staging");
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations).toEqual([]);
+    const [other] = await Promise.all([
+      page.waitForEvent("popup"),
+      page.getByRole("link", { name: "Sign in in another tab" }).click(),
+    ]);
+    await other.goto(plane.url + (await newLink(plane, "ada@example.com")));
+    await other.close();
+    await create.click();
+    await page.getByRole("heading", { level: 1, name: "staging" }).waitFor();
+  });
+
+  test("a page that is drawn anew keeps what is typed after the login ended", async () => {
+    const { page } = await visitor.visit(plane, "ada@example.com");
+    await page.goto(`${plane.url}/zones`);
+    await page.getByRole("link", { name: "staging" }).click();
+    const name = page.getByRole("textbox", { name: "Name" });
+    await name.fill("production");
+    await page.context().clearCookies();
+    const drawn = page.waitForResponse((answer) => answer.url().includes("/login"));
+    await page.evaluate(`document.dispatchEvent(new Event("progress"))`);
+    await drawn;
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("Nothing was sent. You are signed out.").waitFor();
+    expect(await name.inputValue()).toBe("production");
   });
 });

@@ -3,6 +3,7 @@
  * Keeps the parts of a page that are marked `data-live` as the server draws them now. Without it
  * the page is as good as its last load.
  */
+import { hasTyped } from "./forms.js";
 import { patch } from "./patch.js";
 import { showTimes } from "./times.js";
 
@@ -35,8 +36,10 @@ async function refresh() {
   again = false;
   try {
     const answer = await fetch(from);
-    if (answer.redirected) location.reload();
-    else if (answer.ok) draw(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (answer.redirected) {
+      // To the sign-in. What is typed stays until it is sent.
+      if (!hasTyped()) location.reload();
+    } else if (answer.ok) draw(new DOMParser().parseFromString(await answer.text(), "text/html"));
     document.body.classList.toggle("away", !answer.ok);
   } catch {
     // The server is not there at the moment: what is shown may be old, and the page says so.

@@ -94,7 +94,8 @@ const document = (
     </html> `;
 
 const scripts = html`<script type="module" src="/assets/live.js"></script>
-  <script type="module" src="/assets/keys.js"></script>`;
+  <script type="module" src="/assets/keys.js"></script>
+  <script type="module" src="/assets/forms.js"></script>`;
 
 /** For scripts: without one, times are as the server writes them, and there are no keys. */
 const tastes = html`<label hidden

@@ -1,6 +1,7 @@
 /** The page to return to after a sign-in. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { readCookie, setCookie } from "../../http/cookies.ts";
+import { isOwnOrigin } from "../../http/session.ts";
 import type { Context } from "../../services/context.ts";
 
 /** A one-time link comes from the operator and names no page, so the browser keeps it. */
@@ -20,6 +21,18 @@ export function nextOf(query: unknown): string | undefined {
   return url?.origin === here && !url.pathname.startsWith("//")
     ? `${url.pathname}${url.search}`
     : undefined;
+}
+
+/**
+ * The address of the sign-in for a request without a login, with the way back: to the page, or to
+ * that from which a form was sent. With `unsent`, the sign-in says that the form changed nothing.
+ */
+export function signInOf(context: Context, { method, url, headers }: FastifyRequest): string {
+  if (method !== "POST") return `/login?next=${encodeURIComponent(url)}`;
+  const from = URL.parse(headers.referer ?? "");
+  if (from === null || url === "/logout") return "/login";
+  if (!isOwnOrigin(context, from.origin, headers.host)) return "/login";
+  return `/login?next=${encodeURIComponent(`${from.pathname}${from.search}`)}&unsent`;
 }
 
 /** Remembers the page in the browser, or forgets an earlier one. */

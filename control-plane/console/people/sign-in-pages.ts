@@ -3,13 +3,21 @@ import type { ApprovedDevice } from "../../services/people/device-login.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
 
-/** What to do without a session. */
+/** What to do without a session. `isUnsent`: a form was sent without one. */
 export const loginPage = (
   next: string | undefined,
   providers: readonly { readonly name: string; readonly title: string }[],
+  isUnsent = false,
 ): Html =>
   html`<div class="door">
     <h1>Sign in</h1>
+    ${
+      isUnsent
+        ? html`<p class="error flow" role="alert">
+            You were signed out, so what you sent changed nothing. Sign in, and send it once more.
+          </p>`
+        : null
+    }
     ${
       next === undefined || next === "/"
         ? null

@@ -65,6 +65,20 @@ describe("approving a device without a script", () => {
     expect((await submit("/cli/login", {}, {})).headers["location"]).toBe("/login");
   });
 
+  test("redirects from a form to the sign-in page, which says so, and back to the page of the form", async () => {
+    const of = async (path: string, referer: string): Promise<string> =>
+      String((await submit(path, { name: "x" }, { referer })).headers["location"]);
+    const path = "/zones?team=platform";
+    const login = await of("/zones", plane.url + path);
+    expect(login).toBe(`/login?next=${encodeURIComponent(path)}&unsent`);
+    const { text } = await page(login);
+    expect(text).toContain("what you sent changed nothing");
+    expect(text).toContain(`href="${path}"`);
+    expect(await of("/zones", "https://evil.example/zones")).toBe("/login");
+    expect(await of("/logout", plane.url)).toBe("/login");
+    expect((await page("/login")).text).not.toContain("what you sent");
+  });
+
   test("refuses a form of another site, on a page", async () => {
     const { headers } = await openBrowser(plane);
     const fields = { device_code: randomUUID() };
@@ -94,6 +108,7 @@ describe("approving a device without a script", () => {
       expect(asked.text.match(/<script[^>]*>/g)).toEqual([
         '<script type="module" src="/assets/live.js">',
         '<script type="module" src="/assets/keys.js">',
+        '<script type="module" src="/assets/forms.js">',
       ]);
     }
   });
