@@ -24,14 +24,12 @@ export async function sendErrorPage(
 ): Promise<void> {
   const refusal = refusalOf(error, request);
   const [status, what] = problemCodes[refusal.code];
-  const title = request.is404 ? "There is no such page" : what;
+  const title = request.is404 ? "There is no such page" : status === 404 ? "Not found" : what;
   // The address of a form is not a page. Link back to the page with the form.
   const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
   const body = request.is404
     ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
-    : refusal.code === "not_found"
-      ? refusalPage("Not found", sentence(refusal.message), back)
-      : refusalPage(title, refusal.message, back === "" ? "/" : back);
+    : refusalPage(title, sentence(refusal.message), back === "" ? "/" : back);
   const email = await emailOf(context, request, reply);
   const page = email === undefined ? { title, body } : { title, body, email };
   sendPage(reply.headers(refusal.headers), page, status);

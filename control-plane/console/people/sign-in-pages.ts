@@ -155,5 +155,5 @@ export const deadDevicePage = (reason: string): Html =>
 /** Something that was refused. */
 export const refusalPage = (title: string, detail: string, back = "/"): Html =>
   html` <h1>${title}</h1>
-    ${detail === title ? null : html`<p>${detail}</p>`}
+    ${detail === `${title}.` ? null : html`<p>${detail}</p>`}
     <p><a href="${back}">${back === "/" ? "To the overview" : "Back to the previous page"}</a></p>`;

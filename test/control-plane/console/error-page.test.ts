@@ -35,6 +35,10 @@ describe("an error in a browser", () => {
       "There is no such page This server has no page /nope. ",
     );
     expect(await at(`/jobs/${randomUUID()}`)).toContain("Not found There is no such job. ");
+    for (const path of ["/teams/none", "/?team=none"])
+      expect(await at(path)).toContain(
+        'Not found There is no team "none" of which you are a member. ',
+      );
   });
 
   it("has no navigation without a session", async () => {
