@@ -61,7 +61,7 @@ const judgeDecision = judge(DecideJob);
 
 /** Adds them. */
 export function jobPages(signedIn: SignedIn, context: Context): void {
-  /** Sends the page; after a decision that was refused, with it. */
+  /** Sends the page; after a form that was refused, with it. */
   const send = async (
     caller: UserCaller,
     id: string,
@@ -148,9 +148,14 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     verb: string,
     change: (caller: UserCaller, job: string, form: Form) => Promise<Job>,
   ) =>
-    signedIn("POST", `/jobs/:id/${verb}`, async (caller, { params, body }, reply) => {
-      const { id } = await change(caller, idOf(params), new Form(body));
-      reply.redirect(`/jobs/${id}`, 303);
+    signedIn("POST", `/jobs/:id/${verb}`, async (caller, request, reply) => {
+      const id = idOf(request.params);
+      // A page that was open for long offers what is refused now; the page as it is now says why.
+      const refused = await attempt({}, async () => {
+        const done = await change(caller, id, new Form(request.body));
+        reply.redirect(`/jobs/${done.id}`, 303);
+      });
+      if (refused) await send(caller, id, request, reply, refused);
     });
   act("cancel", (caller, id) => cancelJob(context, caller, id));
   // A page that was open for long may offer what was done since.

@@ -37,7 +37,7 @@ export interface JobStory {
   readonly rule: ApprovalRule | null;
   /** Null: its reader has nothing to decide. */
   readonly mayDecide: MayDecide | null;
-  /** The decision that was refused, or empty. */
+  /** The decision or other form that was refused, or empty. */
   readonly form: Form;
   /** The server's time. */
   readonly now: string;

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
+import { submit, words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addState } from "../../../helpers/rows.ts";
@@ -56,6 +57,10 @@ describe("a plan that can be deployed", () => {
     expect(used).toContain(`href="/jobs/${deployment.id}"`);
     expect(await page(deployment)).toContain(`href="/jobs/${plan.id}"`);
     expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_already_used");
+    // So does the page of a tab that was open before.
+    const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
+    expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
+    expect(late.text).toContain(`href="/jobs/${deployment.id}"`);
     await user.person.get(cancelJob, { params: { id: deployment.id } });
     expect(await page(deployment)).toMatch(/<button id="retry"[^>]*>Plan again</);
   });
@@ -78,6 +83,9 @@ describe("a stale plan", () => {
     const stale = await page(plan);
     expect(stale).not.toMatch(offer);
     expect(stale).toContain(detail);
+    const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
+    expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
+    expect(late.text).toContain(`<a href="/configurations/${configuration}">network</a>`);
     expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
   });
 
