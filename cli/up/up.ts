@@ -10,7 +10,7 @@ import type {
 } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
-import { canAsk, confirm } from "../terminal/ask.ts";
+import { canAsk } from "../terminal/ask.ts";
 import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/changes.ts";

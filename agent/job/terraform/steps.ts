@@ -316,11 +316,16 @@ async function rescueState(context: JobContext): Promise<Rescue> {
   const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
   const patience = context.settings.patience.plan;
   const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
-  if (await succeeds(runTerraform(context, "state", args, options)))
-    return { note: "; the state was saved after all", isStateUnsaved: false };
+  if (await succeeds(runTerraform(context, "state", args, options))) return savedAfterAll(context);
   const text = `the state could not be saved${await keepState(context, file)}`;
   context.log.system(`FAILED: ${text}. Nothing else records what this job has changed.`);
   return { note: `; ${text}`, isStateUnsaved: true };
+}
+
+/** Terraform has just told the reader of the log to rescue a file, which is of no more use. */
+function savedAfterAll({ log }: JobContext): Rescue {
+  log.system("The state has been saved after all: nothing is left to do for errored.tfstate.");
+  return { note: "; the state was saved after all", isStateUnsaved: false };
 }
 
 /** Keeps the state in the work directory. Returns where, as the end of a sentence. */

@@ -73,7 +73,7 @@ async function keepBackend(
   job: JobRow,
   { status, backend }: ReportStatus,
 ): Promise<void> {
-  const { id, job_type: type, spec_id: spec } = job;
+  const { job_type: type, spec_id: spec } = job;
   const isGone = isDestruction(job) && status === "SUCCESS";
   if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
   if (await isOvertaken(tx, job)) return;
