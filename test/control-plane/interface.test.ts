@@ -6,6 +6,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { Job, LogChunk } from "../../protocol/jobs.ts";
 import { OutputChange, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import { StateLock } from "../../protocol/state-versions.ts";
 
 /** Sections 4.1 to 4.4 of the interface. */
 const ofTheInterface = `
@@ -79,6 +80,7 @@ test("every field that docs/interface.md lists is a field of its schema", () => 
     PlannedChange,
     PlanSummary,
     ReportStatus,
+    StateLock,
   };
   const fields = rows.filter((row) => !isEndpoint(row)).map(({ what }) => what);
   const unknown = fields.filter((field) => {

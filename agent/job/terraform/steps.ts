@@ -1,32 +1,22 @@
 /** The steps that run terraform after init: plan, apply and reading the results. */
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { countLines } from "./count-lines.ts";
 import { undeclared } from "../mentions.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
 import { ephemeralOf } from "../plan/ephemeral.ts";
-import { copyJobFile } from "../job-files.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
+import { rescueState, resultLimit } from "./rescue.ts";
 import { lockLeft } from "./state-lock.ts";
-import { rescuedState } from "../workspace.ts";
 import { outputsInState, type Outputs } from "../../../common/outputs.ts";
 import { secrecyOf, type Secrecy } from "../../../common/redaction/secrecy.ts";
-import { gibibyte, mebibyte } from "../../../common/units.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /** A larger state takes terraform long enough that starting it makes no difference. */
 const smallState = mebibyte;
@@ -229,15 +219,6 @@ function reported(context: JobContext, { metadata, secrets }: Outputs): Pick<Fac
   return { metadata };
 }
 
-/**
- * For a command that reports or saves the result of an apply: as long as an apply may take to stop,
- * or a plan once the job is stopped.
- */
-const resultLimit = ({ settings: { patience } }: JobContext) => ({
-  usual: patience.apply.first,
-  stopped: patience.plan.first,
-});
-
 async function showPlan(context: JobContext, targets: readonly string[] = []): Promise<PlanFacts> {
   const { stop, settings } = context;
   const end = await runTerraform(context, "show", showCommand(context), {
@@ -287,72 +268,6 @@ function isNeverWritten(state: string): boolean {
     return lineage === "";
   } catch {
     return false;
-  }
-}
-
-/**
- * The size of one state that terraform could not save; the control plane accepts no larger one
- * either.
- */
-const stateLimit = 64 * mebibyte;
-/** Of all such states on this machine. */
-const rescuedLimit = gibibyte;
-
-/** What became of a state that terraform could not save. */
-interface Rescue {
-  /** The end of the job's message. */
-  readonly note: string;
-  readonly isStateUnsaved: boolean;
-}
-
-/**
- * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once
- * more, and kept in the work directory if that fails too, because it is the only record of what was
- * created.
- */
-async function rescueState(context: JobContext): Promise<Rescue> {
-  const file = join(known(context, "folder"), "errored.tfstate");
-  if (!existsSync(file)) return { note: "", isStateUnsaved: false };
-  const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
-  const patience = context.settings.patience.plan;
-  const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
-  if (await succeeds(runTerraform(context, "state", args, options))) return savedAfterAll(context);
-  const text = `the state could not be saved${await keepState(context, file)}`;
-  context.log.system(`FAILED: ${text}. Nothing else records what this job has changed.`);
-  return { note: `; ${text}`, isStateUnsaved: true };
-}
-
-/** Terraform has just told the reader of the log to rescue a file, which is of no more use. */
-function savedAfterAll({ log }: JobContext): Rescue {
-  log.system("The state has been saved after all: nothing is left to do for errored.tfstate.");
-  return { note: "; the state was saved after all", isStateUnsaved: false };
-}
-
-/** Keeps the state in the work directory. Returns where, as the end of a sentence. */
-async function keepState(context: JobContext, file: string): Promise<string> {
-  const kept = rescuedState(context.settings.workDir, context.claim.job.id);
-  const folder = dirname(kept);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
-  const room = rescuedLimit - sizes.reduce((sum, size) => sum + size, 0);
-  if (room <= 0)
-    return `, and the runner keeps no more than ${rescuedLimit} bytes of such states: move the files in ${folder} to another place`;
-  try {
-    await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
-  } catch (error) {
-    if (!(error instanceof StepFailed)) throw error;
-    return `: ${error.message}`;
-  }
-  return ` and is kept on the runner as ${kept}`;
-}
-
-/** A push that could not be started counts as failed: the state must be kept all the same. */
-async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> {
-  try {
-    return (await run).code === 0;
-  } catch (error) {
-    if (error instanceof StepFailed) return false;
-    throw error;
   }
 }
 

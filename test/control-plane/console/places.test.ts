@@ -77,12 +77,8 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     ["a label twice", { labels: "eu eu" }, "Must not name the same thing twice"],
     ["an unknown engine", { engine: "make" }, "Engine must be one of terraform, opentofu."],
     ["a time that is not a number", { timeout_seconds: "soon" }, "Must be a whole number"],
-    ["a version that is none", { engine_version: "abc" }, '"abc" is not a version'],
-    [
-      "a number of resources that is none",
-      { parallelism: "zz" },
-      "Must be a whole number or empty.",
-    ],
+    ["an invalid version", { engine_version: "abc" }, '"abc" is not a version'],
+    ["an invalid number of resources", { parallelism: "zz" }, "Must be a whole number or empty."],
     ["a time above the limit", { timeout_seconds: "9999999" }, "Must be 604800 or less"],
     [
       "an unknown identity",
