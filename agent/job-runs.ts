@@ -10,6 +10,7 @@ import type { ClaimedJob } from "../protocol/executions.ts";
 import type { AgentApi } from "./api/api.ts";
 import { backoff } from "../common/backoff.ts";
 import type { JobSettings } from "./job/context.ts";
+import { secondsSinceStart } from "./job/elapsed.ts";
 import { crashesIn } from "./job/give-up.ts";
 import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
@@ -177,7 +178,7 @@ export class JobRuns {
       throw error;
     }
     this.#options.log.info(factsOf(claim), "job claimed");
-    this.#run(claim, journal);
+    this.#run(claim, journal, performance.now());
     return true;
   }
 
@@ -204,8 +205,8 @@ export class JobRuns {
     while (this.#running.size > 0) await this.#changed.promise;
   }
 
-  #run(claim: ClaimedJob, journal: Journal): void {
-    const begun = performance.now();
+  /** `claimed`: when this process claimed the job; undefined if an earlier one did. */
+  #run(claim: ClaimedJob, journal: Journal, claimed?: number): void {
     const stop = new JobStop(journal);
     const done = Promise.withResolvers<JobResult>();
     const running: Running = { claim, done: done.promise, stop };
@@ -213,7 +214,10 @@ export class JobRuns {
     this.#tell();
     void this.#untilDone(running, journal).then((result) => {
       this.#running.delete(claim.job.id);
-      const seconds = Math.round(performance.now() - begun) / 1000;
+      const seconds =
+        claimed === undefined
+          ? secondsSinceStart(journal)
+          : Math.round(performance.now() - claimed) / 1000;
       this.#options.log.info({ ...factsOf(claim), result, seconds }, "job ended");
       done.resolve(result);
       this.#tell();

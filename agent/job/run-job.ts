@@ -12,7 +12,7 @@ import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/
 import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
-import { bootId } from "../machine/process-identity.ts";
+import { secondsSinceStart, startedNow } from "./elapsed.ts";
 import {
   JobStopped,
   OutcomeUnknown,
@@ -119,7 +119,7 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
     if (error instanceof JobRefused) return false;
     throw error;
   }
-  journal.append({ at: "started", boot: bootId(), uptime: uptime() });
+  journal.append(startedNow());
   return true;
 }
 
@@ -306,17 +306,11 @@ const timerLimit = 2 ** 31 - 1;
 const timeoutOf = ({ claim: { job } }: Base): number =>
   job.timeout_seconds ?? job.config_snapshot.timeout_seconds ?? timeoutSecondsDefault;
 
-/**
- * Returns the milliseconds that are left, counted by the machine's uptime, which no change of the
- * clock affects.
- */
+/** Returns the milliseconds that are left. */
 function remaining(base: Base): number {
-  const started = base.journal.find("started");
-  const spent = started?.boot === bootId() ? uptime() - (started?.uptime ?? 0) : 0;
+  const spent = secondsSinceStart(base.journal) ?? 0;
   return Math.min(Math.max(0, timeoutOf(base) - spent) * 1000, timerLimit);
 }
-
-const uptime = (): number => process.hrtime()[0];
 
 const isLost = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "not_job_holder";

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { JobRuns } from "../../agent/job-runs.ts";
 import { openJournal, type Entry } from "../../agent/job/journal.ts";
+import { bootId } from "../../agent/machine/process-identity.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import { folderForEachTest } from "../helpers/folders.ts";
@@ -44,26 +45,34 @@ const openRuns = (
   });
 const patience = { first: 5000, second: 1000 };
 
-test("the log says of which configuration a job was, how it ended and how long it took", async () => {
-  const { job } = claimOf("PLAN");
-  const claim = { job: { ...job, config_snapshot: { name: "network" } } } as ClaimedJob;
-  write(
-    { at: "claimed", claim },
-    { at: "ended", report: { status: "FAILED" } },
-    { at: "reported" },
-  );
-  const lines: unknown[] = [];
-  const keep = (line: string) => void lines.push(JSON.parse(line));
-  const jobs = openRuns({}, undefined, pino({ level: "info" }, { write: keep }));
-  jobs.find();
-  jobs.adopt("all");
-  await jobs.allDone();
-  const known = { job: "job", type: "PLAN", configuration: "network" };
-  expect(lines).toMatchObject([
-    { ...known, msg: "job found, continuing it" },
-    { ...known, msg: "job ended", result: expect.any(String), seconds: expect.any(Number) },
-  ]);
-});
+test.each([
+  ["by an earlier process", bootId(), expect.closeTo(1000, -2)],
+  ["before the machine was restarted", "another", undefined],
+])(
+  "the log says of which configuration a job was, how it ended and how long it took since it started %s",
+  async (_, boot, seconds) => {
+    const { job } = claimOf("PLAN");
+    const claim = { job: { ...job, config_snapshot: { name: "network" } } } as ClaimedJob;
+    write(
+      { at: "claimed", claim },
+      { at: "started", boot, uptime: process.hrtime()[0] - 1000 },
+      { at: "ended", report: { status: "FAILED" } },
+      { at: "reported" },
+    );
+    const lines: Record<string, unknown>[] = [];
+    const keep = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]);
+    const jobs = openRuns({}, undefined, pino({ level: "info" }, { write: keep }));
+    jobs.find();
+    jobs.adopt("all");
+    await jobs.allDone();
+    const known = { job: "job", type: "PLAN", configuration: "network" };
+    expect(lines).toMatchObject([
+      { ...known, msg: "job found, continuing it" },
+      { ...known, msg: "job ended", result: expect.any(String) },
+    ]);
+    expect(lines[1]?.["seconds"]).toEqual(seconds);
+  },
+);
 
 test("a job whose files cannot be removed frees its slot, and the next start removes them", async () => {
   write(
