@@ -23,7 +23,7 @@ export function toCliError(error: unknown, server: string): unknown {
     );
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
-  const why = advice[code] ?? error.message ?? code;
+  const why = isCut(error) ? closedText(server) : (advice[code] ?? error.message ?? code);
   return new CliError(`${server} cannot be reached: ${why}`, 1, error);
 }
 
@@ -47,15 +47,19 @@ export const isCut = (error: unknown): boolean =>
 const unknownAuthority =
   "its certificate is from an unknown authority. Set NODE_EXTRA_CA_CERTS to the authority's file.";
 
-const closed =
-  "the connection was closed. If the server is not being restarted, check whether the address needs https instead of http.";
+const closedText = (server: string): string =>
+  `the connection was closed. If the server is not being restarted, check ${
+    server.startsWith("https:")
+      ? "the address and the proxies in between."
+      : "whether the address needs https instead of http."
+  }`;
 
 const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused. Check the address and that windlass server is running.",
   ENOTFOUND: "the host name is unknown. Check the address.",
   EAI_AGAIN: "the host name could not be resolved. Check your network connection.",
-  ECONNRESET: closed,
-  UND_ERR_SOCKET: closed,
+  EPROTO:
+    "the server does not use TLS there. Check whether the address needs http instead of https.",
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out. Check for a proxy or a firewall in between.",
   UND_ERR_HEADERS_TIMEOUT: "the response took too long",
   SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,

@@ -28,6 +28,15 @@ test.each([
   });
 });
 
+test.each([
+  ["ECONNRESET", "http://a.test", "check whether the address needs https instead of http."],
+  ["UND_ERR_SOCKET", "https://a.test", "check the address and the proxies in between."],
+  ["EPROTO", "https://a.test", "Check whether the address needs http instead of https."],
+])("the advice for %s at %s suits the address", (code, address, advice) => {
+  const { message } = toCliError(Object.assign(new Error("x"), { code }), address) as Error;
+  expect(message).toMatch(new RegExp(`^${address} cannot be reached: .*${advice}$`));
+});
+
 test("an invalid field of a job is named by its option", () => {
   const fault = (path: string) => ({ path, message: "is not an address" });
   const problem = new ProblemError(400, { errors: [fault("body.targets.0"), fault("body.name")] });
