@@ -37,12 +37,14 @@ export function logEvents({ store, wakeups }: Pick<Context, "store" | "wakeups">
     const { configuration, worker, created_by, created_at, claimed_at, started_at, ended_at } =
       facts;
     const { what, by = created_by } = event;
+    // It may have been claimed since.
+    const isQueued = what === "queued" || what === "queued again";
     const hasRun = what === "ended" || what === "reported late";
     return {
       ...knownOf(event),
       configuration,
       by,
-      ...(worker === null ? {} : { worker }),
+      ...(worker === null || isQueued ? {} : { worker }),
       ...(what === "claimed" ? { waited_seconds: secondsOf(created_at, claimed_at) } : {}),
       ...(hasRun ? { seconds: secondsOf(started_at, ended_at) } : {}),
     };

@@ -61,6 +61,22 @@ describe("the server's log", () => {
     });
   });
 
+  it("names no worker for a queued job, even if it is claimed before the line is written", async () => {
+    const log = logLines();
+    const user = await openSampleUser(plane, "mary@example.com");
+    const configuration_id = await user.configure("network");
+    const { id } = await user.queue({ job_type: "PLAN", configuration_id });
+    await user.start();
+    const [, claimed] = await log.of("job", id, 3);
+    expect(claimed).toMatchObject({ msg: "job claimed", worker: expect.any(String) });
+    for (const what of ["queued", "queued again"] as const) {
+      const event = { what, id, job_type: "PLAN", status: "QUEUED" } as const;
+      plane.context.wakeups.ring("job_event", event);
+    }
+    const queued = (await log.of("job", id, 5)).slice(3);
+    expect(queued.map(({ worker }) => worker)).toEqual([undefined, undefined]);
+  });
+
   it("has a line for each event of a worker", async () => {
     const log = logLines();
     const user = await openSampleUser(plane, "joan@example.com");
