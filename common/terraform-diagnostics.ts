@@ -1,7 +1,7 @@
-/** Reads the errors of terraform's human-readable output, for people to see first. */
+/** Reads the errors and warnings of terraform's human-readable output, for people to see first. */
 import { withoutControlSequences } from "./control-sequences.ts";
 
-export interface TerraformError {
+export interface TerraformDiagnostic {
   readonly summary: string;
   readonly detail: string;
   /** The resource that it is about, if terraform names one. */
@@ -13,8 +13,8 @@ export interface TerraformError {
   readonly code: string;
 }
 
-/** How many errors are read: a mistake in a module that is used often comes as often. */
-const errorLimit = 50;
+/** How many are read of one output: a mistake in a module that is used often comes as often. */
+const diagnosticLimit = 50;
 /** An error of `init` that only says that others follow. */
 const announcement = /^\S+ encountered problems during initiali[sz]ation, including problems/;
 
@@ -22,26 +22,33 @@ const announcement = /^\S+ encountered problems during initiali[sz]ation, includ
  * Returns the errors in the frames of an output. A second error in a frame is the cause, quoted by
  * the first.
  */
-export function terraformErrorsIn(text: string): TerraformError[] {
-  const errors: TerraformError[] = [];
+export const terraformErrorsIn = (text: string): TerraformDiagnostic[] =>
+  diagnosticsIn(text, /^Error: (.*)/);
+
+/** Returns the warnings in the frames of an output. */
+export const terraformWarningsIn = (text: string): TerraformDiagnostic[] =>
+  diagnosticsIn(text, /^Warning: (.*)/);
+
+function diagnosticsIn(text: string, head: RegExp): TerraformDiagnostic[] {
+  const found: TerraformDiagnostic[] = [];
   let frame: string[] | undefined;
   for (const line of withoutControlSequences(text).split("\n")) {
     if (line.startsWith("╷")) frame = [];
     else if (line.startsWith("╵")) {
-      const error = frame && errorOf(frame);
-      if (error && !announcement.test(error.summary)) errors.push(error);
+      const one = frame && diagnosticOf(frame, head);
+      if (one && !announcement.test(one.summary)) found.push(one);
       frame = undefined;
-      if (errors.length === errorLimit) break;
+      if (found.length === diagnosticLimit) break;
     } else frame?.push(line.replace(/^│ ?/u, "").trimEnd());
   }
-  return errors;
+  return found;
 }
 
-/** Undefined for a warning. */
-function errorOf(lines: readonly string[]): TerraformError | undefined {
+/** Undefined if the frame begins in another way. */
+function diagnosticOf(lines: readonly string[], head: RegExp): TerraformDiagnostic | undefined {
   // A long summary is wrapped; it ends at the first empty line.
   const end = lines.findIndex((line) => line.trim() === "");
-  const [, summary] = /^Error: (.*)/.exec(lines.slice(0, Math.max(1, end)).join(" ")) ?? [];
+  const [, summary] = head.exec(lines.slice(0, Math.max(1, end)).join(" ")) ?? [];
   if (summary === undefined) return undefined;
   const rest = lines.slice(Math.max(1, end));
   const places = rest.flatMap((line) => {

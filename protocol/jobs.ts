@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { JobWarnings } from "./job-warnings.ts";
 import { elapsedSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
@@ -48,6 +49,12 @@ export const ExecutionMetadata = Type.Object(
       about(
         Type.String({ maxLength: outputTextLimit }),
         "Of a source in git: the commit that the runner checked out, whatever the end of the job.",
+      ),
+    ),
+    warnings: Type.Optional(
+      about(
+        JobWarnings,
+        "The first 20 warnings of terraform, each once. Absent if there are none.",
       ),
     ),
   },

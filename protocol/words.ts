@@ -2,6 +2,7 @@
 import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
 import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
+import type { JobWarning } from "./job-warnings.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
 import type { WaitingReason } from "./waiting.ts";
@@ -295,6 +296,12 @@ export const changesText = (counts: PlanCounts): string =>
     .filter(([action]) => counts[action] > 0)
     .map(([action, sign]) => `${sign}${counts[action]}`)
     .join(" ") || (counts.only === undefined ? "no changes" : onlyTexts[counts.only]);
+
+/** Returns `main.tf:3: aws_vpc.main: Deprecated attribute: …`, as far as a warning has them. */
+export const warningText = ({ summary, detail, address, file, line }: JobWarning): string =>
+  [file === undefined ? "" : `${file}:${line}`, address, summary, detail]
+    .filter(Boolean)
+    .join(": ");
 
 /** Whether a plan changes, moves, imports or forgets a resource. */
 export const changesResources = (counts: PlanCounts): boolean =>

@@ -7,6 +7,7 @@
  */
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
+import type { JobWarning } from "../../protocol/job-warnings.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
 import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
@@ -35,6 +36,7 @@ import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
 import { checkSecrets, maskerOf, missesFormer, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { exitTime } from "./terraform/process.ts";
+import { warningsOf } from "./terraform/warnings.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
 /** `ABANDONED`: another worker or attempt holds the job; nothing was reported. */
@@ -201,7 +203,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     over.abort();
     context.prepared?.cancel();
   }
-  report = withCommit(report, context.facts);
+  report = withMetadata(report, context.facts, await warningsOf(base));
   if (stop.reason !== "not the holder") await sendDebugLog(context);
   log.system([report.status, inLog(report.error_message)].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
@@ -275,11 +277,18 @@ async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undef
   }
 }
 
-/** Adds the commit of a source in git, also if the job failed. */
-function withCommit(report: ReportStatus, { source }: Facts): ReportStatus {
-  if (source?.type !== "git") return report;
-  const execution_metadata = { ...report.execution_metadata, source_commit: source.digest };
-  return { ...report, execution_metadata };
+/** Adds the commit of a source in git and terraform's warnings, also if the job failed. */
+function withMetadata(
+  report: ReportStatus,
+  { source }: Facts,
+  warnings: readonly JobWarning[],
+): ReportStatus {
+  const more = {
+    ...(source?.type === "git" ? { source_commit: source.digest } : {}),
+    ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),
+  };
+  if (Object.keys(more).length === 0) return report;
+  return { ...report, execution_metadata: { ...report.execution_metadata, ...more } };
 }
 
 async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> {

@@ -23,6 +23,7 @@ import {
   planOptionsWords,
   resourceProgressWords,
   sentence,
+  warningText,
 } from "../../protocol/words.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import { findZone } from "../zones/find.ts";
@@ -240,6 +241,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     resources:
       job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),
     error: job.error_message,
+    warnings: job.execution_metadata?.warnings?.map((one) => clean(warningText(one))).join("\n"),
     cancelled:
       job.cancelled_by &&
       `by ${job.cancelled_by}${job.started_at === null ? " before it started" : ""}`,

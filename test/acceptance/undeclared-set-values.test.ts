@@ -40,4 +40,14 @@ it("terraform does not warn of a set's variable that the files do not declare", 
   const own = await up("own", 'output "a" {\n  value = 1\n}\n', "--var", "regoin=eu");
   expect(own.plan).toMatch(/does not declare a variable named "regoin"/);
   expect(own.plan).not.toContain('"region"');
+  const plan = await ada.json<Job>("jobs", "show", own.job.plan_job_id ?? "");
+  expect(plan.execution_metadata?.warnings).toEqual([
+    {
+      summary: "Value for undeclared variable",
+      detail: expect.stringContaining(
+        'a variable named "regoin" but a value was found in file "job.',
+      ),
+    },
+  ]);
+  expect(none.job.execution_metadata).not.toHaveProperty("warnings");
 });

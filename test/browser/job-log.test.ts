@@ -313,6 +313,24 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("is searched for the warning whose link is followed", async () => {
+    const id = await begin("warnings");
+    const summary = "Value for undeclared variable, of which terraform says a lot in one line";
+    const [first, rest] = [summary.slice(0, 60), summary.slice(61)];
+    await writeLines(id, 1, 500);
+    await fixture.log(id, `╷\n│ Warning: ${first}\n│ ${rest}\n╵\n`);
+    await writeLines(id, 501, 1000);
+    await fixture.end(id, "SUCCESS", { execution_metadata: { warnings: [{ summary }] } });
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await untilShown(page, 1004);
+    await page.getByRole("link", { name: "In the log" }).click();
+    await untilTrue(page, isAt(`│ Warning: ${first}`));
+    await page.reload();
+    await untilTrue(page, isAt(`│ Warning: ${first}`));
+    expect(complaints).toEqual([]);
+  });
+
   test("is shown as text, without elements, links, requests or styles from its content", async () => {
     const hostile = [
       `<img src=x onerror="document.title='owned'"><script>document.title="owned"</script>`,

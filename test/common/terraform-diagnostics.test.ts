@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { terraformErrorsIn } from "../../common/terraform-diagnostics.ts";
+import { terraformErrorsIn, terraformWarningsIn } from "../../common/terraform-diagnostics.ts";
 
 /** As terraform 1.14 prints it, with its colours. */
 const apply = `\u001b[31m╷\u001b[0m
@@ -46,6 +46,19 @@ test("terraformErrorsIn returns each error with its file and line, and no warnin
       file: "main.tf",
       line: 4,
       code: ' 4:   value = file("none.txt")\n  ├────────────────\n  │ while calling file(path)',
+    },
+  ]);
+});
+
+test("terraformWarningsIn returns each warning, and no error", () => {
+  expect(terraformWarningsIn(apply)).toEqual([
+    {
+      summary: "Deprecated attribute",
+      detail: "",
+      address: null,
+      file: "main.tf",
+      line: 3,
+      code: " 3: x",
     },
   ]);
 });

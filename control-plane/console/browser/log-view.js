@@ -219,12 +219,27 @@ class WindlassLog extends HTMLElement {
     location.hash = `L${number}`;
   }
 
+  /**
+   * `#L12` is a line and `#L12-L15` several, `#C345` is the chunk with which the log says something of a
+   * resource, `#Ftext` the first line with this text.
+   */
   #goToHash() {
+    // Decodes any text, unlike decodeURIComponent.
+    const text = new URLSearchParams(location.hash.slice(1).replace(/^F/, "F=")).get("F");
+    if (text) return this.#find(text);
     const [, kind, ...numbers] = lineLink.exec(location.hash) ?? [];
     const [from, to] = numbers.map((number) =>
       kind === "C" ? this.#lineOf.get(Number(number)) : Number(number),
     );
     if (from) this.#go(from, Math.max(from, to || 0));
+  }
+
+  /** Once all of the log is there. @param {string} text */
+  #find(text) {
+    const field = /** @type {HTMLInputElement | null} */ (this.querySelector("[name=find]"));
+    if (!field || this.#state !== "ended") return;
+    field.value = text;
+    void this.search?.find(text);
   }
 
   #drawSoon() {

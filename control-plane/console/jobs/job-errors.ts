@@ -1,7 +1,8 @@
-/** Why a job failed, at the top of its page. */
+/** Why a job failed, and what terraform warns of, at the top of its page. */
+import type { JobWarning } from "../../../protocol/job-warnings.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { visible } from "../../../protocol/plan-text.ts";
-import type { TerraformError } from "../../../common/terraform-diagnostics.ts";
+import type { TerraformDiagnostic } from "../../../common/terraform-diagnostics.ts";
 import { failedCommand, missingVariables } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
@@ -9,7 +10,7 @@ import { count } from "../page/words.ts";
 /** The message of the job; if its log has errors of terraform, each with its file and line. */
 export const jobErrors = (
   { error_message, configuration_id }: Pick<Job, "error_message" | "configuration_id">,
-  errors: readonly TerraformError[],
+  errors: readonly TerraformDiagnostic[],
 ): Html | null => {
   if (error_message === null) return null;
   if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
@@ -24,7 +25,7 @@ export const jobErrors = (
           html`<li>
             <strong>${summary}</strong>
             ${address === null ? null : html`<code>${visible(address)}</code>`}
-            ${file === null ? null : html`<code>${file}:${line}</code>`}
+            ${file === null ? null : html`<code>${file}:${line}</code>`} ${inLog("Error", summary)}
             ${detail === "" ? null : html`<p>${detail}</p>`}
             ${code === "" ? null : html`<pre tabindex="0">${code}</pre>`}
           </li>`,
@@ -41,3 +42,32 @@ export const jobErrors = (
     }
   </section>`;
 };
+
+/** The warnings of terraform that the runner of a job has reported. */
+export const jobWarnings = (warnings: readonly JobWarning[]): Html | null =>
+  warnings.length === 0
+    ? null
+    : html`<section class="notice flow" aria-label="Warnings">
+        <p>${count(warnings.length, "warning")}</p>
+        <ul class="errors">
+          ${warnings.map(
+            ({ summary, detail, address, file, line }) =>
+              html`<li>
+                <strong>${summary}</strong>
+                ${address === undefined ? null : html`<code>${visible(address)}</code>`}
+                ${file === undefined ? null : html`<code>${file}:${line}</code>`}
+                ${inLog("Warning", summary)} ${detail === undefined ? null : html`<p>${detail}</p>`}
+              </li>`,
+          )}
+        </ul>
+      </section>`;
+
+/** Characters of a summary that terraform has on one line at least, unless a word is very long. */
+const searched = 50;
+
+/** The log is searched for the beginning. */
+const inLog = (severity: "Error" | "Warning", summary: string): Html =>
+  html`<a
+    href="#F${encodeURIComponent(`${severity}: ${summary.slice(0, searched).toWellFormed()}`)}"
+    >In the log</a
+  >`;

@@ -19,7 +19,7 @@ import { logView } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
 import { outputs } from "../configurations/outputs-view.ts";
 import { actionsOf } from "./job-actions.ts";
-import { jobErrors } from "./job-errors.ts";
+import { jobErrors, jobWarnings } from "./job-errors.ts";
 import { linkOf, nameOf, offlineNote, type JobStory } from "./job-story.ts";
 import { cancelText } from "./job-table.ts";
 import { planView, type Tense } from "../plans/plan-view.ts";
@@ -51,6 +51,7 @@ export const jobPage = (story: JobStory): Html => {
         ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
       </header>
       ${wasRejected ? null : jobErrors(job, story.errors)}
+      ${jobWarnings(job.execution_metadata?.warnings ?? [])}
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${approvalView(story)}

@@ -5,7 +5,7 @@ import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Worker } from "../../../protocol/workers.ts";
-import type { TerraformError } from "../../../common/terraform-diagnostics.ts";
+import type { TerraformDiagnostic } from "../../../common/terraform-diagnostics.ts";
 import type { MayDecide } from "../../services/approvals/may-decide.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
 import type { Changes } from "../../services/jobs/resources.ts";
@@ -25,7 +25,7 @@ export interface JobStory {
   readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
   readonly log: LogStart;
   /** What terraform says went wrong. */
-  readonly errors: readonly TerraformError[];
+  readonly errors: readonly TerraformDiagnostic[];
   readonly cancel: Cancel | null;
   /** What its runner did with terraform, as far as it said so. */
   readonly steps: readonly JobStep[];

@@ -36,6 +36,7 @@ const metadata = {
   cluster_endpoint: "https://production-eu.example.com",
   outputs: { cluster_name: { value: "production-eu", type: "string", sensitive: false } },
   source_commit: "9b2f6c1d0e8a4b7395c2d1f0a6e8b4c7d3f5a190",
+  warnings: [{ summary: "Deprecated attribute", file: "main.tf", line: 12 }],
 };
 
 const credentials = {

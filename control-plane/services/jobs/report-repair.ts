@@ -8,6 +8,7 @@ import { reasonLimit } from "../../../protocol/fields.ts";
 import { outputsOmitted } from "../../../protocol/configurations.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
 import { LogResource, LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
+import { JobWarnings } from "../../../protocol/job-warnings.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
 /**
@@ -79,7 +80,9 @@ function repaired({
 }
 
 const isKept = ([name, value]: [string, unknown]): boolean =>
-  !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
+  name === "warnings"
+    ? fitsWarnings(value)
+    : !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
 
 const texts: ReadonlySet<string> = new Set([
   "cluster_name",
@@ -97,6 +100,7 @@ const fits = (schema: TSchema): ((value: unknown) => boolean) =>
   compileValidator({ schema, httpPart: "body" });
 
 const fitsSummary = fits(PlanSummary);
+const fitsWarnings = fits(JobWarnings);
 const fitsOmitted = fits(outputsOmitted);
 const isOmitted = (value: unknown): value is number => fitsOmitted(value);
 const isStep = fits(LogStep);

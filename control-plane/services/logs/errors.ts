@@ -1,7 +1,10 @@
 /** The errors at the end of a job's log. */
 import { kibibyte } from "../../../common/units.ts";
 import type { StreamType } from "../../../protocol/jobs.ts";
-import { terraformErrorsIn, type TerraformError } from "../../../common/terraform-diagnostics.ts";
+import {
+  terraformErrorsIn,
+  type TerraformDiagnostic,
+} from "../../../common/terraform-diagnostics.ts";
 import { findLogArchive } from "../../store/logs/archives.ts";
 import { findLastChunks, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
@@ -12,7 +15,7 @@ const chunkLimit = 200;
 const textLimit = 256 * kibibyte;
 
 /** Returns them in order; the caller has checked access. For people: nothing is decided by them. */
-export async function findErrors(context: Context, job: string): Promise<TerraformError[]> {
+export async function findErrors(context: Context, job: string): Promise<TerraformDiagnostic[]> {
   let text = "";
   let count = 0;
   for await (const { stream_type, log_chunk } of chunksFromEnd(context, job)) {

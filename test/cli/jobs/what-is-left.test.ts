@@ -90,13 +90,18 @@ test("a job that ended without success says what exists and what to do", async (
   const source_commit = "0123456789abcdef0123456789abcdef01234567";
   const source = { type: "git", url: "https://git.example.com/app", path: "eu" } as const;
   const config_snapshot = { ...cancelled.config_snapshot!, source };
+  const warnings = [
+    { summary: "Deprecated", detail: "Use\n\nb.", address: "a.a", file: "main.tf", line: 3 },
+    { summary: "Undeclared" },
+  ];
   await showJob(
     { ...run, show },
-    { ...cancelled, config_snapshot, execution_metadata: { source_commit } },
+    { ...cancelled, config_snapshot, execution_metadata: { source_commit, warnings } },
   );
   expect(rows["source"]).toBe(
     `https://git.example.com/app (eu) at its default branch, commit ${source_commit}`,
   );
+  expect(rows["warnings"]).toBe("main.tf:3: a.a: Deprecated: Use b.\nUndeclared");
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
   const overtaken = "apply failed (exit code 1): Saved plan is stale: The given plan file can no";
   const other = { ...cancelled, status: "FAILED" as const, error_message: overtaken };

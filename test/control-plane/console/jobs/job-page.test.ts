@@ -403,11 +403,29 @@ test.each([
     const text = await page(job);
     const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
     expect(words({ text: shown })).toBe(
-      ` ${why}apply failed (exit code 1) one is wrong x.y main.tf:7 Because. 7: x { two <is> wrong x.y main.tf:7 Because. 7: x { `,
+      ` ${why}apply failed (exit code 1) one is wrong x.y main.tf:7 In the log Because. 7: x { two <is> wrong x.y main.tf:7 In the log Because. 7: x { `,
     );
     expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
   },
 );
+
+test("the warnings of a job come first, with the way to their lines of the log", async () => {
+  const job = await begin("PLAN");
+  const warnings = [
+    { summary: "Value for <undeclared> variable", detail: "Why.", file: "main.tf", line: 3 },
+    { summary: "Check block assertion failed", address: "a.b" },
+  ];
+  await fixture.end(job, "SUCCESS", { execution_metadata: { warnings } });
+  const text = await page(job);
+  const [, shown = ""] = /<section class="notice[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
+  expect(words({ text: shown })).toBe(
+    " 2 warnings Value for <undeclared> variable main.tf:3 In the log Why. Check block assertion failed a.b In the log ",
+  );
+  expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
+  expect(shown).toContain(
+    `href="#F${encodeURIComponent("Warning: Value for <undeclared> variable")}"`,
+  );
+});
 
 test("the beginning of an id leads to the only job with it", async () => {
   const configuration_id = await fixture.configure("short");

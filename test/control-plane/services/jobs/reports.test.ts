@@ -313,6 +313,16 @@ describe("a status report", () => {
       { execution_metadata: { cluster_name: "c", outputs: [1] } },
       { cluster_name: "c" },
     ],
+    [
+      "warnings that are not valid",
+      { execution_metadata: { cluster_name: "c", warnings: [{ summary: 1 }] } },
+      { cluster_name: "c" },
+    ],
+    [
+      "warnings",
+      { execution_metadata: { warnings: [{ summary: "s", file: "a.tf", line: 1 }] } },
+      { warnings: [{ summary: "s", file: "a.tf", line: 1 }] },
+    ],
     ["metadata that is not an object", { execution_metadata: "x" }, {}],
     [
       "an error message that is not a text",

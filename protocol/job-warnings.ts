@@ -1,0 +1,21 @@
+/** What terraform warns of in a job. */
+import { Type, type Static } from "typebox";
+import { about } from "./fields.ts";
+
+/** Limits of the warnings of a job: how many, and how many characters of each. */
+export const jobWarningLimits = { count: 20, summary: 300, detail: 600, place: 1024 };
+
+/** A warning of terraform. */
+export const JobWarning = Type.Object({
+  summary: Type.String({ maxLength: jobWarningLimits.summary }),
+  detail: Type.Optional(Type.String({ maxLength: jobWarningLimits.detail })),
+  address: Type.Optional(
+    about(Type.String({ maxLength: jobWarningLimits.place }), "The resource that it is about."),
+  ),
+  file: Type.Optional(
+    about(Type.String({ maxLength: jobWarningLimits.place }), "The file of the source."),
+  ),
+  line: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+export type JobWarning = Static<typeof JobWarning>;
+export const JobWarnings = Type.Array(JobWarning, { maxItems: jobWarningLimits.count });
