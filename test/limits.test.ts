@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { metadataLimit, outputLimit } from "../common/outputs.ts";
-import { secretLinesLimit } from "../common/redaction/secret-forms.ts";
+import { secretLinesLimit, shortestSecret } from "../common/redaction/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
@@ -121,6 +121,11 @@ test.each([
   ["run time of a job without `timeout_seconds`", `${number(timeoutSecondsDefault)} s`],
 ])("docs/limits.md has %s: %s", (what, most) => {
   expect(page).toContain(`| ${what} | ${most} | `);
+});
+
+test("docs/security-model.md has the length of the shortest secret that is masked", () => {
+  const model = readFileSync(join(import.meta.dirname, "../docs/security-model.md"), "utf8");
+  expect(model).toContain(`a value of fewer than ${shortestSecret} bytes`);
 });
 
 test("docs/limits.md names existing problem codes with their status", () => {

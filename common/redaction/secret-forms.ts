@@ -6,7 +6,7 @@ import { kibibyte } from "../units.ts";
  * chance. Masking them would make the log unreadable, disclose the value by the places of the
  * stars, and protect nothing, because so short a value can be guessed.
  */
-const shortestSecret = 6;
+export const shortestSecret = 6;
 
 /**
  * A longer secret is masked in pieces, so that few bytes are held back after a cut, whatever the
