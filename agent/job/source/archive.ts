@@ -17,7 +17,13 @@ export interface ArchiveLimits {
   /** Of all files, unpacked. */
   readonly bytes: number;
 }
-const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * mebibyte };
+export const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * mebibyte };
+
+/**
+ * The library refuses data that gzip has made 1000 times smaller, such as a large file of zeros. Our
+ * own limit of the unpacked bytes keeps disk and time in bounds.
+ */
+const anyRatio = { maxDecompressionRatio: Infinity };
 
 /** Unpacks a downloaded source archive into an empty directory. */
 export async function unpackSource(
@@ -50,6 +56,7 @@ export async function unpack(
   await inspect(tar, file, limits, what, mayContain);
   try {
     await tar.extract({
+      ...anyRatio,
       file,
       cwd: folder,
       strict: true,
@@ -101,6 +108,7 @@ async function inspect(
     source.destroy(new StepFailed(`${what}: the archive is refused: ${why}`));
   };
   const parser = new tar.Parser({
+    ...anyRatio,
     strict: true,
     onReadEntry: (entry: Tar.ReadEntry) => {
       const path = entry.path.replace(/^(\.\/)+/, "").replace(/\/+$/, "");

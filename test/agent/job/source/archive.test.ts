@@ -96,6 +96,19 @@ test("unpack reads an archive with long names from tar", async () => {
   );
 });
 
+test("unpack takes files that gzip makes more than 1000 times smaller, within its own limits", async () => {
+  const bytes = archive({ path: "image", content: "\0".repeat(20_000_000) }, { path: "main.tf" });
+  expect(20_000_000 / bytes.length).toBeGreaterThan(1000);
+  const { file, folder } = place(bytes);
+  await unpack(file, folder, { ...limits, bytes: 20_000_000 }, "source");
+  expect(statSync(join(folder, "image")).size).toBe(20_000_000);
+  const { folder: other } = place(bytes);
+  await expect(unpack(file, other, limits, "source")).rejects.toThrow(
+    "source: the archive is refused: unpacked, it has more than 1000000 bytes",
+  );
+  expect(readdirSync(other)).toEqual([]);
+});
+
 test("unpackSource checks the digest before it reads the archive", async () => {
   const bytes = archive({ path: "main.tf", content: "# main" });
   const { file, folder } = place(bytes);
