@@ -3,8 +3,10 @@ import type { CreateConfiguration, Source } from "../../protocol/configurations.
 import type { ApprovalRule, WrittenApprovalRule } from "../../protocol/approvals.ts";
 import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
+import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
 import { terraformFilesOf } from "./var-files.ts";
@@ -46,7 +48,13 @@ export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOpti
 }
 
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
-type Before = Values & Place & Pick<CreateConfiguration, "approval"> & { readonly source?: Source };
+type Before = Values &
+  Place &
+  Pick<CreateConfiguration, "approval" | "backend"> & {
+    /** Of an existing configuration. */
+    readonly name?: string;
+    readonly source?: Source;
+  };
 
 /**
  * Returns the fields that the options name. Options for single variables and settings are applied
@@ -73,7 +81,7 @@ export async function fieldsOf(
   root: string | undefined,
 ): Promise<Fields> {
   const { identity, engine, backend, timeout } = options;
-  return defined({
+  const fields = defined({
     cloud_identity_id: identity && (await identityOf(run, identity)),
     project_name: options.projectName,
     labels: options.label?.filter(Boolean),
@@ -86,6 +94,25 @@ export async function fieldsOf(
     timeout_seconds: countOf("--timeout", timeout),
     ...(await valuesOf(options, before)),
   });
+  refuseSettings(run, fields, before);
+  return fields;
+}
+
+/** Throws `CliError` if the state is managed and settings of a declared backend are stored. */
+function refuseSettings(
+  { api }: Run,
+  { backend, backend_config }: Fields,
+  { name, backend_config: stored = {}, ...before }: Before,
+): void {
+  const settings = Object.keys(backend_config ?? stored).filter((one) =>
+    Object.hasOwn(stored, one),
+  );
+  const isManaged = (backend === undefined ? before.backend : backend) === "managed";
+  if (!isManaged || name === undefined || settings.length === 0) return;
+  const unset = settings.map((one) => ` --unset-backend-config ${shellWord(one)}`).join("");
+  throw new CliError(
+    `The configuration "${name}" has settings of the backend that its files declare (${settings.join(", ")}), and a managed state is in no such backend. To remove them: windlass configurations update ${shellWord(name)} --backend managed${unset}${teamWords(api.team)}`,
+  );
 }
 
 const countOf = (option: string, text: string | undefined): number | undefined =>

@@ -232,6 +232,17 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
     expect(unknown.stderr).toContain('There is no environment variable "A" to unset.');
     const setting = await ada.run(...update, "--unset-backend-config", "region");
     expect(setting.stderr).toContain('There is no backend setting "region" to unset.');
+    const managed = await ada.run(...update, "--backend", "managed");
+    expect(managed).toMatchObject({ exitCode: 1, stdout: "" });
+    const remedy = /To remove them: windlass (configurations update prod .*)$/.exec(
+      String(managed.stderr),
+    );
+    expect(remedy?.[1]).toBe(
+      "configurations update prod --backend managed --unset-backend-config bucket",
+    );
+    const moved = await ada.json<Configuration>(...(remedy?.[1] ?? "").split(" "));
+    expect(moved).toMatchObject({ backend: "managed" });
+    expect(moved.backend_config ?? {}).toEqual({});
   });
 
   test("- is the configuration created from the current directory, and in jobs its latest job", async () => {
