@@ -35,6 +35,7 @@ import { inLinkedSpace } from "./linked-space.ts";
 import { confirmOrigin, refuseSecond } from "./confirm-origin.ts";
 import { readOrigins, writeLink } from "./origin.ts";
 import { findRoot, pathIn } from "./root.ts";
+import { noteShellVariables } from "./shell-variables.ts";
 
 export interface UpOptions extends FieldOptions {
   readonly name?: string | undefined;
@@ -102,12 +103,9 @@ async function planAndConfirm(
   options: UpOptions,
 ): Promise<Job | undefined> {
   const { configuration, source } = configured;
-  await noteLocalState(
-    run,
-    join(directory, options.workingDirectory ?? ""),
-    configuration,
-    options,
-  );
+  const folder = join(directory, options.workingDirectory ?? "");
+  await noteLocalState(run, folder, configuration, options);
+  noteShellVariables(run, folder, options);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, source };
   const planned = await runJob(run, { ...body, ...debugOf(options) });
   return (await showAndConfirm(run, planned, configured, options)) ? planned : undefined;

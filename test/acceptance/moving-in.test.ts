@@ -206,8 +206,10 @@ output "environment" { value = var.environment }
     expect(last).toContain("Plan: no changes");
     expect(destroyed(directory)).toBe(false);
     writeFiles(directory, { "more.tf": `output "workspace" { value = terraform.workspace }\n` });
-    const up = await run(directory, "windlass up --name app-staging --yes");
+    const up = await run(directory, "TF_VAR_environment=x windlass up --name app-staging --yes");
     expect(up).toMatch(/workspace += default$/m);
+    expect(up).toMatch(/environment += staging$/m);
+    expect(up).toContain("Of this shell, TF_VAR_environment is not used.");
     const refused = await shell(
       directory,
       "windlass up --name app-staging --env TF_WORKSPACE=staging",
