@@ -31,6 +31,8 @@ export function resourcesView(
   const { rows } = applied;
   const from = Math.min(...list.map(({ started_at }) => started_at));
   const scale = { from, length: Math.max(1, until - from), until, isOver };
+  const isReplaced = ({ address, changes }: ChangedResource): boolean =>
+    applied.planned.get(address) === "replace" || isReplacement(changes);
   const shown = mostInteresting(rows);
   const resources = isHalfDone(job) ? outcomesOf(applied, job.outcome_unknown) : [];
   const reached = new Set(rows.map(({ address }) => address));
@@ -42,7 +44,7 @@ export function resourcesView(
     <h2 id="resources-title">Resources</h2>
     <p class="soft">${resourceProgressWords(progress, isOver)}</p>
     <ol class="bars" tabindex="0" aria-labelledby="resources-title">
-      ${shown.map((row) => rowView(row, scale))} ${shownMissed.map(missedView)}
+      ${shown.map((row) => rowView(row, isReplaced(row), scale))} ${shownMissed.map(missedView)}
     </ol>
     ${
       left === 0
@@ -86,12 +88,16 @@ const width = 1000;
 /** A bar of a short change can still be seen. */
 const narrowest = 6;
 
-function rowView(row: ChangedResource, scale: Scale): Html {
+/** Whether both halves of a replacement have begun. */
+const isReplacement = (changes: ChangedResource["changes"]): boolean =>
+  changes.length > 1 && changes.some(({ action }) => action === "delete");
+
+/** `isReplaced`: also if only the first half of its replacement has begun. */
+function rowView(row: ChangedResource, isReplaced: boolean, scale: Scale): Html {
   const { address, changes, state } = row;
   const last = changes.at(-1) as ResourceChange;
   const failed = changes.find(({ isFailed }) => isFailed) ?? last;
   const [sign, word] = words[last.action];
-  const isReplaced = changes.length > 1 && changes.some(({ action }) => action === "delete");
   return html`<li class="${state}">
     <span
       class="sign ${isReplaced ? "replace" : last.action}"
@@ -105,6 +111,7 @@ function rowView(row: ChangedResource, scale: Scale): Html {
         <rect class="whole" width="${width}" height="10"></rect>
       </a>
       ${changes.map((change) => html`<a href="${linesOf(change)}" tabindex="-1">${bar(change, scale)}</a>`)}
+      ${isBetween(row, scale) ? rect("replace running", last.ended_at ?? scale.until, scale.until, scale) : null}
     </svg>
     <span class="took">${took(row, scale)}</span>
   </li>`;
@@ -132,22 +139,31 @@ const missedSigns: Partial<Record<ResourceOutcome["action"], readonly [string, s
   replace: ["±", "replace"],
 };
 
-function bar(change: ResourceChange, { from, length, until, isOver }: Scale): Html {
-  const place = (time: number): number => Math.round(((time - from) / length) * width);
-  const end = place(change.ended_at ?? until);
-  const start = Math.max(0, Math.min(place(change.started_at), width - narrowest));
-  const size = Math.max(narrowest, end - start);
+/** Whether one half of a replacement has ended and the other one has not begun. */
+const isBetween = ({ state, changes }: ChangedResource, { isOver }: Scale): boolean =>
+  state === "open" && !isOver && changes.every(({ ended_at }) => ended_at !== null);
+
+function bar(change: ResourceChange, scale: Scale): Html {
+  const { until, isOver } = scale;
   const look = change.isFailed
     ? "failed"
     : change.ended_at === null
       ? `${change.action} ${isOver ? "stopped" : "running"}`
       : change.action;
+  return rect(look, change.started_at, change.ended_at ?? until, scale);
+}
+
+function rect(look: string, started: number, ended: number, { from, length }: Scale): Html {
+  const place = (time: number): number => Math.round(((time - from) / length) * width);
+  const start = Math.max(0, Math.min(place(started), width - narrowest));
+  const size = Math.max(narrowest, place(ended) - start);
   return html`<rect class="${look}" x="${start}" y="0" width="${size}" height="10"></rect>`;
 }
 
 function took({ changes, state }: ChangedResource, { until, isOver }: Scale): string {
   const [first] = changes;
-  const end = changes.at(-1)?.ended_at ?? until;
+  // Of a replacement, the first half may have ended.
+  const end = (state === "open" ? null : changes.at(-1)?.ended_at) ?? until;
   const seconds = Math.max(0, Math.round((end - (first?.started_at ?? end)) / 1000));
   const length = lengthOfTime(seconds);
   if (state === "failed") return `failed after ${length}`;

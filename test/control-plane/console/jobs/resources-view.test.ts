@@ -3,6 +3,42 @@ import { resourcesView } from "../../../../control-plane/console/jobs/resources-
 import type { ResourceChange } from "../../../../control-plane/services/jobs/resources.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 
+test("a replacement of which only the first half is done is a replacement under way", () => {
+  const change = {
+    address: "a.b",
+    action: "delete",
+    started_at: 0,
+    ended_at: 4000,
+    isFailed: false,
+    chunk: 1,
+    lastChunk: 2,
+  } as const;
+  const plan = { ...emptySummary, changes: [{ address: "a.b", action: "replace" as const }] };
+  const view = (list: ResourceChange[], ended_at: string | null = null) => {
+    const job = { status: "PROCESSING", ended_at, outcome_unknown: false } as const;
+    const { text = "" } = resourcesView({ list, until: 10_000 }, plan, job) ?? {};
+    const [, sign, took] = /class="sign (.*?)"[^]*took">(.*?)</.exec(text) ?? [];
+    const bars = [...text.matchAll(/<rect class="(?!whole)(.*?)" x="(\d+)".*? width="(\d+)"/g)];
+    return { sign, took, bars: bars.map(([, ...bar]) => bar.join(" ")) };
+  };
+  expect(view([change])).toEqual({
+    sign: "replace",
+    took: "for 10\u00a0s",
+    bars: ["delete 0 400", "replace running 400 600"],
+  });
+  expect(view([change], "2026-01-01")).toEqual({
+    sign: "replace",
+    took: "not finished",
+    bars: ["delete 0 400"],
+  });
+  const create = { ...change, action: "create", started_at: 4000, ended_at: 9000 } as const;
+  expect(view([change, create])).toEqual({
+    sign: "replace",
+    took: "9\u00a0s",
+    bars: ["delete 0 400", "create 400 500"],
+  });
+});
+
 test("the changes of an apply and of its plan are read once for its page", () => {
   let reads = 0;
   const counted = <T>(items: readonly T[]): T[] => {
