@@ -127,4 +127,37 @@ describe("in a browser", () => {
     await page.getByLabel("Times").selectOption("utc");
     expect(await first.innerText()).toMatch(/ UTC$/);
   });
+
+  test("the times of a log, of ends and of strips are those of the reader's zone on request", async () => {
+    const { page, complaints } = await visitor.visit(plane, email, { timezoneId: "Asia/Tokyo" });
+    await page.goto(`${plane.url}/jobs/${jobs["running"]}`);
+    const line = page.locator(".lines [data-time]").first();
+    const hour = async () => Number((await line.getAttribute("data-time"))?.slice(0, 2));
+    await line.waitFor();
+    const utc = await hour();
+    const times = page.locator("select[name=times]");
+    const switchOf = (zone: string) => page.getByLabel(`Times (${zone})`);
+    await switchOf("UTC").waitFor();
+    await times.selectOption("local");
+    await switchOf("your zone").waitFor();
+    expect(await hour()).toBe((utc + 9) % 24);
+    await page.reload();
+    await switchOf("your zone").waitFor();
+    await line.waitFor();
+    expect(await hour()).toBe((utc + 9) % 24);
+
+    await page.goto(`${plane.url}/jobs`);
+    const end = page.locator("[data-head=Took] time").first();
+    await expect
+      .poll(() => end.getAttribute("title"), patient)
+      .toMatch(/^ended [\d-]+ [\d:]+ UTC · .*(GMT\+9|JST)$/);
+    expect(await end.innerText()).toMatch(/^\d+\ss$/);
+    await page.getByRole("link", { name: "network" }).first().click();
+    await page.waitForURL("**/configurations/*");
+    const run = page.locator(".strip title").first();
+    await expect
+      .poll(() => run.textContent(), patient)
+      .toMatch(/@example\.com · [\d-]+ [\d:]+ UTC · [^·]*(GMT\+9|JST)$/);
+    expect(complaints).toEqual([]);
+  });
 });

@@ -5,6 +5,8 @@
  * and a line outside the view costs only its characters.
  */
 
+import { logTime } from "./times.js";
+
 /** The lines of a block. Making elements of as many is a matter of a few milliseconds. */
 export const blockSize = 200;
 
@@ -29,7 +31,7 @@ export class Block {
   #looks = [];
   /**
    * From which line on a stream and a second hold. @type {{ line: number, stream: string, second:
-   * string }[]}
+   * number }[]}
    */
   #heads = [];
   /** Where drawing goes on: at the last line that is drawn, because it may have grown. */
@@ -44,7 +46,7 @@ export class Block {
     this.element.className = "block asleep";
   }
 
-  /** Begins a line. @param {string} stream @param {string} second */
+  /** Begins a line. @param {string} stream @param {number} second */
   begin(stream, second) {
     if (this.lines > 0) this.append("\n", "");
     const head = this.#heads.at(-1);
@@ -64,6 +66,12 @@ export class Block {
   wake() {
     if (this.isAwake) return;
     this.isAwake = true;
+    this.repaint();
+  }
+
+  /** Makes the elements of its lines, if it has any, anew. */
+  repaint() {
+    if (!this.isAwake) return;
     this.element.className = "block";
     this.element.replaceChildren();
     this.#next = { line: 0, at: 0, look: 0, head: 0 };
@@ -112,7 +120,8 @@ export class Block {
     const head = this.#heads[next.head];
     const said = this.#heads[next.head - 1]?.second;
     if (head && head.stream !== "STDOUT") line.classList.add(head.stream);
-    if (head?.line === next.line && head.second !== said) line.dataset["time"] = head.second;
+    if (head?.line === next.line && head.second !== said)
+      line.dataset["time"] = logTime(head.second);
     if (this.#isMarked(next.line)) line.classList.add("marked");
     let at = next.at;
     for (; Number(this.#looks[next.look] ?? Infinity) < end; next.look += 3) {

@@ -12,7 +12,7 @@ import { Painter } from "./log-painter.js";
  * @typedef {object} OpenLine
  * @property {import("./log-painter.js").Piece[]} pieces
  * @property {number} length of the pieces
- * @property {string} second when it began
+ * @property {number} second when it began, of the epoch
  * @property {((line: number) => void) | undefined} begun
  */
 
@@ -63,7 +63,7 @@ export class LogLines {
    */
   write({ log_chunk, stream_type, created_at }, begun) {
     const painter = (this.#painters[stream_type] ??= new Painter());
-    const second = created_at.slice(11, 19);
+    const second = Math.floor(Date.parse(created_at) / 1000);
     const lines = log_chunk.split("\n");
     const rest = lines.pop() ?? "";
     let first = begun;
@@ -94,6 +94,12 @@ export class LogLines {
     this.#changed.clear();
   }
 
+  /** Paints the lines anew, when their times are to be those of another zone. */
+  repaint() {
+    for (const block of this.#blocks) block.repaint();
+    this.#drawOpen();
+  }
+
   #drawOpen() {
     this.#tail?.element.remove();
     this.#tail = null;
@@ -107,7 +113,7 @@ export class LogLines {
   /**
    * @param {string} stream
    * @param {import("./log-painter.js").Piece[]} pieces
-   * @param {string} second
+   * @param {number} second
    * @param {((line: number) => void) | undefined} begun
    */
   #add(stream, pieces, second, begun) {

@@ -7,6 +7,7 @@ import { fitToWindow } from "./log-height.js";
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
 import { readLog } from "./log-stream.js";
+import { logZone } from "./times.js";
 
 /** @typedef {import("./log-stream.js").Chunk} Chunk */
 
@@ -110,6 +111,12 @@ class WindlassLog extends HTMLElement {
     this.box?.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.box?.addEventListener("click", (event) => this.#clicked(event));
     addEventListener("hashchange", () => this.#goToHash());
+    const zone = get(".zone");
+    zone.textContent = logZone();
+    document.addEventListener("times", () => {
+      zone.textContent = logZone();
+      this.lines?.repaint();
+    });
     // What stands above the log may have another height then.
     addEventListener("resize", () => this.#keepUp());
     document.addEventListener("drawn", () => this.#keepUp());

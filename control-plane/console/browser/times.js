@@ -17,20 +17,44 @@ const ahead =
 /** @returns {Kind} */
 const wanted = () => kinds.find((kind) => kind === localStorage.getItem(key)) ?? "ago";
 
+const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+/** With the digits and the order of UTC's. */
+const localClock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+/** Whose times a log shows: it has no room for how long ago each of its lines was. */
+export const logZone = () => (wanted() === "local" ? "your zone" : "UTC");
+
+/** The time of a line of a log, such as `10:15:02`. @param {number} second of the epoch */
+export function logTime(second) {
+  const moment = new Date(second * 1000);
+  return wanted() === "local" ? localClock.format(moment) : moment.toISOString().slice(11, 19);
+}
+
 /** Writes the times of a page, or of a part of it. @param {ParentNode} root */
 export function showTimes(root) {
   const kind = wanted();
   const now = Date.now() - (Number.isNaN(ahead) ? 0 : ahead);
   for (const time of root.querySelectorAll("time")) {
     const moment = new Date(time.dateTime);
-    const utc = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC`;
-    const local = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+    const utc = utcOf(time.dateTime);
+    const local = localTime.format(moment);
     const text = { ago: age(moment.getTime() - now, utc), utc, local }[kind];
-    time.title = `${utc} · ${local}`;
+    const said = time.dataset["said"];
+    time.title = `${said === undefined ? "" : `${said} `}${utc} · ${local}`;
     // Some times are shown as a duration, which stays one.
     if (!time.hasAttribute("data-duration") && time.textContent !== text) time.textContent = text;
   }
+  for (const title of root.querySelectorAll("title[data-time]")) {
+    const time = title.getAttribute("data-time") ?? "";
+    const utc = utcOf(time);
+    const [before] = title.textContent.split(utc);
+    const text = `${before}${utc} · ${localTime.format(new Date(time))}`;
+    if (title.textContent !== text) title.textContent = text;
+  }
 }
+
+/** @param {string} time */
+const utcOf = (time) => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
 const choice = document.querySelector("select[name=times]");
 if (choice instanceof HTMLSelectElement) {
@@ -39,6 +63,7 @@ if (choice instanceof HTMLSelectElement) {
   choice.addEventListener("change", () => {
     localStorage.setItem(key, choice.value);
     showTimes(document);
+    document.dispatchEvent(new Event("times"));
   });
 }
 showTimes(document);

@@ -3,7 +3,7 @@ import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
-import { ago, between, jobBadge, plainTime, waiting } from "../page/words.ts";
+import { ago, between, endedAt, jobBadge, waiting } from "../page/words.ts";
 
 /** Jobs newest first, with what became of them. `more`: what follows the name of a configuration. */
 export const jobTable = (
@@ -40,7 +40,7 @@ const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
 function tookOf({ started_at, ended_at }: JobSummary, now: string): Html | string {
   if (started_at === null) return "–";
   const took = between(started_at, ended_at ?? now);
-  return ended_at === null ? took : html`<span title="ended ${plainTime(ended_at)}">${took}</span>`;
+  return ended_at === null ? took : endedAt(ended_at, took);
 }
 
 /** What is worth knowing of a job in one line. Never empty if it has ended. */

@@ -115,7 +115,7 @@ export const filterForm = (
   return html`<form method="get" action="/jobs" class="filters" role="search">
     ${input("name", "Name", "search")} ${select("job_type", "Type", jobTypes)}
     ${select("status", "Status", jobStatuses)} ${input("by", "Created by", "text")}
-    ${input("since", "Since", "date")} ${input("until", "Until", "date")}
+    ${input("since", "Since (UTC)", "date")} ${input("until", "Until (UTC)", "date")}
     <datalist id="people"><option value="${email}"></option></datalist>
     ${configuration && html`<input type="hidden" name="configuration" value="${configuration.id}" />`}
     <button class="quiet">Show</button>

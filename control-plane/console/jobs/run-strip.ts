@@ -32,7 +32,7 @@ export const runStrip = (
           y="${tallest - height}"
           width="${bar}"
           height="${height}"
-          ><title>${inWords(run, now)}</title></rect
+          ><title data-time="${run.created_at}">${inWords(run, now)}</title></rect
         >`;
         return hasLinks ? html`<a href="/jobs/${run.id}" tabindex="-1">${shape}</a>` : shape;
       })}</svg

@@ -46,7 +46,11 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
           <label>Line <input name="line" inputmode="numeric" size="6" autocomplete="off" /></label>
           <label><input type="checkbox" name="follow" autocomplete="off" /> Follow</label>
           <label><input type="checkbox" name="wrap" autocomplete="off" /> Wrap</label>
-          <label><input type="checkbox" name="times" autocomplete="off" /> Times (UTC)</label>
+          <label
+            ><input type="checkbox" name="times" autocomplete="off" /> Times (<span class="zone"
+              >UTC</span
+            >)</label
+          >
           ${raw}
         </div>
         <div class="lines" tabindex="0" role="region" aria-label="Lines of the log"></div>

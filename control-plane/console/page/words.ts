@@ -17,7 +17,13 @@ export const sinceThen = (time: string, now: string): Html =>
     >${between(time, now)}</time
   >`;
 
-/** The same, as text. */
+/** A length of time that ended then, with the time of its end as a tooltip. */
+export const endedAt = (time: string, took: string): Html =>
+  html`<time datetime="${time}" title="ended ${plainTime(time)}" data-said="ended" data-duration
+    >${took}</time
+  >`;
+
+/** A time as text. */
 export const plainTime = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
 /** How long from one time to another. */
