@@ -1,6 +1,7 @@
 /** Errors of pages, shown as pages. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes } from "../../protocol/problem.ts";
+import { actingFor } from "../http/acting.ts";
 import { refusalOf } from "../http/problem.ts";
 import { findSession } from "../http/session.ts";
 import type { UserCaller } from "../services/callers.ts";
@@ -30,19 +31,20 @@ export async function sendErrorPage(
   const body = request.is404
     ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
     : refusalPage(title, sentence(refusal.message), back === "" ? "/" : back);
-  const email = await emailOf(context, request, reply);
+  // An address without a route has no guard.
+  if (request.is404) request.caller ??= await callerOf(context, request, reply);
+  const { email } = (request.caller as UserCaller | null) ?? {};
   const page = email === undefined ? { title, body } : { title, body, email };
   sendPage(reply.headers(refusal.headers), page, status);
 }
 
-async function emailOf(
+/** Returns the user, in the team of the address if they are a member; null without a session. */
+async function callerOf(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<string | undefined> {
-  const caller = request.caller as UserCaller | null;
-  if (caller) return caller.email;
-  // An address without a route has no guard. A store that fails is no reason to show no page.
-  if (!request.is404) return undefined;
-  return (await findSession(context, request, reply).catch(() => undefined))?.email;
+): Promise<UserCaller | null> {
+  // A store that fails is no reason to show no page.
+  const caller = await findSession(context, request, reply).catch(() => undefined);
+  return caller ? actingFor(context, request, caller).catch(() => caller) : null;
 }

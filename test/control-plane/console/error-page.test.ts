@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { words } from "../../helpers/forms.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { openTeam } from "../../helpers/people.ts";
 import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
 
 const { plane } = planeForFile();
@@ -39,6 +40,20 @@ describe("an error in a browser", () => {
       expect(await at(path)).toContain(
         'Not found There is no team "none" of which you are a member. ',
       );
+  });
+
+  it("stays in the team of the address, if the user is a member", async () => {
+    const { admin, slug } = await openTeam(plane);
+    const at = async (path: string) =>
+      (await ask(plane, "GET", path, { headers: { ...admin.headers, accept } })).text;
+    const text = await at(`/nope?team=${slug}`);
+    expect(text).toContain("There is no such page");
+    expect(text).toContain(`<summary aria-label="Space: ${slug}">`);
+    expect(text).toContain(`href="/jobs?team=${slug}"`);
+    for (const path of ["/nope", "/nope?team=another"]) {
+      expect(await at(path)).toContain('<summary aria-label="Space: Personal">');
+      expect(await at(path)).toContain('href="/jobs"');
+    }
   });
 
   it("has no navigation without a session", async () => {
