@@ -47,6 +47,7 @@ export const jobPage = (story: JobStory): Html => {
     <div id="job" data-live>
       <header class="title">
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
+        ${job.created_by === null ? null : html`<span class="soft by">by ${job.created_by}</span>`}
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
         ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
       </header>
@@ -222,7 +223,7 @@ const factsOf = ({ job, worker }: JobStory): Html => {
     }
     <dt>Worker</dt>
     <dd>
-      ${worker === null ? (job.worker_id ?? "none yet") : html`${worker.name} ${badge(worker.status)}`}
+      ${worker === null ? (job.worker_id ?? "none yet") : html`<a href="/workers/${worker.id}">${worker.name}</a> ${badge(worker.status)}`}
     </dd>
     ${
       job.plan_job_id === null
@@ -235,6 +236,6 @@ const factsOf = ({ job, worker }: JobStory): Html => {
     <dt>Claimed</dt>
     <dd>${String(job.attempt)} ${job.attempt === 1 ? "time" : "times"}</dd>
     <dt>Time limit</dt>
-    <dd>${String(job.timeout_seconds)} s</dd>
+    <dd>${lengthOfTime(job.timeout_seconds)}</dd>
   </dl>`;
 };

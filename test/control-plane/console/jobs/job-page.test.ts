@@ -588,3 +588,10 @@ test("the message of a failed apply ends with one period", async () => {
   const said = words(await ask(plane, "GET", path, { headers: fixture.headers }));
   expect(said).toContain("Could not read from remote repository. This stays here");
 });
+
+test("a job says who created it, and links its worker", async () => {
+  const shown = await page(await begin("PLAN"));
+  expect(words({ text: shown })).toContain(` by ${fixture.email} PROCESSING `);
+  expect(shown).toContain(`<a href="/workers/${fixture.worker}">`);
+  expect(words({ text: shown })).toContain("Time limit 1 h ");
+});
