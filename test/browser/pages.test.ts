@@ -159,7 +159,12 @@ describe("the pages", () => {
         `[...document.querySelectorAll(".frame nav a")].map((link) => link.offsetTop)`,
       );
       expect(new Set(tops).size).toBe(1);
+      expect(await page.locator(".who").isVisible()).toBe(true);
     }
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.getByText("Personal").first().click();
+    expect(await page.locator(".spaces").getByText(email).isVisible()).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
   });
 
   test("updates while it is open and keeps the selection", async () => {

@@ -134,7 +134,7 @@ const navigation = (
       />
     </form>
     <form method="post" action="/logout">
-      <span class="who">${email}</span> <button class="quiet">Sign out</button>
+      <span class="who" title="${email}">${email}</span> <button class="quiet">Sign out</button>
     </form>`;
 
 /** Where the reader acts, and the ways to their other spaces. */
@@ -150,6 +150,7 @@ function spaces(caller: UserCaller, at = "/"): Html {
   return html`<details class="spaces">
     <summary aria-label="Space: ${current ?? "Personal"}">${current ?? "Personal"}</summary>
     <div>
+      <p class="soft">${caller.email}</p>
       ${caller.spaces.map(({ slug }) => link(slug ?? "", slug ?? "Personal"))}
       <a href="/teams">Teams…</a>
     </div>
