@@ -51,6 +51,7 @@ const forms: Readonly<Record<string, Permission>> = {
   "/workers/:id/teardown": "administer",
   "/workers/:id/undrain": "administer",
   "/workers/register": "administer",
+  "/workers/revoke-token": "administer",
   "/zones": "configure",
   "/zones/:id": "configure",
   "/zones/:id/delete": "administer",

@@ -199,6 +199,7 @@ const pageRules: Record<string, Role> = {
   "POST /workers/:id/teardown": "admin",
   "POST /workers/:id/undrain": "admin",
   "POST /workers/register": "admin",
+  "POST /workers/revoke-token": "admin",
   "POST /zones/:id/delete": "admin",
   "POST /zones/:id/team": "admin",
 };

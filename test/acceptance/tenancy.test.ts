@@ -92,6 +92,7 @@ const rules: Record<string, Rule> = {
   "POST /workers/:id/edit": "page",
   "POST /workers/:id/teardown": "page",
   "POST /workers/register": "page",
+  "POST /workers/revoke-token": "page",
   "POST /workers/:id/drain": "page",
   "POST /workers/:id/undrain": "page",
   "POST /workers/:id/rotate": "page",

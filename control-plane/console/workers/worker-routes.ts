@@ -4,6 +4,7 @@ import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { judge } from "../../domain/judge.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
+import { mayDo } from "../../domain/roles.ts";
 import {
   findConfigurationName,
   listConfigurationNames,
@@ -11,7 +12,11 @@ import {
 import { findRule } from "../../services/approvals/may-decide.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
-import { createRegistrationToken } from "../../services/workers/registration-tokens.ts";
+import {
+  createRegistrationToken,
+  listRegistrationTokens,
+  revokeRegistrationToken,
+} from "../../services/workers/registration-tokens.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import {
   countHeldJobs,
@@ -23,8 +28,11 @@ import {
 } from "../../services/workers/workers.ts";
 import { updateWorker } from "../../services/workers/updates.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
+import { html } from "../page/html.ts";
+import { inTeam, teamOf } from "../page/in-space.ts";
 import { sendPage, type Page } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { registrationTokensView } from "./registration-tokens-view.ts";
 import { workerForm } from "./worker-form.ts";
 import { changeOf, deployConfigurationOf, formOf } from "./worker-input.ts";
 import { registrationPage, rotatedPage } from "./worker-setup-page.ts";
@@ -39,11 +47,33 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 
 /** Adds them. */
 export function workerPages(signedIn: SignedIn, context: Context): void {
+  const list = async (caller: UserCaller, form: Form): Promise<Page> => {
+    const [workers, held, tokens, latest] = await Promise.all([
+      listWorkers(context, caller, undefined, shown),
+      countHeldJobs(context, caller),
+      mayDo(caller, "administer") ? listRegistrationTokens(context, caller, undefined, shown) : [],
+      latestVersion(context),
+    ]);
+    const now = nowOf(context);
+    const open = registrationTokensView(
+      tokens.map((token) => token.shown),
+      form,
+      now,
+    );
+    const body = html`${workersPage(workers, held, latest, now)}
+      <div id="open-tokens" data-live>${open}</div>`;
+    const from = inTeam("/workers", teamOf(caller));
+    return { ...frame(caller), title: "Workers", body, refresh, from };
+  };
   signedIn("GET", "/workers", async (caller, _, reply) => {
-    const workers = await listWorkers(context, caller, undefined, shown);
-    const held = await countHeldJobs(context, caller);
-    const body = workersPage(workers, held, await latestVersion(context), nowOf(context));
-    sendPage(reply, { ...frame(caller), title: "Workers", body, refresh });
+    sendPage(reply, await list(caller, new Form()));
+  });
+  signedIn("POST", "/workers/revoke-token", async (caller, { body }, reply) => {
+    const refused = await attempt(body, async () => {
+      await revokeRegistrationToken(context, caller, new Form(body).text("id"));
+      reply.redirect("/workers", 303);
+    });
+    if (refused) sendPage(reply, await list(caller, refused), refused.status);
   });
   const page = async (caller: UserCaller, worker: Worker, teardown?: Form): Promise<Page> => {
     const { id, name: title } = worker;

@@ -5,6 +5,7 @@ import { callsOf } from "../../../helpers/calls.ts";
 import { submit, words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addPerson, openTeam } from "../../../helpers/people.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
@@ -58,4 +59,25 @@ test("a new worker can be started from a checkout, and a container is warned of 
   expect(page).toContain(note);
   const token = { registration_token: "wlr_x", expires_at: new Date().toISOString(), uses_left: 1 };
   expect(registrationPage(token, "https://windlass.example.com").text).not.toContain(note);
+});
+
+test("open registration tokens of a team are listed and revoked by its admins", async () => {
+  const team = await openTeam(plane);
+  const { admin, slug } = team;
+  const path = `/workers?team=${slug}`;
+  expect(words(await admin.page(path))).not.toContain("Open registration tokens");
+  await admin.post(`/workers/register?team=${slug}`);
+  const listed = await admin.page(path);
+  const [, id = ""] = /name="id" value="([0-9a-f]{16})"/.exec(listed.text) ?? [];
+  expect(words(listed)).toContain(` ${id} 1 worker 0 s ago `);
+  expect((await (await addPerson(plane, team, "deployer")).page(path)).text).not.toContain(id);
+  const revoke = () => admin.post(`/workers/revoke-token?team=${slug}`, { id });
+  const { status, headers } = await revoke();
+  expect([status, headers["location"]]).toEqual([303, path]);
+  expect((await admin.page(path)).text).not.toContain(id);
+  const again = await revoke();
+  expect([again.status, words(again)]).toEqual([
+    404,
+    expect.stringContaining("There is no such registration token."),
+  ]);
 });
