@@ -4,6 +4,7 @@ import {
   addState,
   ResourceGraph,
   withoutKeys,
+  type PlannedGraph,
 } from "../../../control-plane/domain/resource-graph.ts";
 import { stateResource } from "../../helpers/places.ts";
 
@@ -70,14 +71,14 @@ describe("the graph of a state", () => {
 
 describe("the graph of a plan", () => {
   const module = 'module.app["a"]';
-  const changes = [
+  const changes: PlannedGraph["changes"] = [
     { address: "aws_vpc.main", action: "create" },
     { address: `${module}.aws_instance.web[0]`, action: "create" },
     { address: `${module}.aws_instance.web[1]`, action: "create" },
     { address: 'aws_subnet.a["x"]', action: "update" },
     { address: 'aws_subnet.a["y"]', action: "create" },
     { address: "aws_eip.b[0]", action: "none", previous_address: "aws_eip.b" },
-  ] as const;
+  ];
   const before = [
     { ...stateResource("aws_subnet.a"), instances: [{ index_key: "x" }] },
     stateResource("aws_eip.b"),
