@@ -144,15 +144,34 @@ const places = ["WINDLASS_DATABASE_URL", "WINDLASS_DATABASE_OWNER_URL", "WINDLAS
  * per line. All but places come from the environment if they are not there.
  */
 export function readConfigOf(place: string): ServerConfig {
-  const stat = statSync(place, { throwIfNoEntry: false });
-  if (stat === undefined)
-    throw new ConfigError(`${place} does not exist: name a data directory or a file with settings`);
-  const given = stat.isDirectory()
-    ? { WINDLASS_DATA_DIR: place }
-    : parseEnv(readFileSync(place, "utf8"));
+  const given = settingsOf(place);
   const own = new Set([...places, ...Object.keys(given).map(withoutFile)]);
   const inherited = Object.entries(process.env).filter(([name]) => !own.has(withoutFile(name)));
   return readConfig({ ...Object.fromEntries(inherited), ...given });
+}
+
+function settingsOf(place: string): NodeJS.Dict<string> {
+  const stat = statSync(place, { throwIfNoEntry: false });
+  if (stat === undefined)
+    throw new ConfigError(`${place} does not exist: name a data directory or a file with settings`);
+  if (stat.isDirectory()) return { WINDLASS_DATA_DIR: place };
+  return parseEnv(readFileSync(place, "utf8"));
+}
+
+/**
+ * Takes what these places say of AWS into the environment of this process, where the AWS SDK looks
+ * for it.
+ */
+export function useAwsSettings(from: string, to: string): void {
+  const [before, after] = [settingsOf(from), settingsOf(to)];
+  const all = { ...before, ...after };
+  for (const name of Object.keys(all).filter((one) => one.startsWith("AWS_"))) {
+    if ((before[name] ?? all[name]) !== all[name])
+      throw new ConfigError(
+        `${name} differs between ${from} and ${to}: set it to one value, because a move uses one endpoint and one set of credentials for both`,
+      );
+    process.env[name] = all[name];
+  }
 }
 
 /** The setting that NAME_FILE is another form of. */

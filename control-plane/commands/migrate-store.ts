@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { bytes } from "../backup/files.ts";
 import { moveStore } from "../backup/move.ts";
-import { readConfigOf } from "../config.ts";
+import { readConfigOf, useAwsSettings } from "../config.ts";
 
 const usage = `Usage: windlass server migrate-store --from PLACE --to PLACE
 
@@ -46,6 +46,7 @@ export async function migrateStore(args: string[]): Promise<void> {
     process.exitCode = 2;
     return;
   }
+  useAwsSettings(values.from, values.to);
   const from = readConfigOf(values.from);
   const to = readConfigOf(values.to);
   for (const warning of to.warnings) process.stderr.write(`${values.to}: ${warning}\n`);

@@ -251,6 +251,24 @@ describe("migrate-store", () => {
     expect({ blobs, keepsSignIns }).toEqual({ blobs: undefined, keepsSignIns: true });
   });
 
+  test("takes the settings of AWS from the file, and refuses different ones for both servers", async () => {
+    const s3 = await readEnv(await onPostgres(await database.create(), "with-aws"));
+    const there = await settingsFile({ ...s3, ...aws });
+    const bare = { env: { PATH: process.env["PATH"] ?? "" }, extendEnv: false } as const;
+    const run = (from: string, to: string) =>
+      windlass(["server", "migrate-store", "--from", from, "--to", to], bare);
+    const moved = await run(source, there);
+    expect([moved.stderr, moved.exitCode]).toEqual([expect.any(String), 0]);
+    expect(moved.stdout).toContain("Numbers and digests match");
+
+    const elsewhere = await settingsFile({ ...s3, ...aws, AWS_REGION: "eu-west-1" });
+    const refused = await run(there, elsewhere);
+    expect(refused.stderr).toBe(
+      `windlass server: AWS_REGION differs between ${there} and ${elsewhere}: set it to one value, because a move uses one endpoint and one set of credentials for both`,
+    );
+    expect(refused.exitCode).toBe(78);
+  });
+
   test("continues after kill -9, and no server starts on what is there until then", async () => {
     const url = await database.createMigrated();
     const there = await onPostgres(url, "killed");
