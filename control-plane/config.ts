@@ -226,10 +226,6 @@ function artifactsOf(read: ReadServerSetting): Artifacts {
     return { ...(text === undefined ? {} : { directory: pathBehind("file:", text) }), warnings };
   }
   const address = parseS3Address(text);
-  if (address === undefined)
-    throw new ConfigError(
-      `WINDLASS_ARTIFACTS_URL must be ${expected(serverSettings.WINDLASS_ARTIFACTS_URL)}`,
-    );
   if (kmsKey !== undefined && encryption?.startsWith("aws:kms") !== true)
     throw new ConfigError("WINDLASS_S3_KMS_KEY needs WINDLASS_S3_ENCRYPTION=aws:kms");
   return { s3: { ...address, isPathStyle, encryption, kmsKey }, warnings: [] };

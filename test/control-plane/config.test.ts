@@ -78,6 +78,16 @@ describe("a setting", () => {
     );
   });
 
+  test.each([
+    ["s3://wl/n3", "must name a bucket of"],
+    ["s3://Nonexist_B/p", "must name a bucket of"],
+    ["s3://bucket/a b", "must have a prefix of"],
+  ])("for a bucket says what is wrong with %s", (address, fault) => {
+    expect(() => readConfig({ WINDLASS_ARTIFACTS_URL: address })).toThrow(
+      new RegExp(`^WINDLASS_ARTIFACTS_URL ${fault} .*, not "${address}"$`),
+    );
+  });
+
   test("for trusted proxies accepts IPv4 and IPv6 addresses and networks", () => {
     const given = "127.0.0.1, 10.0.0.0/8,::1,fd00::/8";
     expect(readConfig({ WINDLASS_TRUSTED_PROXIES: given }).trustedProxies).toHaveLength(4);
