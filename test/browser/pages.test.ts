@@ -94,6 +94,15 @@ describe("the pages", () => {
     expect(new Set(heights)).toEqual(new Set([1]));
   });
 
+  test("show the lines of a value", async () => {
+    const id = await fixture.configure("with a value of two lines");
+    const body = { variables: { text: { value: "one\ntwo" } } };
+    await fixture.person.get(endpoints.updateConfiguration, { params: { name: id }, body });
+    const { page } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/configurations/${id}`);
+    expect(await page.locator(".entry .clamp").first().innerText()).toBe("one\ntwo");
+  });
+
   test("break a long name on a narrow screen", async () => {
     const viewport = { width: 390, height: 800 };
     const name = "kubernetes_cluster_".repeat(5);

@@ -108,7 +108,7 @@ const known = (
         ><code>${name}</code> ${
           isSecret
             ? html`<span class="soft">sensitive: never shown</span>`
-            : html`<span class="clamp">${textOf(entry.value)}</span>`
+            : html`<span class="clamp value">${textOf(entry.value)}</span>`
         }</span
       >
     </summary>

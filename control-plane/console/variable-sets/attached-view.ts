@@ -105,5 +105,5 @@ const valueOf = (value: Inherited["value"]): Html => {
     return html`<span class="soft">sensitive: never shown</span>`;
   const text = typeof value === "string" ? value : textOf(value.value);
   const shown = text.length > textShown ? `${text.slice(0, textShown).toWellFormed()}…` : text;
-  return html`<span class="clamp">${shown}</span>`;
+  return html`<span class="clamp value">${shown}</span>`;
 };
