@@ -247,6 +247,21 @@ test("an edit changes and records only what was changed", async () => {
   expect((await audit())?.details).toEqual({ fields: ["source", "labels"] });
 });
 
+test.each(["/variables", "/environment", "/jobs", "/state/3/rollback"])(
+  "the address %s of a form leads to its page",
+  async (address) => {
+    const path = `/configurations/${await fixture.configure(`form ${randomUUID()}`)}`;
+    const { status, headers } = await page(path + address);
+    expect([status, headers["location"]]).toEqual([303, path]);
+  },
+);
+
+test("the address of a form of the settings leads to them", async () => {
+  const { status, headers } = await page("/settings/access-tokens");
+  expect([status, headers["location"]]).toEqual([303, "/settings"]);
+  expect((await page("/logout")).status).toBe(404);
+});
+
 test("jobs and state versions are listed in pages, and a zone can be renamed and deleted", async () => {
   const made = await submit("/zones", { name: "short-lived" });
   const zone = String(made.headers["location"]);
