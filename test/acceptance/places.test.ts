@@ -174,7 +174,7 @@ describe("in a browser", () => {
     await page.getByText("Its state is locked").waitFor({ state: "detached" });
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
-    await page.getByRole("cell", { name: "a person" }).waitFor();
+    await page.getByRole("cell", { name: "rolled back to 1" }).waitFor();
     const { state_versions } = await fixture.person.get(endpoints.listStateVersions, {
       params: { name: id },
       query: {},

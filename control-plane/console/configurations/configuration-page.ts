@@ -53,7 +53,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}
-      <div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>
+      <div id="state" data-live>${stateView(story)}</div>
     </section>
     ${ruleSection(configuration, forms.rule)}
     <section aria-labelledby="settings-title">

@@ -1,29 +1,28 @@
 /** The versions of a state, if it is managed, and its lock. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
-import type { Slice } from "../configurations/configuration-story.ts";
+import type { ConfigurationStory } from "../configurations/configuration-story.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock, size } from "../page/words.ts";
 
+type Story = Pick<ConfigurationStory, "configuration" | "versions" | "storers" | "lock">;
+
 /** All of it. */
-export const stateView = (
-  configuration: Configuration,
-  versions: Slice<StateVersion>,
-  lock: StateLock | null,
-): Html =>
-  html`${lock === null ? null : lockView(configuration, lock)}
+export const stateView = (story: Story): Html =>
+  html`${story.lock === null ? null : lockView(story.configuration, story.lock)}
   ${
-    configuration.state_backend === "own"
+    story.configuration.state_backend === "own"
       ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
-      : versionsView(configuration, versions)
+      : versionsView(story)
   }`;
 
-const versionsView = (
-  configuration: Configuration,
-  { items, next, isFirst }: Slice<StateVersion>,
-): Html =>
+const versionsView = ({
+  configuration,
+  versions: { items, next, isFirst },
+  storers,
+}: Story): Html =>
   html`${
     items.length === 0
       ? html`<p class="soft">
@@ -33,7 +32,9 @@ const versionsView = (
           ${table(
             "Versions of the state",
             ["Serial", "Written", "By", "Resources", "Size", "What to do"],
-            items.map((version, index) => row(configuration, version, isFirst && index === 0)),
+            items.map((version, index) =>
+              row(configuration, version, storers, isFirst && index === 0),
+            ),
           )}`
   }
   ${
@@ -87,6 +88,7 @@ function lockView(
 const row = (
   { id, name }: Configuration,
   version: StateVersion,
+  storers: Story["storers"],
   isNewest: boolean,
 ): (Html | string)[] => {
   const { serial, created_at, job_id, resources, size_bytes } = version;
@@ -94,7 +96,7 @@ const row = (
   return [
     String(serial),
     clock(created_at),
-    job_id === null ? "a person" : html`<a href="/jobs/${job_id}">job</a>`,
+    job_id === null ? storedBy(storers.get(serial)) : html`<a href="/jobs/${job_id}">job</a>`,
     String(resources),
     size(size_bytes),
     html`<div class="actions">
@@ -117,4 +119,10 @@ const row = (
       }
     </div>`,
   ];
+};
+
+const storedBy = (storer: ReturnType<Story["storers"]["get"]>): string => {
+  const by = storer?.by ?? "a person";
+  if (storer === undefined) return by;
+  return `${by}, ${storer.from === null ? "pushed" : `rolled back to ${storer.from}`}`;
 };

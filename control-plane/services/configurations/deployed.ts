@@ -70,9 +70,27 @@ async function findWriter(
 ): Promise<string | null> {
   if (job_id !== null)
     return (await queries.first(findCreatedBy, { id: job_id }))?.created_by ?? null;
+  return (await findStorer(queries, owner, spec_id, at))?.by ?? null;
+}
+
+/** A user who stored a version of a state. */
+export interface Storer {
+  readonly by: string | null;
+  /** The version to which the user rolled back; null after a push. */
+  readonly from: number | null;
+}
+
+/** Returns who stored a version at this time; undefined if the audit log does not have it. */
+export async function findStorer(
+  queries: Queries,
+  owner: string,
+  spec: string,
+  at: number,
+): Promise<Storer | undefined> {
   for (const action of ["state.roll_back", "state.push"] as const) {
-    const found = await queries.first(findActorAt, { owner, target: spec_id, at, action });
-    if (found) return found.actor_name;
+    const found = await queries.first(findActorAt, { owner, target: spec, at, action });
+    const details = JSON.parse(found?.details ?? "{}") as { from_serial?: number };
+    if (found) return { by: found.actor_name, from: details.from_serial ?? null };
   }
-  return null;
+  return undefined;
 }

@@ -262,6 +262,23 @@ test("the address of a form of the settings leads to them", async () => {
   expect((await page("/logout")).status).toBe(404);
 });
 
+test("the versions of a state say who stored them", async () => {
+  const id = await fixture.configure("rolled back");
+  await writeState(plane, fixture, id);
+  const path = `/configurations/${id}/state`;
+  expect((await submit(`${path}/unlock`, {})).status).toBe(303);
+  expect((await submit(`${path}/1/rollback`, {})).status).toBe(303);
+  const shown = words(await page(`/configurations/${id}`));
+  expect(shown).toContain(` ${fixture.email}, rolled back to 1 `);
+  const pushed = { version: 4, serial: 9, lineage: "l", resources: [] };
+  const sent = await ask(plane, "POST", `/api/cli${path}/versions?force=true`, {
+    headers: fixture.headers,
+    json: pushed,
+  });
+  expect(sent.status).toBe(201);
+  expect(words(await page(`/configurations/${id}`))).toContain(` ${fixture.email}, pushed `);
+});
+
 test("jobs and state versions are listed in pages, and a zone can be renamed and deleted", async () => {
   const made = await submit("/zones", { name: "short-lived" });
   const zone = String(made.headers["location"]);
