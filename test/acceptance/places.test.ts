@@ -97,7 +97,7 @@ describe("in a browser", () => {
     await page.getByLabel("Repository", { exact: true }).fill("https://git.example.com/x.git");
     await page.getByLabel("Version").fill("~> 1.14");
     await press(page, "Save");
-    await page.getByText('The configuration "occupied" already exists.').waitFor();
+    await page.getByText('The configuration "occupied" already exists').waitFor();
     expect(await page.getByLabel("Version").inputValue()).toBe("~> 1.14");
     expect(await findingsOf(page)).toEqual([]);
     expect(await read(id)).toMatchObject({ name: "edited", engine_version: null });

@@ -47,7 +47,7 @@ export const configurationForm = (
   html`<form method="post" action="${action}" class="form">
       <input type="hidden" name="seen" value="${seen}" />
       ${trouble(form, paths, action.replace(/\/edit$/, ""))}
-      ${line(form, { name: "name", label: "Name", required: true })}
+      ${line(form, { name: "name", label: "Name", required: true, hint: "Unique in all zones." })}
       ${
         zones.length === 0
           ? null

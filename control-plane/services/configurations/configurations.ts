@@ -247,8 +247,13 @@ async function checkNames(
   { id, owner_id: owner, name, project_name }: SpecRow,
 ): Promise<void> {
   const named = await tx.first(findSpecByName, { name, owner });
-  if (named && named.id !== id)
-    throw new RefusalError("name_taken", `the configuration "${name}" already exists`);
+  if (named && named.id !== id) {
+    const zone = await tx.first(findZone, { id: named.zone_id, owner });
+    throw new RefusalError(
+      "name_taken",
+      `the configuration "${name}" already exists, in the zone "${zone?.name}". Choose another name`,
+    );
+  }
   const project = await tx.first(findSpecByProjectName, { name: project_name, owner });
   if (project && project.id !== id)
     throw new RefusalError(

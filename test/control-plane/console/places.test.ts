@@ -279,6 +279,18 @@ test("the versions of a state say who stored them", async () => {
   expect(words(await page(`/configurations/${id}`))).toContain(` ${fixture.email}, pushed `);
 });
 
+test("a taken name says in which zone it is taken", async () => {
+  const { id: zone } = await fixture.person.get(endpoints.createZone, {
+    body: { name: `staging ${randomUUID()}` },
+  });
+  await fixture.configure("only one");
+  const refused = await submit(`/zones/${zone}/new`, filled({ name: "only one" }));
+  expect(statusAndWords(refused)).toMatch(
+    /^409 .*The configuration "only one" already exists, in the zone "production"\. Choose another name\./,
+  );
+  expect(words(refused)).toContain("Unique in all zones.");
+});
+
 test("jobs and state versions are listed in pages, and a zone can be renamed and deleted", async () => {
   const made = await submit("/zones", { name: "short-lived" });
   const zone = String(made.headers["location"]);
