@@ -36,7 +36,7 @@ export interface ConfigurationForms {
 
 /** Everything there is to know of a configuration. */
 export const configurationPage = (story: ConfigurationStory, forms: ConfigurationForms): Html => {
-  const { configuration, zone, lock } = story;
+  const { configuration, zone } = story;
   const path = `/configurations/${configuration.id}`;
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
