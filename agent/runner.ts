@@ -96,7 +96,7 @@ export async function runAgent(
 }
 
 const revokedAdvice =
-  "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set the new token, or remove identity.json from the work directory and register again";
+  "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN to the worker's id and its new token, or remove identity.json from the work directory and register again";
 
 function makeWorkDirectory(path: string): void {
   try {

@@ -155,7 +155,7 @@ async function workerOf(
         "identity",
         "failed",
         `the server refuses the token of worker ${id}`,
-        "the token was replaced, or the worker was removed: remove identity.json from the work directory and register again",
+        "the token was replaced, or the worker was removed: set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN to the worker's id and its new token, or remove identity.json from the work directory and register again",
       );
     return finding("identity", "warning", `could not be checked: ${(error as Error).message}`);
   }

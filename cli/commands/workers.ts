@@ -58,7 +58,7 @@ export function workersCommand() {
       .action(
         action(async (run: Run, name: string, { label }: { label?: string[] | undefined }) => {
           const body = { name, ...(label === undefined ? {} : { labels: label }) };
-          identity(run, await run.api.call("createWorker", { body }));
+          identity(run, await run.api.call("createWorker", { body }), registration(run.api));
         }),
       ),
     [
@@ -136,7 +136,8 @@ export function workersCommand() {
           options,
         );
         const input = { params: { id: worker.id }, body: { overlap_seconds } };
-        identity(run, await run.api.call("rotateWorkerToken", input));
+        const made = await run.api.call("rotateWorkerToken", input);
+        identity(run, made, replacement(made.worker_id));
       }),
     );
   named("delete", "remove a worker; the jobs it runs count as lost")
@@ -219,14 +220,30 @@ If you do not have the token any more, create another one: windlass workers rota
 
 const indented = (text: string): string => text.replaceAll(/^/gm, "  ");
 
-function identity(run: Run, made: { worker_id: string; worker_token: string }): void {
-  run.show(made, { worker_id: made.worker_id, worker_token: made.worker_token });
+interface Identity {
+  readonly worker_id: string;
+  readonly worker_token: string;
+}
+
+function identity(run: Run, { worker_id, worker_token }: Identity, ofService: string): void {
+  run.show({ worker_id, worker_token }, { worker_id, worker_token });
   run.done(
     `
 The token is not shown again. Save it in a file that only the runner's user can read, then run:
-${indented(startCommand(run.api.server, made.worker_id))}
-In a container, use the same three settings and mount the file. For a systemd service, let the runner register itself instead:
-  windlass tokens create${teamWords(run.api.team)}
-  sudo windlass agent install --url ${run.api.server} --registration-token-file -`,
+${indented(startCommand(run.api.server, worker_id))}
+In a container, use the same three settings and mount the file. For a systemd service, ${ofService}`,
   );
 }
+
+const registration = ({
+  server,
+  team,
+}: Run["api"]): string => `let the runner register itself instead:
+  windlass tokens create${teamWords(team)}
+  sudo windlass agent install --url ${server} --registration-token-file -`;
+
+/** The service has an identity already, so it would ignore a registration token. */
+const replacement = (id: string): string => `on its machine:
+  sudo install -D -m 600 worker-token /etc/credstore/windlass-agent.worker-token
+  echo 'WINDLASS_WORKER_ID=${id}' | sudo tee -a /etc/windlass/agent.env
+  sudo systemctl restart windlass-agent`;

@@ -39,7 +39,11 @@ describe.concurrent("the command line", () => {
     expect(shown.stdout).not.toContain(first.worker_token);
     const second = await ada.json<WorkerIdentity>("workers", "rotate-token", "runner-1", "--yes");
     expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([200, 200]);
-    await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
+    const rotated = await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
+    // The service has an identity.json, which takes precedence over a registration token.
+    expect(rotated.stderr).toContain("/etc/credstore/windlass-agent.worker-token");
+    expect(rotated.stderr).toContain(`WINDLASS_WORKER_ID=${first.worker_id}' | sudo tee -a`);
+    expect(rotated.stderr).not.toContain("registration-token");
     expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([401, 401]);
     const wrong = await ada.run("workers", "rotate-token", "runner-1", "--overlap", "x", "--yes");
     expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });

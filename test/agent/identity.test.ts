@@ -38,6 +38,20 @@ test("the identity is kept when the same server has a new address", async () => 
   await expect(identifyAt(plane.url, forged)).rejects.toThrow("does not prove to be the same");
 });
 
+test("the settings take precedence over the identity in the work directory", async () => {
+  const stored = { server: plane.url, workerId: "stored", workerToken: "replaced" };
+  writeFileSync(file(), JSON.stringify(stored));
+  const config = readConfig({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: workDir,
+    WINDLASS_WORKER_ID: "stored",
+    WINDLASS_WORKER_TOKEN: "new",
+  });
+  const log = pino({ level: "silent" });
+  const known = await identify(config, "process", log, new AbortController().signal);
+  expect(known).toEqual({ workerId: "stored", workerToken: "new" });
+});
+
 test.each([
   ["gives a wrong proof", 200, '{"proof":"wrong"}'],
   ["has no endpoint for proofs", 404, "not found"],
