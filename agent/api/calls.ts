@@ -57,7 +57,9 @@ export async function persist<T>(
       const delay = backoff(tries, Math.random(), wish, limits);
       log.warn(
         { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
-        "a call of the control plane failed; it is repeated",
+        failure.kind === "unauthorized"
+          ? "the control plane refuses this worker's token; the agent ends if it keeps doing so"
+          : "a call of the control plane failed; it is repeated",
       );
       return delay;
     },
