@@ -24,7 +24,7 @@ export const operationEndpoints = {
       status: OneOf(["ready"]),
       problems: Type.Array(Type.String(), {
         description: "What keeps the server from storing rows or files; empty when nothing does.",
-        examples: [["the server's disk is full"]],
+        examples: [["files: the server's disk is full"]],
       }),
     }),
     refusals: ["unavailable"],

@@ -29,7 +29,8 @@ export function operationRoutes(
     guards,
     async () => {
       await readiness.requireReady();
-      return { status: "ready" as const, problems: [...(await readiness.problems()).values()] };
+      const problems = [...(await readiness.problems())].map(([part, what]) => `${part}: ${what}`);
+      return { status: "ready" as const, problems };
     },
     options,
   );

@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ask, startPlane } from "../../helpers/plane.ts";
 
@@ -12,5 +14,15 @@ it("/healthz and /readyz return 200, and /readyz 503 while the server drains", a
   plane.context.drain();
   expect(await statuses()).toEqual([200, 503]);
   expect((await ask(plane, "GET", "/readyz")).json().code).toBe("unavailable");
+  await plane.close();
+});
+
+it("/readyz names the part of the storage with each problem", async () => {
+  const plane = await startPlane();
+  await rm(join(plane.directory, "blobs"), { recursive: true });
+  expect((await ask(plane, "GET", "/readyz")).json()).toEqual({
+    status: "ready",
+    problems: ["files: the server's log has the details"],
+  });
   await plane.close();
 });
