@@ -33,7 +33,7 @@ test.each([
   expect(own.filter((name) => !code.includes(`read("${name}")`))).toEqual([]);
 });
 
-const strictTypes = ["url", "boolean", "enum", "integer", "number", "size", "retention"];
+const strictTypes = new Set(["url", "boolean", "enum", "integer", "number", "size", "retention"]);
 
 test.each([
   ["server", readServerConfig],
@@ -44,7 +44,7 @@ test.each([
   (role, readSettings) => {
     const names = registry[role]
       .flatMap(({ settings }) => Object.entries(settings))
-      .filter(([, { type }]) => strictTypes.includes(type))
+      .filter(([, { type }]) => strictTypes.has(type))
       .map(([name]) => name);
     expect(names.length).toBeGreaterThan(0);
     for (const name of names)

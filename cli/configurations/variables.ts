@@ -80,11 +80,6 @@ export async function valuesOf(options: ValueOptions, before: Values): Promise<V
       secret.name,
       { value: read(values.get(secret) ?? "", secret.name), sensitive: true },
     ]);
-  const withSecrets = <V>(
-    given: Record<string, V> | undefined,
-    earlier: Record<string, V> | undefined,
-    secrets: readonly [string, V][],
-  ) => (secrets.length === 0 ? given : { ...(given ?? earlier), ...Object.fromEntries(secrets) });
   return {
     variables: withSecrets<Variable>(variables, before.variables, [
       ...secretsOf(sensitive, asText),
@@ -104,6 +99,12 @@ export async function valuesOf(options: ValueOptions, before: Values): Promise<V
 }
 
 const asText = (text: string): string => text;
+
+const withSecrets = <V>(
+  given: Record<string, V> | undefined,
+  earlier: Record<string, V> | undefined,
+  secrets: readonly [string, V][],
+) => (secrets.length === 0 ? given : { ...(given ?? earlier), ...Object.fromEntries(secrets) });
 
 /** Applies the options to the variables `before`: files first, then single variables. */
 function variablesOf(

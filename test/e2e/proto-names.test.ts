@@ -30,7 +30,7 @@ output "constructor" { value = "c" }
   expect(up).toMatchObject({ exitCode: 0 });
   const output = JSON.stringify({ ["__proto__"]: "v" });
   expect(up.stdout).toContain(`  __proto__    = ${output}\n  constructor  = c`);
-  expect(`${up.stdout}${up.stderr}`).toContain("environment=e");
+  expect(String(up.stdout) + String(up.stderr)).toContain("environment=e");
 
   const deployed = await ada.json<Configuration>("configurations", "show", "odd");
   expect(deployed.components.map(({ name }) => name)).toEqual(["__proto__", "constructor"]);

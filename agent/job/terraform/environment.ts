@@ -60,11 +60,11 @@ export function stateEnvironment(context: JobContext): Record<string, string> {
 }
 
 /** Drops forbidden and impossible names, and values that are not text or contain a NUL. */
-function allowed(own: Readonly<Record<string, unknown>>): Record<string, string> {
-  const isAllowed = (entry: [string, unknown]): entry is [string, string] => {
-    const [name, value] = entry;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isForbiddenEnvironmentName(name)) return false;
-    return typeof value === "string" && !value.includes("\0");
-  };
-  return Object.fromEntries(Object.entries(own).filter(isAllowed));
+const allowed = (own: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(own).filter(isAllowed));
+
+function isAllowed(entry: [string, unknown]): entry is [string, string] {
+  const [name, value] = entry;
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isForbiddenEnvironmentName(name)) return false;
+  return typeof value === "string" && !value.includes("\0");
 }

@@ -20,6 +20,7 @@ export function fitToWindow(box, said) {
   const room = innerHeight - (top + scrollY) - below;
   const title = document.querySelector("#log-title")?.getBoundingClientRect().top ?? top;
   const fitting = room < least ? innerHeight - (top - title) - below : room;
-  const place = /** @type {HTMLElement} */ (box.closest(".beside") ?? box);
+  /** @type {HTMLElement} */
+  const place = box.closest(".beside") ?? box;
   place.style.setProperty("--log-height", `${Math.floor(Math.max(fitting, least))}px`);
 }

@@ -11,7 +11,7 @@ const lettersFolded = 40;
  */
 export function contains(value: RawBuilder<unknown>, text: string): RawBuilder<boolean> {
   // Names are stored in this form.
-  const letters = [...text.normalize("NFC")];
+  const letters = Array.from(text.normalize("NFC"));
   const forms = new Map(letters.flatMap((letter) => otherForms(letter)).slice(0, lettersFolded));
   const folded = [...forms].reduce(
     (inner, [form, small]) => sql`replace(${inner}, ${form}, ${small})`,
@@ -30,7 +30,7 @@ function otherForms(letter: string): [form: string, small: string][] {
 }
 
 /** Such as not the capital form of ß, which is SS. */
-const isOne = (text: string): boolean => [...text].length === 1;
+const isOne = (text: string): boolean => Array.from(text).length === 1;
 
 const asciiLower = (letter: string): string =>
   /^[A-Z]$/.test(letter) ? letter.toLowerCase() : letter;

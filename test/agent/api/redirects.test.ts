@@ -28,7 +28,9 @@ async function firstWarning(
     ({ error } = JSON.parse(line) as { error: string });
     end.abort();
   };
-  await expect(run(server.url, pino({ level: "warn" }, { write }), end.signal)).rejects.toThrow();
+  await expect(run(server.url, pino({ level: "warn" }, { write }), end.signal)).rejects.toThrow(
+    /abort/i,
+  );
   return { error, url: server.url };
 }
 

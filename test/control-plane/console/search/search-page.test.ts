@@ -16,7 +16,9 @@ beforeAll(async () => {
 
 const read = async (path: string, query: Record<string, string>) =>
   words(
-    await ask(plane, "GET", `${path}?${new URLSearchParams(query)}`, { headers: fixture.headers }),
+    await ask(plane, "GET", `${path}?${new URLSearchParams(query).toString()}`, {
+      headers: fixture.headers,
+    }),
   );
 
 describe.each([
