@@ -4,8 +4,6 @@
  */
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
-import { isUnmakeable } from "../common/files.ts";
-import { ConfigError } from "../common/settings/config-error.ts";
 import { features } from "../protocol/features.ts";
 import type { Heartbeat } from "../protocol/workers.ts";
 import { createApi } from "./api/api.ts";
@@ -25,13 +23,12 @@ import { IsolationMissing } from "./job/isolation/choose.ts";
 import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
-import { makePassable } from "./machine/files.ts";
-import { lockDirectory } from "./machine/lock.ts";
 import { freeWhenIdle } from "./machine/memory.ts";
 import { useNetwork } from "./machine/network.ts";
 import { openMonitoring } from "./monitoring/monitoring.ts";
 import { Slots } from "./slots.ts";
 import { openHousekeeping } from "./housekeeping.ts";
+import { takeWorkDirectory } from "./work-directory.ts";
 import { version } from "../common/version.ts";
 
 /** Two signals: take no new work, and stop the running work. */
@@ -55,8 +52,7 @@ export async function runAgent(
 ): Promise<JobResult | undefined> {
   const { network } = config;
   useNetwork(network);
-  makeWorkDirectory(config.workDir);
-  const unlock = await lockDirectory(config.workDir);
+  const unlock = await takeWorkDirectory(config.workDir);
   try {
     const { settings, missing } = await isolate(config);
     const { folder: groups, lack } = openDelegation(config.systemd.isUnit);
@@ -97,17 +93,6 @@ export async function runAgent(
 
 const revokedAdvice =
   "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN to the worker's id and its new token, or remove identity.json from the work directory and register again";
-
-function makeWorkDirectory(path: string): void {
-  try {
-    makePassable(path);
-  } catch (error) {
-    if (!isUnmakeable(error)) throw error;
-    throw new ConfigError(
-      `${(error as Error).message}; set WINDLASS_WORK_DIR to a directory that this user may write to`,
-    );
-  }
-}
 
 async function work(
   config: AgentConfig,

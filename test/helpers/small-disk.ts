@@ -31,6 +31,10 @@ export async function smallDisk(
   };
 }
 
+/** Forbids changes of the disk. */
+export const makeReadOnly = (path: string): Promise<unknown> =>
+  run("mount", ["-o", "remount,ro", path]);
+
 /** Writes a file that takes all free space. */
 export function fillDisk(path: string): void {
   const file = openSync(path, "w");
