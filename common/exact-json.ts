@@ -22,3 +22,23 @@ const safeLength = 15;
 /** The digits from the first to the last one that is not 0. The exponent follows from the value. */
 const significant = (text: string): string =>
   text.replace(/e.*$/i, "").replaceAll(/[-.]/g, "").replace(/^0+/, "").replace(/0+$/, "");
+
+/** Returns a value as JSON whose numbers have all digits and no exponent, as terraform prints them. */
+export const plainJson = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "number" ? rawJson(plainNumber(inner)) : inner,
+  );
+
+/** Not in the types yet. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** The text of a number is the shortest that means it, so zeros take the place of the exponent. */
+function plainNumber(value: number): string {
+  const [, sign = "", whole = "", fraction = "", exponent] =
+    /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value)) ?? [];
+  if (exponent === undefined) return String(value);
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent);
+  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
+  return sign + digits.padEnd(point, "0");
+}

@@ -17,7 +17,7 @@ import {
 } from "./fields.ts";
 import { jobTypes } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
-import { TextValue, valueFields, VariableName } from "./values.ts";
+import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
 
 /** Limit of all inline files together: 1 MiB of text. */
 export const inlineFilesLimit = 1024 * 1024;
@@ -216,7 +216,7 @@ export const outputsOmitted = about(
 export const Component = Type.Object({
   name: Type.String(),
   type: Type.Unknown(),
-  value: Type.Optional(Type.Unknown()),
+  value: Type.Optional(about(Type.Unknown(), numbersNote)),
   sensitive: Type.Boolean(),
   omitted_bytes: Type.Optional(omittedBytes),
 });

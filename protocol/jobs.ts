@@ -18,6 +18,7 @@ import { JobWarnings } from "./job-warnings.ts";
 import { elapsedSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
+import { numbersNote } from "./values.ts";
 import { OptionalWaitingDetails, ShownWaitingReason } from "./waiting.ts";
 
 export const JobType = OneOf(jobTypes);
@@ -41,7 +42,7 @@ export const ExecutionMetadata = Type.Object(
     outputs: Type.Optional(
       about(
         JsonObject,
-        "All outputs. A sensitive output has only its name and type. One whose value is too large to be kept has no `value`, and its size as JSON as `omitted_bytes`.",
+        `All outputs. A sensitive output has only its name and type. One whose value is too large to be kept has no \`value\`, and its size as JSON as \`omitted_bytes\`. ${numbersNote}`,
       ),
     ),
     outputs_omitted: Type.Optional(outputsOmitted),

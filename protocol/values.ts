@@ -9,6 +9,10 @@ export const variablesCount = 1000;
 /** Limit of the number of environment variables. */
 export const environmentCount = 200;
 
+/** What becomes of numbers in the values of outputs. */
+export const numbersNote =
+  "A number that a double cannot hold without loss is text with all its digits, also inside the value.";
+
 /** A Terraform variable. Only the runner that holds the job gets a sensitive value. */
 export const Variable = Type.Object(
   {

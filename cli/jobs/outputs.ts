@@ -1,4 +1,5 @@
 /** Formats Terraform outputs. */
+import { plainJson } from "../../common/exact-json.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
 import { omittedText, outputOf, type JobOutput } from "../../protocol/outputs.ts";
@@ -76,7 +77,7 @@ function valueOf(
   if (typeof bytes === "number")
     return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
   if (value === undefined) return styled("dim", "(not kept here)");
-  const lines = (typeof value === "string" ? value : JSON.stringify(value)).split(/\r?\n/);
+  const lines = (typeof value === "string" ? value : plainJson(value)).split(/\r?\n/);
   const whole = lines.map(clean).join("\n");
   const text = isTerminal ? shortened(whole) : whole;
   return lines.length === 1 ? text : `<<EOT\n${text}\nEOT`;

@@ -1,4 +1,5 @@
 /** Formats the values of a state as terraform prints them. */
+import { plainJson } from "../../common/exact-json.ts";
 
 /** What stands in place of a sensitive value. */
 export const hidden = "(sensitive)";
@@ -6,7 +7,7 @@ export const hidden = "(sensitive)";
 /** Returns a value as terraform writes it, on several lines if it has parts. */
 export function hclValue(value: unknown, indent = ""): string {
   if (value === hidden) return hidden;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return plainJson(value);
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
     if (value.length === 0) return "[]";
