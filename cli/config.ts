@@ -38,6 +38,10 @@ function defaultDirectory(environment: NodeJS.ProcessEnv): string {
   return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
 }
 
+/** Returns the names of the variables of this shell that terraform itself would read. */
+export const terraformVariables = (environment: NodeJS.ProcessEnv = process.env): string[] =>
+  Object.keys(environment).filter((name) => name.startsWith("TF_VAR_"));
+
 /** The HTTP proxies, and the hosts that bypass them; the local machine always does. */
 export interface ProxySettings {
   readonly httpProxy?: string;

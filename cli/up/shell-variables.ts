@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isTerraformFile } from "../../common/terraform-files.ts";
+import { terraformVariables } from "../config.ts";
 import type { ValueOptions } from "../configurations/variables.ts";
 import type { Run } from "../run.ts";
 
@@ -13,9 +14,9 @@ export function noteShellVariables(
   run: Run,
   directory: string,
   options: ValueOptions,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  set = terraformVariables(),
 ): void {
-  const names = Object.keys(environment).filter((name) => form.test(name));
+  const names = set.filter((name) => form.test(name));
   if (names.length === 0) return;
   const texts = readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile() && isTerraformFile(entry.name, "opentofu"))

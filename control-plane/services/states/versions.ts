@@ -209,7 +209,7 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
 }
 
 /** Refuses to change a state while it is locked. */
-export async function refuseLocked(queries: Queries, spec: string): Promise<void> {
+async function refuseLocked(queries: Queries, spec: string): Promise<void> {
   if (await queries.first(findLock, { spec })) throw lockedRefusal();
 }
 

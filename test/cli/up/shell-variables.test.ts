@@ -15,7 +15,7 @@ function noted(environment: Record<string, string>, options: ValueOptions = {}):
   using place = scratch();
   const lines: string[] = [];
   const run = { done: (line: string) => lines.push(line) } as unknown as Run;
-  noteShellVariables(run, writeFiles(place.path, files), options, environment);
+  noteShellVariables(run, writeFiles(place.path, files), options, Object.keys(environment));
   return lines;
 }
 
