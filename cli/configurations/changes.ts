@@ -9,7 +9,7 @@ import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
-import { terraformFilesOf } from "./var-files.ts";
+import { existingVarFiles, terraformFilesOf } from "./var-files.ts";
 import { backendOf, readJson, valuesOf, type ValueOptions, type Values } from "./variables.ts";
 
 /** The options that `configurations create`, `configurations update` and `up` share. */
@@ -50,7 +50,7 @@ export interface ChangeOptions extends SourceOptions, FieldOptions, ApprovalOpti
 type Fields = Partial<Omit<CreateConfiguration, "name">>;
 type Before = Values &
   Place &
-  Pick<CreateConfiguration, "approval" | "backend"> & {
+  Pick<CreateConfiguration, "approval" | "backend" | "var_files"> & {
     /** Of an existing configuration. */
     readonly name?: string;
     readonly source?: Source;
@@ -158,7 +158,8 @@ async function sourceOf(
   if (dir !== undefined) {
     const directory = namedDirectory(dir);
     checkDirectory(directory, changedPlace(options, place));
-    return uploadDirectory(run, directory, terraformFilesOf(options, dir));
+    const varFiles = varFilesOf(options, dir) ?? place.var_files ?? [];
+    return uploadDirectory(run, directory, existingVarFiles(directory, varFiles));
   }
   if (!isChanged || url === undefined) return undefined;
   const kept = { ref: ref ?? known?.ref, path: path ?? known?.path };

@@ -12,20 +12,20 @@ import { shellWord } from "../terminal/shell-word.ts";
 /**
  * Says how to take over the state that terraform has left in the directory, if the configuration has
  * none yet: without it, what exists would be created once more. Throws `CliError` if no person would
- * see that before a deployment.
+ * see that before a deployment. Returns what it said, to be said again beside a question.
  */
 export async function noteLocalState(
   run: Run,
   directory: string,
   { id, name, state_backend }: Configuration,
   { yes }: { readonly yes?: true | undefined } = {},
-): Promise<void> {
-  if (state_backend === "own") return;
+): Promise<string | undefined> {
+  if (state_backend === "own") return undefined;
   const found = findState(directory);
-  if (found === undefined) return;
+  if (found === undefined) return undefined;
   const newest = { params: { name: id }, query: { limit: 1 } };
   const { state_versions } = await run.api.call("listStateVersions", newest);
-  if (state_versions.length > 0) return;
+  if (state_versions.length > 0) return undefined;
   const push = `windlass state push ${shellWord(name)}${teamWords(run.api.team)}`;
   const note = `${found.what} not used: a plan would create again what it records. To take it over before you deploy, run: ${found.takeOver(push)}`;
   if (yes)
@@ -34,6 +34,7 @@ export async function noteLocalState(
       2,
     );
   run.done(note);
+  return note;
 }
 
 interface LocalState {

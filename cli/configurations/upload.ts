@@ -1,6 +1,9 @@
 /** Uploads a directory as an archive. */
 import type { Source } from "../../protocol/configurations.ts";
+import { join } from "node:path";
 import type { Run } from "../run.ts";
+import { shellWord } from "../terminal/shell-word.ts";
+import { isTerraform } from "./var-files.ts";
 import { packDirectory } from "./pack.ts";
 import { mebibyte } from "../../common/units.ts";
 
@@ -32,6 +35,11 @@ export async function uploadDirectory(
   // The client's own directory is no file of the user's.
   const others = skipped.filter((path) => path !== ".windlass/");
   if (others.length > 0) run.done(`Left out: ${listed(others)}.`);
+  const variables = others.find(isTerraform);
+  if (variables !== undefined)
+    run.done(
+      `To use a file of variables that was left out, pass it: --var-file ${shellWord(join(directory, variables))}`,
+    );
   return { type: "archive", sha256 };
 }
 

@@ -104,11 +104,11 @@ async function planAndConfirm(
 ): Promise<Job | undefined> {
   const { configuration, source } = configured;
   const folder = join(directory, options.workingDirectory ?? "");
-  await noteLocalState(run, folder, configuration, options);
+  const note = await noteLocalState(run, folder, configuration, options);
   noteShellVariables(run, folder, options);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, source };
   const planned = await runJob(run, { ...body, ...debugOf(options) });
-  return (await showAndConfirm(run, planned, configured, options)) ? planned : undefined;
+  return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;
 }
 
 async function deploy(
@@ -300,6 +300,7 @@ async function showAndConfirm(
   planned: Job,
   { configuration, source }: Configured,
   options: UpOptions,
+  note: string | undefined,
 ): Promise<boolean> {
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
@@ -327,6 +328,8 @@ async function showAndConfirm(
   if (plan_summary) out("");
   if (run.json && !options.yes && !canAsk()) await showJob(run, planned);
   if (configuration.approval) out(approvalRuleText(configuration.approval));
+  // Its first time is far above, before terraform's output.
+  if (note !== undefined) out(note);
   await confirmPlan(run, "Deploy this plan?", planned, options);
   return true;
 }

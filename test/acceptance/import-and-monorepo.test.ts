@@ -74,6 +74,9 @@ test("windlass state push takes over what terraform has deployed with another ba
   const queued = await ada.json<Job[]>("jobs", "list");
   expect(queued.map((one) => one.configuration_name)).not.toContain("existing");
 
+  const unconfirmed = await ada.run("up", directory, "--adopt");
+  expect(unconfirmed.stdout).toMatch(/is not used: a plan would create again[^\n]*\n?$/);
+
   const piped = `'${realTerraform()}' state pull | '${bin}' state push existing`;
   const pushed = await execa("sh", ["-c", piped], options);
   expect(pushed.stderr).toMatch(
