@@ -33,8 +33,14 @@ export function makeDirectory(path: string, mode = 0o777): string | undefined {
   return first ?? path;
 }
 
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+/** Whatever the reason that it is not known to be one, mkdir says it. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 /** Whether a directory could not be made because it cannot be at this path. */
 export function isUnmakeable(error: unknown): boolean {

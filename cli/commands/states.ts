@@ -108,7 +108,6 @@ export function stateCommand() {
             });
             showVersion(run, made);
             if (!run.json) (await states()).sayCheck(run, found);
-            if (!run.json) (await states()).sayCheck(run, found);
           },
         ),
       ),

@@ -107,8 +107,8 @@ function backendIn(record: string): string | undefined {
 
 /** Whether a file may declare a backend; the runner finds out whether it does. */
 const declaresBackend = (directory: string): boolean =>
-  readdirSync(directory)
-    .filter((name) => isTerraformFile(name, "opentofu"))
-    .some((name) =>
+  readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && isTerraformFile(entry.name, "opentofu"))
+    .some(({ name }) =>
       /\b(backend|cloud|state_store)\b/.test(readFileSync(join(directory, name), "utf8")),
     );

@@ -86,7 +86,14 @@ function textOf(file: string): string {
   }
 }
 
-const withoutComments = (text: string): string => text.replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
+/** Without comments, and without the lines of heredocs that are only text. */
+const withoutComments = (text: string): string =>
+  text
+    .replaceAll(/<<-?[ \t]*(\w+)\r?\n[^]*?^[ \t]*\1[ \t\r]*$/gm, (heredoc) =>
+      heredoc.replaceAll(/^(?!.*\$\{).*$/gm, ""),
+    )
+    .replaceAll(/(^|\s)\/\*[^]*?\*\//g, "$1")
+    .replaceAll(/(^|\s)(#|\/\/).*$/gm, "");
 
 /** Only a module has a local directory as its `source`, so no parser of the language is needed. */
 function sourcesIn(file: string): string[] {

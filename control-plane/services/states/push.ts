@@ -59,19 +59,20 @@ export async function pushState(
       const lock = await findUnsavedLock(tx, spec);
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec });
-      if (newest && isRepeated(newest, summary))
-        return { answer: { version: view(newest), isNew: false }, stored: false };
-      if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
-      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
-      // From now on the control plane keeps the state of what is deployed.
-      if (row.resources > 0) await tx.run(setDeployedBackend, { id: spec, backend: "managed" });
-      await followState(tx, spec, outputs);
-      const target = { id: spec, name: named.name, details: { serial: row.serial } };
-      await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
+      // From now on the control plane keeps the state of what is deployed, if anything is.
+      const backend = summary.resources > 0 ? "managed" : null;
+      await tx.run(setDeployedBackend, { id: spec, backend });
       if (lock) {
         await releaseLock(tx, lock.job_id);
         await ringNextOfSpec(tx, rings, spec);
       }
+      if (newest && isRepeated(newest, summary))
+        return { answer: { version: view(newest), isNew: false }, stored: false };
+      if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
+      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
+      await followState(tx, spec, outputs);
+      const target = { id: spec, name: named.name, details: { serial: row.serial } };
+      await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
       return { answer: { version: view(row), isNew: true }, stored: true };
     });
   });

@@ -74,6 +74,17 @@ it.each<[name: string, files: Record<string, string>, root: string, path: string
     "net",
   ],
   [
+    "files that a block comment or the text of a heredoc names",
+    {
+      "live/net/main.tf":
+        '/* a = file("../../a.txt")\n*/\nlocals {\n  b = "bucket/*"\n  c = <<-EOT\n    file("../../a.txt")\n    EOT\n  d = "*/5"\n  e = <<EOT\n${file("../e.txt")}\nEOT\n}\n',
+      "a.txt": "",
+      "live/e.txt": "",
+    },
+    "live",
+    "net",
+  ],
+  [
     "files that are commented out, missing or inside",
     {
       "live/net/main.tf":

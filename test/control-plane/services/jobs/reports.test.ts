@@ -408,9 +408,18 @@ describe("a job that could not save its state", () => {
     const resource = { mode: "managed", type: "terraform_data", name: "a", instances: [{}] };
     const state = { version: 4, serial: 7, lineage: "l", outputs: {}, resources: [resource] };
     const path = `/api/cli/configurations/${spec}/state/versions`;
-    const pushed = await ask(plane, "POST", path, { headers, body: JSON.stringify(state) });
-    expect(pushed.status).toBe(201);
+    const push = async () =>
+      (await ask(plane, "POST", path, { headers, body: JSON.stringify(state) })).status;
+    expect(await push()).toBe(201);
     expect(await lock()).toBeNull();
     expect(await next()).toBe("waiting_for_worker");
+
+    // The server may have the state, although terraform did not get the response.
+    const other = (await runner.get(claimJob, {})).job;
+    await report(other, { status: "PROCESSING" });
+    await report(other, unsaved);
+    expect(await lock()).toMatchObject({ state_unsaved: true });
+    expect(await push()).toBe(200);
+    expect(await lock()).toBeNull();
   });
 });

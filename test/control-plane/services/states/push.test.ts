@@ -53,6 +53,23 @@ describe("a state that a user pushes", () => {
     });
   });
 
+  it.each([
+    ["managed", 9, { resources: [resource] }],
+    ["managed", 7, { resources: [resource] }],
+    [null, 9, { resources: [] }],
+  ])(
+    "moves the state from another backend, also if it is stored or empty (%s)",
+    async (backend, serial, more) => {
+      const { push, spec } = await configured();
+      expect(await push(state(7))).toMatchObject({ status: 201 });
+      await setRows(plane, "specs", { deployed_backend: "own" }, { id: spec });
+      await push(state(serial, "lineage", more));
+      expect(await readRow(plane, "specs", { id: spec })).toMatchObject({
+        deployed_backend: backend,
+      });
+    },
+  );
+
   it("replaces a state of another lineage with force, above the highest serial", async () => {
     const { push, serials, path, headers } = await configured();
     expect(await push(state(3), "?force=true")).toMatchObject({ status: 201, serial: 3 });
