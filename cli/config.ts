@@ -25,10 +25,18 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   const read = settingsReader(clientSettings, environment);
   return {
     url: read("WINDLASS_URL"),
-    token: read("WINDLASS_TOKEN"),
+    token: tokenOf(read("WINDLASS_TOKEN")),
     team: read("WINDLASS_TEAM"),
     directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),
   };
+}
+
+/** A line break or an ellipsis would make a header that cannot be sent. */
+function tokenOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^[!-~]+$/.test(text)) return text;
+  throw new ConfigError(
+    "WINDLASS_TOKEN has a character that no token has, such as a line break or an ellipsis. Copy the whole token as it was printed when it was created; lists show only its beginning.",
+  );
 }
 
 /** Follows the XDG convention, also on macOS; uses `%APPDATA%` on Windows. */

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sourceLimits } from "../agent/job/source/archive.ts";
 import { metadataLimit, outputLimit } from "../common/outputs.ts";
 import { secretLinesLimit, shortestSecret } from "../common/redaction/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
@@ -94,10 +93,6 @@ test.each([
     `${kib(outputLimit)}; ${mib(metadataLimit)}`,
   ],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
-  [
-    "its files and directories; unpacked",
-    `${number(sourceLimits.entries)}; ${mib(sourceLimits.bytes)}`,
-  ],
   ["a plan artifact", mib(planArtifactLimit)],
   [
     "a debug log as gzip; before compression",

@@ -126,7 +126,8 @@ function variablesOf(
   for (const text of options.var ?? []) {
     const at = text.indexOf("=");
     if (at < 1) throw new CliError(`--var must be name=value, not "${text}"`, 2);
-    set(text.slice(0, at), parseValue(text.slice(at + 1)));
+    const name = text.slice(0, at);
+    set(name, parseValue(name, text.slice(at + 1)));
   }
   return Object.fromEntries(variables);
 }
@@ -154,13 +155,13 @@ function textsOf(
 }
 
 /** Parses a list or a map as JSON. Everything else stays text, which terraform converts. */
-function parseValue(text: string): unknown {
+function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return parseExactly(text);
   } catch (error) {
     throw new CliError(
-      `A value that begins with ${text.trim()[0]} must be valid JSON: ${(error as Error).message}`,
+      `The value of ${name} begins with ${text.trim()[0]}, so it must be valid JSON, such as {"a":"b"} or ["a"]: ${(error as Error).message}`,
       2,
     );
   }

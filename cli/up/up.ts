@@ -178,6 +178,11 @@ async function configure(
   const change = { params: { name: found.id }, body: fields };
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
+  const added = before ? varFiles.filter((file) => !before.var_files?.includes(file)) : [];
+  if (added.length > 0)
+    run.done(
+      `Its other jobs fail until a plan with ${added.join(" and ")} is deployed: the files of its last deployment may lack it.`,
+    );
   return { configuration, source };
 }
 

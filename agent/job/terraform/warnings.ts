@@ -28,7 +28,8 @@ export async function warningsOf(context: Known): Promise<JobWarning[]> {
   const shown = (text: string, limit: number): string =>
     cut(mask(text.replaceAll(`${workspace.root}/`, "").replaceAll(/\s+/g, " ")), limit);
   const warnings = texts
-    .flatMap(terraformWarningsIn)
+    // A secret of several lines is known only as terraform has printed it.
+    .flatMap((text) => terraformWarningsIn(mask(text)))
     .map(({ summary, detail, address, file, line }): JobWarning => ({
       summary: shown(summary, limits.summary),
       ...(detail === "" ? {} : { detail: shown(detail, limits.detail) }),
