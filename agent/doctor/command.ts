@@ -113,10 +113,14 @@ async function* examine(
   const { serverChecks } = await import("./server-checks.ts");
   yield* await serverChecks(config);
   const machine = await import("./machine-checks.ts");
-  yield await machine.workDirectory(config);
+  const { workDirectory } = await import("./work-directory.ts");
+  const workDir = await workDirectory(config);
+  yield workDir;
   yield await machine.engines(config);
   yield await machine.git(config);
-  yield await machine.isolation(config);
+  yield workDir.state === "failed"
+    ? finding("isolation", "skipped", "needs a work directory")
+    : await machine.isolation(config);
   yield await machine.cloudRole(config, { arn, externalId });
 }
 

@@ -1,13 +1,11 @@
 /**
- * Checks what jobs need on this machine: the work directory, an engine, git, isolation, a cloud
- * role.
+ * Checks what jobs need on this machine: an engine, git, isolation, a cloud role.
  */
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { AgentConfig } from "../config.ts";
-import { freeBytes } from "../machine/disk-space.ts";
 import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
 import { newestRelease } from "../job/engine/download.ts";
@@ -15,64 +13,13 @@ import { mirrorOf, reasonOf } from "../job/engine/engine.ts";
 import { findInstalled } from "../job/engine/installed.ts";
 import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
 import { limitsBy } from "../job/isolation/limits.ts";
-import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../../common/version-constraint.ts";
-import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
+import { holderOf } from "../machine/lock.ts";
 import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";
-import { gibibyte, minute } from "../../common/units.ts";
-
-/** Checks that the work directory can be written to, has space, and may run programs. */
-export async function workDirectory({
-  workDir,
-  path,
-  freeDiskBytes,
-}: AgentConfig): Promise<Finding> {
-  const check = "work dir";
-  let probe: string | undefined;
-  try {
-    accessSync(workDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    probe = mkdtempSync(join(workDir, "doctor-"));
-    const program = join(probe, "program");
-    writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });
-    await runProgram(program, [], { env: { PATH: path } });
-    const unlock = await lockDirectory(probe);
-    unlock();
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" && probe === undefined)
-      return ok(check, `${workDir} will be created at the first start`);
-    if (error instanceof LockUnavailableError)
-      return finding(check, "failed", message, flockAdvice);
-    const advice =
-      code === "EACCES" && probe !== undefined
-        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another directory"
-        : "run this as the agent's own user (windlass agent doctor --help shows how), or set WINDLASS_WORK_DIR";
-    return finding(check, "failed", `${workDir}: ${message}`, advice);
-  } finally {
-    if (probe !== undefined) rmSync(probe, { recursive: true, force: true });
-  }
-  try {
-    checkTemporary(workDir);
-  } catch (error) {
-    const advice = "set WINDLASS_WORK_DIR to a shorter path";
-    return finding(check, "failed", `${workDir}: ${(error as Error).message}`, advice);
-  }
-  const free = freeBytes(workDir);
-  const text = `${workDir}, ${gibibytes(free)} free`;
-  if (free < freeDiskBytes) {
-    const advice = `with less than ${gibibytes(freeDiskBytes)} the agent takes no job: free some space, or lower WINDLASS_FREE_DISK_MIB`;
-    return finding(check, "failed", text, advice);
-  }
-  const holder = holderOf(workDir);
-  return ok(check, holder ? `${text}; an agent is using it (pid ${holder.pid})` : text);
-}
-
-const flockAdvice =
-  "install util-linux; if this is a network file system without locks (flock), set WINDLASS_WORK_DIR to another directory";
-
-const gibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
+import { existingFolder } from "./work-directory.ts";
+import { minute } from "../../common/units.ts";
 
 /** Looks for terraform and OpenTofu on the PATH and in the cache. */
 export async function engines(config: AgentConfig): Promise<Finding> {
@@ -173,11 +120,8 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
  * Returns the parent of the work directory, which itself stays unchanged. Without `users` the
  * parent may not be writable, so it is the work directory.
  */
-function trialFolder({ workDir, users }: AgentConfig): string {
-  let folder = users ? dirname(workDir) : workDir;
-  while (!existsSync(folder)) folder = dirname(folder);
-  return folder;
-}
+const trialFolder = ({ workDir, users }: AgentConfig): string =>
+  existingFolder(users ? dirname(workDir) : workDir);
 
 /** Assumes the role exactly as a job does. Skipped if no role is named. */
 export async function cloudRole(

@@ -12,6 +12,7 @@ import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
 import { redirectingServer } from "../helpers/redirecting-server.ts";
+import { fillDisk, makeReadOnly, needsRoot, smallDisk } from "../helpers/small-disk.ts";
 import { root } from "../helpers/source-files.ts";
 import { bin, windlass } from "../helpers/windlass.ts";
 import { folderForFile } from "../helpers/folders.ts";
@@ -254,6 +255,49 @@ describe.concurrent("windlass agent doctor", () => {
       advice: expect.stringContaining("with less than 976562.5 GiB the agent takes no job"),
     });
     expect(exitCode).toBe(1);
+  });
+
+  test.for(["new", "made"])(
+    "reports a work directory (%s) on a full and on a read-only disk, and tries no isolation there",
+    async (name, { skip }) => {
+      await using disk = await smallDisk(1);
+      if (disk === undefined) return skip(needsRoot);
+      const workDir = join(disk.path, name);
+      if (name === "made") mkdirSync(workDir);
+      const look = () => doctor(environment({ WINDLASS_WORK_DIR: workDir }));
+      const isolation = { state: "skipped", text: "needs a work directory" };
+
+      fillDisk(join(disk.path, "filler"));
+      const full = await look();
+      expect(full.of("work dir")).toMatchObject({
+        state: "failed",
+        text: expect.stringMatching(new RegExp(`^${workDir}: ENOSPC: `)),
+        advice:
+          "free some space on its disk, or set WINDLASS_WORK_DIR to a directory on another one",
+      });
+      expect(full.of("isolation")).toMatchObject(isolation);
+
+      await makeReadOnly(disk.path);
+      const readOnly = await look();
+      expect(readOnly.of("work dir")).toMatchObject({
+        state: "failed",
+        text: expect.stringMatching(new RegExp(`^${workDir}: EROFS: `)),
+        advice: "its disk is read-only: set WINDLASS_WORK_DIR to a directory on another one",
+      });
+      expect(readOnly.of("isolation")).toMatchObject(isolation);
+      expect(readdirSync(disk.path)).toEqual(["filler", ...(name === "made" ? [name] : [])]);
+    },
+  );
+
+  test("reports a work directory below a file, and goes on", async () => {
+    writeFileSync(join(place, "file"), "");
+    const { of } = await doctor(environment({ WINDLASS_WORK_DIR: join(place, "file/work") }));
+    expect(of("work dir")).toMatchObject({
+      state: "failed",
+      text: expect.stringContaining(`ENOTDIR: not a directory`),
+      advice: "no directory can be made there: set WINDLASS_WORK_DIR to another one",
+    });
+    expect(of("engine")).toMatchObject({ state: "ok" });
   });
 
   test("reports why a cloud role cannot be taken on", async () => {

@@ -133,7 +133,7 @@ function cachedVersions(engine: Engine, cacheDirectory: string): Version[] {
       .flatMap((name) => parseVersion(name) ?? [])
       .filter((version) => isExecutable(cachedPath(engine, version, cacheDirectory)));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
     throw error;
   }
 }
