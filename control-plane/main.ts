@@ -1,8 +1,6 @@
 /** `windlass server`: the control plane. */
-import { isUnmakeable } from "../common/files.ts";
-import { ConfigError } from "../common/settings/config-error.ts";
 import { readConfig, type ServerConfig } from "./config.ts";
-import { SchemaError } from "./store/schema-error.ts";
+import { failureOf } from "./command-error.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";
@@ -69,11 +67,10 @@ export async function main(args: string[]): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS")) {
       const name = `windlass server ${command}`;
-      return fail(wrongUsage(name, `${name}: ${plain(error)}`), 2);
+      return fail(wrongUsage(name, `${name}: ${(error as Error).message}`), 2);
     }
-    if (error instanceof ConfigError || error instanceof SchemaError)
-      return fail(`windlass server: ${error.message}`, 78);
-    fail(`windlass server: ${plain(error)}`, isBadAddress(error) || isUnmakeable(error) ? 78 : 1);
+    const { text, exitCode } = failureOf(error, command === "backup");
+    fail(`windlass server: ${text}`, exitCode);
   }
 }
 
@@ -99,23 +96,6 @@ async function serve(config: ServerConfig): Promise<void> {
       log.info("stopped");
     },
   );
-}
-
-/** Whether WINDLASS_HOST is a name that does not resolve, or an address of another machine. */
-const isBadAddress = (error: unknown): boolean =>
-  ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes((error as NodeJS.ErrnoException).code ?? "");
-
-/** Returns the message of an error at the start, with advice where the cause is known. */
-function plain(error: unknown): string {
-  const { code, message, syscall } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE")
-    return `${message}; another program uses this port: stop it, or choose another port, such as WINDLASS_PORT=8081`;
-  if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
-  if (code === "EACCES" && syscall === "listen")
-    return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;
-  if (isUnmakeable(error))
-    return `${message}; set WINDLASS_DATA_DIR (or WINDLASS_DATABASE_URL or WINDLASS_ARTIFACTS_URL) to a directory that this user may write to`;
-  return message;
 }
 
 function fail(text: string, exitCode: number): void {

@@ -15,7 +15,13 @@ export type Release = () => void;
  * The transaction stays open. With SQLite's exclusive mode, of two processes that try at the same
  * time each kept a shared lock while it waited for the other, and neither got the file.
  */
-export const holdFile = (file: string): Release | undefined => openAlone(file, "begin exclusive");
+export function holdFile(file: string): Release | undefined {
+  try {
+    return openAlone(file, "begin exclusive");
+  } catch (cause) {
+    throw new Error(`${file} cannot be locked: ${(cause as Error).message}`, { cause });
+  }
+}
 
 /** Whether another process has the lock. Takes it for a moment, for which a holder waits. */
 export function isHeld(file: string): boolean {
