@@ -18,17 +18,13 @@ export const runStrip = (
   hasLinks = false,
 ): Html => {
   if (runs.length === 0) return html`<span class="soft">No run yet</span>`;
-  const longest = Math.max(...runs.map((run) => durationOf(run, now)));
   const width = runs.length * step;
   return html`<span class="strip"
     ><svg viewBox="0 0 ${width} ${tallest}" width="${width}" height="${tallest}" aria-hidden="true">
-      ${runs.toReversed().map((run, index) => {
-        // The square root keeps short runs visible beside a long one.
-        const part = longest === 0 ? 0 : Math.sqrt(durationOf(run, now) / longest);
-        const height = Math.round(shortest + part * (tallest - shortest));
+      ${barsOf(runs, now).map(({ run, x, height }) => {
         const shape = html`<rect
           class="${run.status}"
-          x="${index * step}"
+          x="${x}"
           y="${tallest - height}"
           width="${bar}"
           height="${height}"
@@ -39,6 +35,29 @@ export const runStrip = (
     ><a href="/jobs?configuration=${configuration}">${totalOf(runs)}</a></span
   >`;
 };
+
+/**
+ * A strip within a line of text, without the details of each run. It has one shape for each outcome,
+ * because a page has many strips, and may be drawn every two seconds.
+ */
+export const shortStrip = (runs: readonly Run[] = [], now: string): Html | null => {
+  if (runs.length === 0) return null;
+  const shapes = Map.groupBy(barsOf(runs, now), ({ run }) => run.status);
+  return html`<svg class="short-strip" viewBox="0 0 ${runs.length * step} ${tallest}" role="img">
+    <title>Last runs: ${totalOf(runs)}</title>
+    ${Array.from(shapes, ([status, bars]) => html`<path class="${status}" d="${bars.map(({ x, height }) => `M${x} ${tallest}v-${height}h${bar}v${height}z`).join("")}"></path>`)}
+  </svg>`;
+};
+
+/** Where the bars are, oldest run first. */
+function barsOf(runs: readonly Run[], now: string) {
+  const longest = Math.max(...runs.map((run) => durationOf(run, now)));
+  return runs.toReversed().map((run, index) => {
+    // The square root keeps short runs visible beside a long one.
+    const part = longest === 0 ? 0 : Math.sqrt(durationOf(run, now) / longest);
+    return { run, x: index * step, height: Math.round(shortest + part * (tallest - shortest)) };
+  });
+}
 
 const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
   started_at === null ? 0 : Math.max(0, Date.parse(ended_at ?? now) - Date.parse(started_at));

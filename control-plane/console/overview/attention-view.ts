@@ -6,8 +6,10 @@ import type {
   FailedConfiguration,
   LockedConfiguration,
 } from "../../services/configurations/attention.ts";
+import type { Runs } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { linkTo, nameOf } from "../jobs/job-table.ts";
+import { shortStrip } from "../jobs/run-strip.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
 import { lastFailed } from "../configurations/failed-view.ts";
 import { html, type Html } from "../page/html.ts";
@@ -19,6 +21,8 @@ export interface Attention {
   /** Queued jobs. */
   readonly queued: readonly JobSummary[];
   readonly workers: readonly Worker[];
+  /** Of the configurations that failed. */
+  readonly runs: Runs;
 }
 
 /** Reasons that end by themselves. */
@@ -32,7 +36,7 @@ const shown = 10;
 
 /** What failed, is locked, waits for a person or is offline, with the way to it. */
 export const attentionView = (
-  { failed, locked, queued, workers }: Attention,
+  { failed, locked, queued, workers, runs }: Attention,
   now: string,
 ): Html | null => {
   const items = [
@@ -40,8 +44,8 @@ export const attentionView = (
       .filter(({ status }) => !isChanging(status))
       .map(
         ({ id, name, error_message, failed_job, deployed }) =>
-          html`<a href="/configurations/${id}">${name}</a>: ${lastFailed(failed_job, now)}<span
-              class="clamp"
+          html`<a href="/configurations/${id}">${name}</a>${shortStrip(runs.get(id), now)}:
+            ${lastFailed(failed_job, now)}<span class="clamp"
               >${failed_job.error_message ?? error_message}</span
             >${deployed === null ? null : html`<span class="soft">Deployed: ${deployedInShort(deployed, now)}</span>`}`,
       ),

@@ -1,9 +1,11 @@
 /** What is going on: workers, what runs, what waits and why, what ended. */
+import type { Runs } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
 import { addressOf } from "../jobs/jobs-filter.ts";
+import { shortStrip } from "../jobs/run-strip.ts";
 import { attentionView, type Attention } from "./attention-view.ts";
 import { waitingView, type Waiting } from "../approvals/waiting-view.ts";
 import { table } from "../page/table.ts";
@@ -30,6 +32,8 @@ export interface Overview extends Attention {
   readonly running: readonly RunningJob[];
   /** The newest ended jobs, newest first. */
   readonly recent: readonly JobSummary[];
+  /** Of some configurations of the newest ended jobs, and of those that failed. */
+  readonly runs: Runs;
   /** The highest published release. */
   readonly latest: string | null;
   readonly now: string;
@@ -89,7 +93,7 @@ export const overviewPage = (overview: Overview): Html => {
         recent.length === 0
           ? html`<p class="soft">No job has ended yet.</p>`
           : html`<p class="soft">The last ${recentJobs} jobs, one row for each configuration.</p>
-              ${recentTable(recent, now)}
+              ${recentTable(recent, overview.runs, now)}
               <p><a href="/jobs">All jobs</a></p>`
       }
     </div>`;
@@ -99,7 +103,7 @@ export const overviewPage = (overview: Overview): Html => {
 export const recentJobs = 30;
 
 /** The newest job of each configuration, and how many of these jobs came before it. */
-function recentTable(jobs: readonly JobSummary[], now: string): Html {
+function recentTable(jobs: readonly JobSummary[], runs: Runs, now: string): Html {
   const groups = Map.groupBy(jobs, groupOf);
   const newest = [...groups.values()].map((group) => group[0]!);
   const earlier = (job: JobSummary): Html | null => {
@@ -112,7 +116,9 @@ function recentTable(jobs: readonly JobSummary[], now: string): Html {
       >and ${others.length} earlier${failed === 0 ? null : `, ${failed} failed`}</a
     >`;
   };
-  return jobTable(newest, now, "Recently ended jobs", earlier);
+  const more = (job: JobSummary): Html =>
+    html`${earlier(job)} ${shortStrip(runs.get(job.configuration_id ?? ""), now)}`;
+  return jobTable(newest, now, "Recently ended jobs", more);
 }
 
 /** Of the jobs of a deleted configuration, only its name is known. */

@@ -6,6 +6,7 @@ import {
   listFailedConfigurations,
   listLockedConfigurations,
 } from "../../services/configurations/attention.ts";
+import { listRuns } from "../../services/jobs/runs.ts";
 import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
 import { countChangedResources } from "../../services/jobs/resources.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
@@ -23,6 +24,8 @@ const countedJobs = 20;
 const waitingShown = 20;
 /** Of each kind of thing that needs a person. */
 const attentionShown = 10;
+/** Rows of ended jobs with a strip of last runs: each reads thirty jobs from all over the history. */
+const stripsShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
 const countLimit = 1000;
 /** How often an open page is redrawn, in seconds. */
@@ -53,6 +56,11 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .flat()
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
       .slice(0, recentJobs);
+    const ids = new Set(recent.flatMap(({ configuration_id: id }) => id ?? []));
+    const configurations = new Set([
+      ...failed.map(({ id }) => id),
+      ...[...ids].slice(0, stripsShown),
+    ]);
     const body = overviewPage({
       waiting: { ...waiting, isInTeam: caller.spaces.length > 1 },
       failed,
@@ -66,6 +74,7 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       ),
       queued,
       recent,
+      runs: await listRuns(context, [...configurations]),
       latest: await latestVersion(context),
       now: nowOf(context),
     });

@@ -1,5 +1,7 @@
 /** The search over names: a page, of which the palette of the console shows the results. */
 import type { Found } from "../../services/search/search.ts";
+import type { Runs } from "../../services/jobs/runs.ts";
+import { shortStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
 
 const titles: Readonly<Record<Found["kind"], string>> = {
@@ -10,8 +12,8 @@ const titles: Readonly<Record<Found["kind"], string>> = {
   "variable-sets": "Variable sets",
 };
 
-/** What was found; the form is in the frame of every page. */
-export const searchPage = (text: string, found: readonly Found[]): Html =>
+/** What was found; the form is in the frame of every page. `runs`: of the configurations. */
+export const searchPage = (text: string, found: readonly Found[], runs: Runs, now: string): Html =>
   html`<h1>Search</h1>
     <div id="found">
       ${found.length === 0 ? html`<p>${text === "" ? "Type a part of a name above." : `Nothing has “${text}” in its name.`}</p>` : null}
@@ -20,7 +22,7 @@ export const searchPage = (text: string, found: readonly Found[]): Html =>
           html`<section aria-label="${titles[kind]}">
             <h2>${titles[kind]}</h2>
             <ul class="found">
-              ${things.map(({ id, name }) => html`<li><a href="/${kind}/${id}">${name}</a></li>`)}
+              ${things.map(({ id, name }) => html`<li><a href="/${kind}/${id}">${name}</a> ${shortStrip(runs.get(id), now)}</li>`)}
             </ul>
           </section>`,
       )}

@@ -12,6 +12,7 @@ import { invalid, notFound } from "../../domain/refusal.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
+import { listRuns } from "../../services/jobs/runs.ts";
 import { listAttachments, listVariableSetSummaries } from "../../services/variable-sets/lists.ts";
 import {
   createVariableSet,
@@ -31,6 +32,8 @@ import { variableSetPage, variableSetsPage, type VariableSetForms } from "./vari
 
 const shown = 100;
 const most = 1000;
+/** Attached configurations with a strip of their last runs. */
+const stripsShown = 50;
 const judgeNew = judge(CreateVariableSet);
 const judgeChange = judge(UpdateVariableSet);
 
@@ -75,7 +78,13 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
       listAttachments(context, caller, set.id),
       listZoneNames(context, caller, most),
     ]);
-    const body = variableSetPage({ set, attachments, zones }, forms);
+    const configurations = attachments.filter(({ level }) => level === "configuration");
+    const runs = await listRuns(
+      context,
+      configurations.slice(0, stripsShown).map(({ id }) => id),
+    );
+    const now = new Date(context.now()).toISOString();
+    const body = variableSetPage({ set, attachments, runs, zones, now }, forms);
     const from = `/variable-sets/${set.id}`;
     sendPage(reply, { ...frame(caller), title: set.name, body, from }, refused?.status);
   };

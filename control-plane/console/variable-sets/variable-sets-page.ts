@@ -3,7 +3,9 @@ import type { VariableSet } from "../../../protocol/variable-sets.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
 import type { Attachment, VariableSetSummary } from "../../services/variable-sets/lists.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
+import type { Runs } from "../../services/jobs/runs.ts";
 import { entriesView, type RefusedEntry } from "../configurations/entries-view.ts";
+import { shortStrip } from "../jobs/run-strip.ts";
 import { ask, choice, line, trouble } from "../page/fields.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { Form } from "../page/form.ts";
@@ -49,8 +51,12 @@ export const variableSetsPage = (
 export interface VariableSetStory {
   readonly set: VariableSet;
   readonly attachments: readonly Attachment[];
+  /** Of the first configurations among them. */
+  readonly runs: Runs;
   /** The zones that can be chosen. */
   readonly zones: readonly ZoneName[];
+  /** The server's time. */
+  readonly now: string;
 }
 
 /** The forms of the page that can be refused. */
@@ -98,7 +104,7 @@ export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms
 
 const attachedTo = (
   path: string,
-  { attachments, zones }: VariableSetStory,
+  { attachments, runs, zones, now }: VariableSetStory,
   forms: VariableSetForms,
 ): Html => {
   const [zone, configuration] = [forms.zone ?? new Form(), forms.configuration ?? new Form()];
@@ -112,10 +118,11 @@ const attachedTo = (
         ? html`<p class="soft">Nothing yet, so no job gets these values.</p>`
         : table(
             "Zones and configurations",
-            ["Name", "What", "Detach"],
+            ["Name", "What", ...(runs.size === 0 ? [] : ["Last runs"]), "Detach"],
             attachments.map((one) => [
               html`<a href="/${one.level}s/${one.id}">${one.name}</a>`,
               one.level === "zone" ? "zone: all its configurations" : "configuration",
+              ...(runs.size === 0 ? [] : [shortStrip(runs.get(one.id), now) ?? "–"]),
               detaching(path, one),
             ]),
           )

@@ -45,8 +45,10 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     const from = beforeOf(query);
     const limit = configurationsShown;
     const found = await listConfigurationSummaries(context, caller, zone.id, from, limit + 1);
-    const configurations = await Promise.all(
-      found.slice(0, limit).map(async (one) => ({ ...one, runs: await listRuns(context, one.id) })),
+    const configurations = found.slice(0, limit);
+    const runs = await listRuns(
+      context,
+      configurations.map(({ id }) => id),
     );
     const next = found.length > limit ? configurations.at(-1)?.id : undefined;
     const now = new Date(context.now()).toISOString();
@@ -56,7 +58,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     const spaces = caller.spaces.filter(
       ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
     );
-    const story = { zone, configurations, next, sets: { ...sets, all }, spaces, now };
+    const story = { zone, configurations, runs, next, sets: { ...sets, all }, spaces, now };
     const empty = { move: new Form(), remove: new Form(), sets: new Form() };
     const body = zonePage(story, { rename, ...empty, ...forms });
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };

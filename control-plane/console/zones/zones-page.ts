@@ -1,7 +1,7 @@
 /** Zones: the list, and one with its configurations. */
 import { isChanging } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
-import type { Run } from "../../services/jobs/runs.ts";
+import type { Runs } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import type { Space } from "../../services/callers.ts";
 import { ask, choice, trouble } from "../page/fields.ts";
@@ -75,7 +75,8 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
 /** A zone and a page of its configurations; `next` continues it. */
 export interface ZoneStory {
   readonly zone: BareZone;
-  readonly configurations: readonly (ConfigurationSummary & { readonly runs: readonly Run[] })[];
+  readonly configurations: readonly ConfigurationSummary[];
+  readonly runs: Runs;
   readonly next: string | undefined;
   readonly sets: SetsStory;
   /** The other spaces of which the reader is an admin. */
@@ -94,7 +95,7 @@ export interface ZoneForms {
 
 /** One zone. */
 export const zonePage = (
-  { zone, configurations, next, sets, spaces, now }: ZoneStory,
+  { zone, configurations, runs, next, sets, spaces, now }: ZoneStory,
   { rename, move, remove, sets: setsForm }: ZoneForms,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
@@ -109,7 +110,7 @@ export const zonePage = (
     }
     <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>
     <div id="configurations" data-live>
-      ${configurations.length === 0 ? null : configurationTable(configurations, now)}
+      ${configurations.length === 0 ? null : configurationTable(configurations, runs, now)}
     </div>
     ${
       next === undefined
@@ -153,7 +154,7 @@ const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Ht
     </form>
   </section>`;
 
-const configurationTable = (specs: ZoneStory["configurations"], now: string): Html => {
+const configurationTable = (specs: ZoneStory["configurations"], runs: Runs, now: string): Html => {
   const wentWrong = specs.some((one) => one.error_message !== null || failedApply(one) !== null);
   const heads = ["Name", "Status", "Last runs", "Deployed", "Source", "Changed"];
   return table(
@@ -162,7 +163,7 @@ const configurationTable = (specs: ZoneStory["configurations"], now: string): Ht
     specs.map((one) => [
       html`<a href="/configurations/${one.id}">${one.name}</a>`,
       standingBadge(one),
-      runStrip(one.id, one.runs, now),
+      runStrip(one.id, runs.get(one.id) ?? [], now),
       deployedInShort(one.deployed, now),
       html`<span class="clamp">${sourceInWords(one.source)}</span>`,
       clock(one.updated_at),

@@ -1,7 +1,7 @@
-/** The last runs of a configuration. */
+/** The last runs of configurations. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
-import { findRuns } from "../../store/jobs/runs.ts";
+import { findRuns, type RunRow } from "../../store/jobs/runs.ts";
 import type { Context } from "../context.ts";
 import { countsOf, time, timeOrNull } from "./views.ts";
 
@@ -15,15 +15,33 @@ export type Run = Pick<
 /** How many runs a strip shows. */
 const runsShown = 30;
 
-/** The newest jobs of a configuration, newest first. The caller has checked access. */
-export async function listRuns({ store }: Context, configuration: string): Promise<Run[]> {
-  const rows = await store.read.all(findRuns, { spec: configuration, limit: runsShown });
-  return rows.map(({ destroys, ...row }) => ({
-    ...row,
-    destroy: destroys === 1,
-    changes: countsOf(row.changes),
-    created_at: time(row.created_at),
-    started_at: timeOrNull(row.started_at),
-    ended_at: timeOrNull(row.ended_at),
-  }));
+/** The runs of configurations by their ids; of one without runs there are none. */
+export type Runs = ReadonlyMap<string, readonly Run[]>;
+
+/**
+ * Returns the newest jobs of each configuration, newest first, in one statement. The caller has
+ * checked access, and bounds the list.
+ */
+export async function listRuns(
+  { store }: Context,
+  configurations: readonly string[],
+): Promise<Runs> {
+  if (configurations.length === 0) return new Map();
+  const specs = JSON.stringify(configurations);
+  const rows = await store.read.all(findRuns, { specs, limit: runsShown });
+  return new Map(
+    [...Map.groupBy(rows, ({ spec_id }) => spec_id ?? "")].map(([id, runs]) => [
+      id,
+      runs.map(runOf),
+    ]),
+  );
 }
+
+const runOf = ({ destroys, spec_id: _, ...row }: RunRow): Run => ({
+  ...row,
+  destroy: destroys === 1,
+  changes: countsOf(row.changes),
+  created_at: time(row.created_at),
+  started_at: timeOrNull(row.started_at),
+  ended_at: timeOrNull(row.ended_at),
+});

@@ -1,7 +1,7 @@
-/** SQL of the last runs of a configuration, as a strip of them shows. */
+/** SQL of the last runs of configurations, as a strip of them shows. */
 import { sql } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
-import { jobsBy } from "../indexed.ts";
+import { isPostgres } from "../dialect.ts";
 import { statement } from "../statement.ts";
 
 /**
@@ -14,6 +14,7 @@ export const changesOfJob = sql<string | null>`(
 
 const columns = [
   "id",
+  "spec_id",
   "job_type",
   "destroys",
   "status",
@@ -25,15 +26,22 @@ const columns = [
 
 export type RunRow = Pick<JobRow, (typeof columns)[number]> & { readonly changes: string | null };
 
-/** The newest jobs of a configuration. */
-export const findRuns = statement<{ spec: string; limit: number }, RunRow>((db, { spec, limit }) =>
-  db
-    .selectFrom(jobsBy("jobs_spec"))
-    .select(columns)
-    .select(changesOfJob.as("changes"))
-    .where("spec_id", "=", spec)
-    .orderBy("id", "desc")
-    .limit(limit),
+/**
+ * The newest jobs of each of some configurations, newest first. SQLite has no lateral join, and
+ * PostgreSQL would compare each of the configurations with each job.
+ */
+export const findRuns = statement<{ specs: string; limit: number }, RunRow>(
+  (db, { specs, limit }) => {
+    const shown = sql`${sql.join(columns.map((column) => sql.ref(`jobs.${column}`)))}, ${changesOfJob} as changes`;
+    const query = isPostgres(db)
+      ? sql`select runs.* from json_each(${specs}) as wanted cross join lateral
+          (select ${shown} from jobs where spec_id = wanted.value order by id desc limit ${limit}) as runs
+        order by runs.id desc`
+      : sql`select ${shown} from json_each(${specs}) as wanted cross join jobs on jobs.id in
+          (select id from jobs indexed by jobs_spec where spec_id = wanted.value order by id desc limit ${limit})
+        order by jobs.id desc`;
+    return { compile: () => query.compile(db) };
+  },
 );
 
 /** The counts of one plan. */

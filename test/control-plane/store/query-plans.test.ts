@@ -61,7 +61,7 @@ const onPostgres = new Set(["claimOwnJobs", "claimAnyJobs"]);
 /** Statements that read finished jobs, with the reason why that is acceptable. */
 const histories: Record<string, string> = {
   detachSomeJobs: "a bounded part of the history that is removed",
-  findRuns: "the last thirty of a configuration",
+  findRuns: "the last thirty of each configuration on a page",
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 

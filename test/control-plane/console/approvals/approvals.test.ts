@@ -105,7 +105,7 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
     for (const [list, row] of [
-      ["/", /DEPLOY \S+ and 1 earlier CANCELLED /],
+      ["/", /DEPLOY \S+ and 1 earlier Last runs: 1 of 2 succeeded, 1 cancelled CANCELLED /],
       ["/jobs", /DEPLOY \S+ CANCELLED /],
     ] as const) {
       const text = words(await admin.page(`${list}?team=${await teamOf(admin)}`));

@@ -1,11 +1,13 @@
 /** The list of jobs, its filters, and the strips of runs. */
+import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import { listRuns } from "../../../../control-plane/services/jobs/runs.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
-import { words } from "../../../helpers/forms.ts";
+import { submit, words } from "../../../helpers/forms.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;
@@ -119,6 +121,43 @@ test("a zone shows the last runs of each configuration: outcome, duration, chang
   expect(strip).toContain("1 of 2 succeeded, 1 failed");
   const own = (await page(`/configurations/${network}`)).text;
   expect(own).toContain(`<a href="/jobs/${ran["failed"]}" tabindex="-1">`);
+});
+
+test("the overview, the search and variable sets show the last runs of configurations in short", async () => {
+  const { id } = await fixture.person.get(endpoints.createVariableSet, {
+    body: { name: "shared" },
+  });
+  await submit(
+    plane,
+    `/variable-sets/${id}/configurations`,
+    { configuration: network, do: "attach" },
+    fixture.headers,
+  );
+  for (const path of ["/", "/search?q=netw", `/variable-sets/${id}`]) {
+    const { text } = await page(path);
+    const strips = text.match(/<svg\s+class="short-strip"[^]*?<\/svg>/g) ?? [];
+    const strip = strips.find((one) => one.includes("Last runs: 1 of 2 succeeded, 1 failed")) ?? "";
+    // The newest run is to the right.
+    expect(strip).toMatch(/<path class="SUCCESS" d="M0 22v-\d+h5v\d+z">/);
+    expect(strip).toMatch(/<path class="FAILED" d="M7 22v-\d+h5v\d+z">/);
+  }
+});
+
+test("the last runs are the thirty newest of each configuration", async () => {
+  const [one, other] = [await fixture.configure("often"), await fixture.configure("seldom")];
+  const ids: string[] = [];
+  for (let run = 0; run < 32; run += 1) {
+    const configuration_id = run % 16 === 5 ? other : one;
+    const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
+    await fixture.person.get(endpoints.cancelJob, { params: { id } });
+    if (configuration_id === one) ids.unshift(id);
+  }
+  const rest = await fixture.queue({ job_type: "PLAN", configuration_id: one });
+  await fixture.person.get(endpoints.cancelJob, { params: { id: rest.id } });
+  const runs = await listRuns(plane.context, [one, other, randomUUID()]);
+  expect(runs.get(one)?.map(({ id }) => id)).toEqual([rest.id, ...ids].slice(0, 30));
+  expect(runs.get(other)).toHaveLength(2);
+  expect(runs.size).toBe(2);
 });
 
 test("the last runs count what runs and waits apart from what has ended", async () => {
