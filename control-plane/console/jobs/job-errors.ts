@@ -20,10 +20,11 @@ export const jobErrors = (
   return html`<section class="error flow" role="alert" aria-label="Errors">
     <p>${lead ?? count(errors.length, "error")}</p>
     <ul class="errors">
-      ${errors.map(
-        ({ summary, detail, address, file, line, code }) =>
+      ${eachOnce(errors).map(
+        ({ summary, detail, address, file, line, code, times }) =>
           html`<li>
             <strong>${summary}</strong>
+            ${times === 1 ? null : html`<span class="soft">${count(times, "time")}</span>`}
             ${address === null ? null : html`<code>${visible(address)}</code>`}
             ${file === null ? null : html`<code>${file}:${line}</code>`} ${inLog("Error", summary)}
             ${detail === "" ? null : html`<p>${detail}</p>`}
@@ -42,6 +43,18 @@ export const jobErrors = (
     }
   </section>`;
 };
+
+/**
+ * Those that name a resource or a file first. An apply that is cut off prints the same error, without
+ * either, for every resource in progress.
+ */
+const eachOnce = (errors: readonly TerraformDiagnostic[]) =>
+  [...Map.groupBy(errors, (error) => JSON.stringify(error)).values()]
+    .flatMap((same) => same.slice(0, 1).map((error) => ({ ...error, times: same.length })))
+    .toSorted((a, b) => Number(isPlaced(b)) - Number(isPlaced(a)));
+
+const isPlaced = ({ address, file }: TerraformDiagnostic): boolean =>
+  address !== null || file !== null;
 
 /** The warnings of terraform that the runner of a job has reported. */
 export const jobWarnings = (warnings: readonly JobWarning[]): Html | null =>
