@@ -37,9 +37,12 @@ export async function listRuns(
   );
 }
 
-const runOf = ({ destroys, spec_id: _, ...row }: RunRow): Run => ({
-  ...row,
-  destroy: destroys === 1,
+const runOf = (row: RunRow): Run => ({
+  id: row.id,
+  job_type: row.job_type,
+  status: row.status,
+  created_by: row.created_by,
+  destroy: row.destroys === 1,
   changes: countsOf(row.changes),
   created_at: time(row.created_at),
   started_at: timeOrNull(row.started_at),

@@ -168,7 +168,12 @@ resource "terraform_data" "a" {
     // A single one may have several lines.
     const again = await piped(
       JSON.stringify({ ...db, ports: [1, 2] }, null, 2),
-      ...["configurations", "update", "objects", "--sensitive-json", "db", "--json"],
+      "configurations",
+      "update",
+      "objects",
+      "--sensitive-json",
+      "db",
+      "--json",
     );
     expect(JSON.parse(String(again.stdout))).toMatchObject({
       variables: { db: { sensitive: true }, key: { sensitive: true } },
