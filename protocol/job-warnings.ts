@@ -1,9 +1,7 @@
 /** What terraform warns of in a job. */
 import { Type, type Static } from "typebox";
 import { about } from "./fields.ts";
-
-/** Limits of the warnings of a job: how many, and how many characters of each. */
-export const jobWarningLimits = { count: 20, summary: 300, detail: 600, place: 1024 };
+import { jobWarningLimits } from "./limits.ts";
 
 /** A warning of terraform. */
 export const JobWarning = Type.Object({

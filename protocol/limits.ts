@@ -69,3 +69,6 @@ export const planGraphCount = 5000;
 export const planGraphLimit = 128 * 1024;
 /** Characters of the value of an attribute; the rest is cut. */
 export const planValueLimit = 4096;
+
+/** Limits of the warnings of a job: how many, and how many characters of each. */
+export const jobWarningLimits = { count: 20, summary: 300, detail: 600, place: 1024 };

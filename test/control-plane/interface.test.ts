@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Component, Configuration } from "../../protocol/configurations.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
-import { Job, LogChunk } from "../../protocol/jobs.ts";
+import { ExecutionMetadata, Job, LogChunk } from "../../protocol/jobs.ts";
 import { OutputChange, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
 import { StateLock } from "../../protocol/state-versions.ts";
 
@@ -74,6 +74,7 @@ test("every field that docs/interface.md lists is a field of its schema", () => 
     ClaimedJob,
     Component,
     Configuration,
+    ExecutionMetadata,
     Job,
     LogChunk,
     OutputChange,
