@@ -60,9 +60,6 @@ const forms: Readonly<Record<string, Permission>> = {
   "/zones/:id/variable-sets": "configure",
 };
 
-/** The addresses of all forms. */
-export const formUrls: readonly string[] = Object.keys(forms);
-
 /** Pages that show only a form; a person who may not submit it does not need it. Other pages need `read`. */
 const formPages: Readonly<Record<string, Permission>> = {
   "/zones/:id/new": "configure",

@@ -12,7 +12,6 @@ import { endLogin, openLink } from "../services/people/logins.ts";
 import { assetRoutes } from "./assets.ts";
 import { sendErrorPage } from "./error-page.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
-import { formAddresses } from "./form-addresses.ts";
 import { graphPages } from "./graphs/graph-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
 import { readForms } from "./page/form-body.ts";
@@ -135,7 +134,6 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       clearSession(context, reply);
       reply.redirect("/login", 303);
     });
-    formAddresses(pages, signedIn);
   });
 }
 

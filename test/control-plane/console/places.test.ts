@@ -247,50 +247,6 @@ test("an edit changes and records only what was changed", async () => {
   expect((await audit())?.details).toEqual({ fields: ["source", "labels"] });
 });
 
-test.each(["/variables", "/environment", "/jobs", "/state/3/rollback"])(
-  "the address %s of a form leads to its page",
-  async (address) => {
-    const path = `/configurations/${await fixture.configure(`form ${randomUUID()}`)}`;
-    const { status, headers } = await page(path + address);
-    expect([status, headers["location"]]).toEqual([303, path]);
-  },
-);
-
-test("the address of a form of the settings leads to them", async () => {
-  const { status, headers } = await page("/settings/access-tokens");
-  expect([status, headers["location"]]).toEqual([303, "/settings"]);
-  expect((await page("/logout")).status).toBe(404);
-});
-
-test("the versions of a state say who stored them", async () => {
-  const id = await fixture.configure("rolled back");
-  await writeState(plane, fixture, id);
-  const path = `/configurations/${id}/state`;
-  expect((await submit(`${path}/unlock`, {})).status).toBe(303);
-  expect((await submit(`${path}/1/rollback`, {})).status).toBe(303);
-  const shown = words(await page(`/configurations/${id}`));
-  expect(shown).toContain(` ${fixture.email}, rolled back to 1 `);
-  const pushed = { version: 4, serial: 9, lineage: "l", resources: [] };
-  const sent = await ask(plane, "POST", `/api/cli${path}/versions?force=true`, {
-    headers: fixture.headers,
-    json: pushed,
-  });
-  expect(sent.status).toBe(201);
-  expect(words(await page(`/configurations/${id}`))).toContain(` ${fixture.email}, pushed `);
-});
-
-test("a taken name says in which zone it is taken", async () => {
-  const { id: zone } = await fixture.person.get(endpoints.createZone, {
-    body: { name: `staging ${randomUUID()}` },
-  });
-  await fixture.configure("only one");
-  const refused = await submit(`/zones/${zone}/new`, filled({ name: "only one" }));
-  expect(statusAndWords(refused)).toMatch(
-    /^409 .*The configuration "only one" already exists, in the zone "production"\. Choose another name\./,
-  );
-  expect(words(refused)).toContain("Unique in all zones.");
-});
-
 test("jobs and state versions are listed in pages, and a zone can be renamed and deleted", async () => {
   const made = await submit("/zones", { name: "short-lived" });
   const zone = String(made.headers["location"]);
