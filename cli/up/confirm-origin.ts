@@ -34,7 +34,8 @@ export async function refuseSecond(
   origins: readonly string[],
 ): Promise<void> {
   const names = (await madeFrom(run.api, origins)).map((one) => one.name);
-  if (names.length === 0) return;
+  // Of this name: another command has just created it from this directory.
+  if (names.length === 0 || names.includes(name)) return;
   throw new CliError(
     `This directory, or one that it was copied from, was deployed as ${names.map((one) => `"${one}"`).join(" and ")}. Pass --name ${shellWordsOr(names)} to deploy that again, or --name ${shellWord(name)} to create everything a second time.`,
     2,

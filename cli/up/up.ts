@@ -303,17 +303,23 @@ function useOfDeployment(
 async function showAndConfirm(
   run: Run,
   planned: Job,
-  { configuration, source }: Configured,
+  { configuration: earlier, source }: Configured,
   options: UpOptions,
   note: string | undefined,
 ): Promise<boolean> {
+  let configuration = earlier;
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
   // The values are in terraform's own plan, just above.
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
-    const use = useOfDeployment(configuration, source);
+    let use = useOfDeployment(configuration, source);
+    if (use !== undefined) {
+      // While the plan waited, another job may have deployed these files.
+      configuration = await run.api.call("getConfiguration", { params: { name: earlier.id } });
+      use = useOfDeployment(configuration, source);
+    }
     if (use === undefined || (!options.yes && !canAsk())) {
       // Nothing is deployed, so the outputs are those of the state.
       const outputs = outputsOf(configuration);
