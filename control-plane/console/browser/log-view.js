@@ -110,7 +110,10 @@ class WindlassLog extends HTMLElement {
     });
     this.box?.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.box?.addEventListener("click", (event) => this.#clicked(event));
-    addEventListener("hashchange", () => this.#goToHash());
+    addEventListener("hashchange", () => {
+      this.#isMarked = false;
+      this.#goToHash();
+    });
     const zone = get(".zone");
     zone.textContent = logZone();
     document.addEventListener("times", () => {
@@ -235,9 +238,11 @@ class WindlassLog extends HTMLElement {
     const text = new URLSearchParams(location.hash.slice(1).replace(/^F/, "F=")).get("F");
     if (text) return this.#find(text);
     const [, kind, ...numbers] = lineLink.exec(location.hash) ?? [];
-    const [from, to] = numbers.map((number) =>
-      kind === "C" ? this.#lineOf.get(Number(number)) : Number(number),
-    );
+    const known = numbers.filter(Boolean).map(Number);
+    const lines = known.map((number) => (kind === "C" ? this.#lineOf.get(number) : number));
+    // Another try follows once more is written.
+    if (lines.includes(undefined) && this.#state !== "ended") return;
+    const [from, to] = lines;
     if (from) this.#go(from, Math.max(from, to || 0));
   }
 

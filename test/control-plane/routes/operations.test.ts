@@ -24,5 +24,8 @@ it("/readyz names the part of the storage with each problem", async () => {
     status: "ready",
     problems: ["files: the server's log has the details"],
   });
-  await plane.close();
+  // A round of retention may have found the directory missing too, and have logged it.
+  await plane.close().catch((error: unknown) => {
+    expect(String(error)).toContain("a round of retention failed");
+  });
 });
