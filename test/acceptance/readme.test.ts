@@ -23,7 +23,10 @@ const reasons: readonly [RegExp, string][] = [
   [/^WINDLASS_PORT=\d+ npm start$/, "the test itself sets another port"],
   [/^npm (test|run [\w:-]+)( -- .*)?$/, "for work on the code: CI"],
   [/^npx vitest run /, "for work on the code: CI"],
-  [/^sudo\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/, "needs systemd"],
+  [
+    /^sudo\b|\| sudo tee\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/,
+    "needs systemd",
+  ],
   [/^(\w+=\S+ )?docker\b|^kubectl\b/, "needs a container engine"],
   [
     /^(cd deploy|mkdir|chmod|printf|openssl|\w+=\$\(openssl|export WINDLASS_HOSTNAME)\b/,
