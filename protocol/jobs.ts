@@ -1,7 +1,7 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
 import { Approval, ApprovalNeed } from "./approvals.ts";
-import { ConfigSnapshot, outputsOmitted, Source } from "./configurations.ts";
+import { ConfigSnapshot, outputsOmitted, sourceFields } from "./configurations.ts";
 import {
   about,
   ErrorMessage,
@@ -183,7 +183,7 @@ export const Job = Type.Object({
   ),
   own_source: about(
     Type.Boolean(),
-    "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's.",
+    "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's, with its `working_directory` and `var_files`.",
   ),
   plan_options: about(
     Nullable(PlanOptions),
@@ -228,9 +228,17 @@ export const CreateJob = Type.Object(
     ),
     source: Type.Optional(
       about(
-        Source,
+        sourceFields.source,
         "PLAN: plan this source. The configuration keeps its own until a DEPLOY of the plan starts.",
       ),
+    ),
+    working_directory: about(
+      sourceFields.working_directory,
+      "With `source`: the directory of it in which terraform runs. Missing: the configuration's. Taken over with the source.",
+    ),
+    var_files: about(
+      sourceFields.var_files,
+      "With `source`: the variable files of it. Missing: the configuration's. Taken over with the source.",
     ),
     ...planOptionFields,
     labels: Type.Optional(about(Labels, "Instead of the configuration's labels.")),

@@ -7,7 +7,7 @@ import type { Job } from "./jobs.ts";
 export const retriedAs = ({ job_type, plan_job_id }: Job): Job["job_type"] =>
   job_type === "DEPLOY" && plan_job_id !== null ? "PLAN" : job_type;
 
-/** Whether both jobs have the same options, source, worker and labels. */
+/** Whether both jobs have the same options, files, worker and labels. */
 export const isSameRequest = (job: Job, before: Job): boolean =>
   JSON.stringify(requestOf(job)) === JSON.stringify(requestOf(before));
 
@@ -22,6 +22,8 @@ export const isDeployable = ({
 const requestOf = ({ plan_options, config_snapshot, assigned_worker_id, labels }: Job) => [
   plan_options,
   config_snapshot?.source,
+  config_snapshot?.working_directory,
+  config_snapshot?.var_files,
   assigned_worker_id,
   labels,
 ];

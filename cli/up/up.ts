@@ -2,12 +2,7 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type {
-  Configuration,
-  CreateConfiguration,
-  Source,
-  Zone,
-} from "../../protocol/configurations.ts";
+import type { Configuration, CreateConfiguration, Zone } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { canAsk } from "../terminal/ask.ts";
@@ -88,9 +83,13 @@ function withCreated({ api }: Run, error: unknown, what: string, remove: string)
   return error;
 }
 
+/** What is planned. The configuration takes it over with a deployment of the plan. */
+type Files = Required<Pick<CreateJob, "source">> &
+  Pick<CreateJob, "working_directory" | "var_files">;
+
 interface Configured {
   readonly configuration: Configuration;
-  readonly source: Source;
+  readonly files: Files;
   /** The name of its zone, if this run created the configuration. */
   readonly createdIn?: string;
 }
@@ -102,11 +101,11 @@ async function planAndConfirm(
   configured: Configured,
   options: UpOptions,
 ): Promise<Job | undefined> {
-  const { configuration, source } = configured;
+  const { configuration, files } = configured;
   const folder = join(directory, options.workingDirectory ?? "");
   const note = await noteLocalState(run, folder, configuration, options);
   noteShellVariables(run, folder, options);
-  const body = { job_type: "PLAN" as const, configuration_id: configuration.id, source };
+  const body = { job_type: "PLAN" as const, configuration_id: configuration.id, ...files };
   const planned = await runJob(run, { ...body, ...debugOf(options) });
   return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;
 }
@@ -130,7 +129,7 @@ const debugOf = ({ debug }: UpOptions): Pick<CreateJob, "debug"> => (debug ? { d
 
 /**
  * Uploads the directory and finds the configuration of this name; creates it and its zone if
- * needed. An existing one keeps its source until the plan is deployed.
+ * needed. An existing one keeps its files until the plan is deployed.
  */
 async function configure(
   run: Run,
@@ -165,25 +164,25 @@ async function configure(
   const source = await uploadDirectory(run, root, existingVarFiles(root, varFiles));
   const made = origins[0] ?? writeLink(directory);
   const origin = made === undefined || made === before?.origin ? {} : { origin: made };
-  const fields = { ...place, ...given, ...origin };
+  const { working_directory, var_files, ...others } = { ...place, ...given, ...origin };
+  const named = {
+    ...(working_directory === undefined ? {} : { working_directory }),
+    ...(var_files ? { var_files } : {}),
+  };
+  const files = { source, ...named };
   const { configuration: found, createdIn } = before
     ? { configuration: before }
-    : await create(run, name, zone, options, { source, ...fields });
-  if (createdIn !== undefined) return { configuration: found, source, createdIn };
+    : await create(run, name, zone, options, { ...files, ...others });
+  if (createdIn !== undefined) return { configuration: found, files, createdIn };
   if (!before) {
     refuseOtherSource(found);
     await confirmOrigin(found, made === undefined ? [] : [made], options);
   }
-  if (Object.keys(fields).length === 0) return { configuration: found, source };
-  const change = { params: { name: found.id }, body: fields };
+  if (Object.keys(others).length === 0) return { configuration: found, files };
+  const change = { params: { name: found.id }, body: others };
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
-  const added = before ? varFiles.filter((file) => !before.var_files?.includes(file)) : [];
-  if (added.length > 0)
-    run.done(
-      `Its other jobs fail until a plan with ${added.join(" and ")} is deployed: the files of its last deployment may lack it.`,
-    );
-  return { configuration, source };
+  return { configuration, files };
 }
 
 /**
@@ -196,7 +195,7 @@ async function create(
   existing: Zone | undefined,
   options: UpOptions,
   fields: Omit<CreateConfiguration, "name" | "zone_id">,
-): Promise<Omit<Configured, "source">> {
+): Promise<Omit<Configured, "files">> {
   const zone = existing ?? (await createZone(run, options.zone));
   const body = { name, zone_id: zone.id, ...fields };
   try {
@@ -290,11 +289,12 @@ async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<
  * what later jobs do, such as a provisioner of a destruction.
  */
 function useOfDeployment(
-  { deployed, source: before }: Configuration,
-  source: Source,
+  { deployed, source, working_directory, var_files }: Configuration,
+  files: Files,
 ): string | undefined {
   if (!deployed) return "A deployment of this plan changes no resource, and records the outputs";
-  return isDeepStrictEqual(before, source)
+  const before = { source, working_directory: working_directory ?? "", var_files: var_files ?? [] };
+  return isDeepStrictEqual(before, { ...before, ...files })
     ? undefined
     : "A deployment of this plan changes no resource, and makes these files the source of later jobs";
 }
@@ -303,7 +303,7 @@ function useOfDeployment(
 async function showAndConfirm(
   run: Run,
   planned: Job,
-  { configuration: earlier, source }: Configured,
+  { configuration: earlier, files }: Configured,
   options: UpOptions,
   note: string | undefined,
 ): Promise<boolean> {
@@ -314,11 +314,11 @@ async function showAndConfirm(
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
-    let use = useOfDeployment(configuration, source);
+    let use = useOfDeployment(configuration, files);
     if (use !== undefined) {
       // While the plan waited, another job may have deployed these files.
       configuration = await run.api.call("getConfiguration", { params: { name: earlier.id } });
-      use = useOfDeployment(configuration, source);
+      use = useOfDeployment(configuration, files);
     }
     if (use === undefined || (!options.yes && !canAsk())) {
       // Nothing is deployed, so the outputs are those of the state.

@@ -19,15 +19,22 @@ import { invalid } from "./refusal.ts";
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name"> &
   Pick<UpdateConfiguration, "origin">;
 
+/** The source of a job that has another one than its configuration, and what it names in it. */
+export type OwnFiles = Required<Pick<Definition, "source">> &
+  Pick<Definition, (typeof ownFieldNames)[number]>;
+export const ownFieldNames = ["working_directory", "var_files"] as const;
+
 /** The values of a variable set. */
 export type Values = Pick<Definition, "variables" | "environment">;
 
 /**
- * A job's snapshot as it is stored. What is not part of `config_hash`: a mark if its source is not
+ * A job's snapshot as it is stored. What is not part of `config_hash`: marks if its source is not
  * the configuration's, how its plan differs from an ordinary one, and which variables are of sets.
  */
 export type StoredSnapshot = Partial<ConfigSnapshot> & {
   readonly own_source?: true;
+  /** What is not the configuration's either. */
+  readonly own_fields?: readonly (typeof ownFieldNames)[number][];
   readonly plan_options?: PlanOptions;
   /** The names of its variables that come from variable sets, for the runner. */
   readonly set_variables?: readonly string[];

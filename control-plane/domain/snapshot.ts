@@ -22,6 +22,7 @@ import {
   normalized,
   type Definition,
   type Entry,
+  type OwnFiles,
   type Values,
 } from "./snapshot-values.ts";
 
@@ -44,6 +45,10 @@ export function definitionOf(input: Given): Definition {
 /** A definition (with its values) after an update. A value that is not given stays unchanged. */
 export const updatedDefinition = (before: Definition, change: UpdateConfiguration): Definition =>
   withoutDefaults({ ...before, ...checked(before, change) });
+
+/** A definition (sealed or not) that takes over the files of a plan. */
+export const withFiles = (before: Definition, files: OwnFiles): Definition =>
+  withoutDefaults({ ...before, ...files });
 
 /** The values of a variable set after an update: the same rules as for a configuration. */
 export const updatedValues = (before: Values, change: Values): Values => ({

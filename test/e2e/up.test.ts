@@ -124,6 +124,25 @@ describe.concurrent("windlass up", () => {
     expect(destroyed.stdout).toContain("SAVED");
   });
 
+  test("gives other jobs no variable file before it is deployed", async () => {
+    await using ada = await userMachine(plane, { agent: true });
+    const directory = writeFiles(join(ada.path, "varied"), {
+      "main.tf": 'variable "a" { default = "b" }\noutput "a" { value = var.a }\n',
+    });
+    expect(await ada.run("up", directory, "--yes")).toMatchObject({ exitCode: 0 });
+    const file = join(directory, "new.tfvars");
+    writeFileSync(file, 'a = "c"\n');
+    expect(await ada.run("up", directory, "--var-file", file)).toMatchObject({ exitCode: 3 });
+    expect(await ada.run("jobs", "plan", "varied", "--wait")).toMatchObject({ exitCode: 0 });
+    const before = await ada.json<Configuration>("configurations", "show", "varied");
+    expect(before).not.toHaveProperty("var_files");
+    const deployed = await ada.run("up", directory, "--var-file", file, "--yes");
+    expect(deployed).toMatchObject({ exitCode: 0 });
+    expect(deployed.stdout).toMatch(/^ *a += c$/m);
+    const after = await ada.json<Configuration>("configurations", "show", "varied");
+    expect(after).toMatchObject({ var_files: ["new.tfvars"] });
+  });
+
   test("refuses to deploy a directory a second time after it was renamed", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const files = { "main.tf": 'resource "terraform_data" "a" {}\n' };

@@ -7,7 +7,7 @@ import { findSpec } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
-import { findOwnSource } from "../jobs/own-source.ts";
+import { findOwnFiles } from "../jobs/own-source.ts";
 import { findHash } from "../jobs/request.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
@@ -33,7 +33,7 @@ export async function findStaleness(
   if (!spec) throw new Error("the configuration of a claimed job is not there");
   try {
     await checkFresh(tx, plan);
-    checkHash(plan, await findHash(context, tx, spec, await findOwnSource(tx, id)));
+    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
     return undefined;
   } catch (error) {
     if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;

@@ -1,25 +1,34 @@
 /**
- * The source of a PLAN that is not its configuration's (`source` of the request). A PLAN changes
- * nothing: the configuration takes the source over when a DEPLOY of that plan starts.
+ * The source of a PLAN that is not its configuration's (`source` of the request, with what it names in
+ * that source). A PLAN changes nothing: the configuration takes them over when a DEPLOY of that plan
+ * starts.
  */
-import type { Source } from "../../../protocol/configurations.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission, permissionForJob } from "../../domain/roles.ts";
-import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
-import { setSpecSource } from "../../store/configurations/configurations.ts";
+import { withFiles } from "../../domain/snapshot.ts";
+import {
+  ownFieldNames,
+  type Definition,
+  type OwnFiles,
+  type StoredSnapshot,
+} from "../../domain/snapshot-values.ts";
+import { changeDefinition } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { isKept } from "../configurations/archives.ts";
 
-/** Returns the source of a job that has another one than its configuration. */
-export async function findOwnSource(tx: Queries, id: string): Promise<Source | undefined> {
+/** Returns the files of a job that has another source than its configuration. */
+export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
   const stored = await tx.first(findSnapshot, { id });
-  const { own_source, source } = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
-  return own_source ? source : undefined;
+  const snapshot = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
+  const { own_source, own_fields = [], source, working_directory = "", var_files = [] } = snapshot;
+  if (!own_source || !source) return undefined;
+  const named = { working_directory, var_files };
+  return { source, ...Object.fromEntries(own_fields.map((name) => [name, named[name]])) };
 }
 
 /** Throws 403 unless the caller may cancel or retry a job. */
@@ -28,19 +37,20 @@ export async function checkJobPermission(
   user: UserCaller,
   { id, job_type }: JobRow,
 ): Promise<void> {
-  const hasOwnSource = job_type === "PLAN" && (await findOwnSource(tx, id)) !== undefined;
+  const hasOwnSource = job_type === "PLAN" && (await findOwnFiles(tx, id)) !== undefined;
   checkPermission(user, permissionForJob(job_type, hasOwnSource));
 }
 
 /**
- * Returns the source that a request names, itself or by the plan that it deploys; undefined: the
+ * Returns the files that a request names, itself or by the plan that it deploys; undefined: the
  * configuration's.
  */
-export async function requestedSource(
+export async function requestedFiles(
   tx: Queries,
   owner: string,
-  { job_type, source, plan_job_id }: CreateJob,
-): Promise<Source | undefined> {
+  { job_type, source, plan_job_id, ...input }: CreateJob,
+): Promise<OwnFiles | undefined> {
+  const named = ownFieldNames.filter((name) => input[name] !== undefined);
   if (source !== undefined) {
     if (job_type !== "PLAN") throw invalid("body.source", "goes with a PLAN only");
     if (!(await isKept(tx, owner, source)))
@@ -48,11 +58,12 @@ export async function requestedSource(
         "body.source.sha256",
         "is not the SHA-256 of one of your archives: upload the archive first",
       );
-    return source;
+    return { source, ...Object.fromEntries(named.map((name) => [name, input[name]])) };
   }
+  if (named.length > 0) throw invalid(`body.${named[0]}`, "goes with `source` only");
   if (!plan_job_id || !(await tx.first(findOwnJob, { id: plan_job_id, owner }))) return undefined;
-  const planned = await findOwnSource(tx, plan_job_id);
-  if (planned && !(await isKept(tx, owner, planned)))
+  const planned = await findOwnFiles(tx, plan_job_id);
+  if (planned && !(await isKept(tx, owner, planned.source)))
     throw new RefusalError(
       "invalid_plan",
       "the uploaded files of the PLAN are so old that they were removed: plan again",
@@ -60,14 +71,21 @@ export async function requestedSource(
   return planned;
 }
 
-/** Replaces the configuration's source when a DEPLOY of such a plan starts. */
-export async function takeOverSource(tx: Queries, job: JobRow, now: number): Promise<void> {
+/** The marks with which a snapshot is stored that has these files. */
+export function markOf(files: OwnFiles): Pick<StoredSnapshot, "own_source" | "own_fields"> {
+  const own_fields = ownFieldNames.filter((name) => files[name] !== undefined);
+  return { own_source: true, ...(own_fields.length > 0 ? { own_fields } : {}) };
+}
+
+/** Replaces the configuration's files when a DEPLOY of such a plan starts. */
+export async function takeOverFiles(tx: Queries, job: JobRow, now: number): Promise<void> {
   const { spec_id: id, owner_id: owner, job_type, plan_job_id } = job;
   if (job_type !== "DEPLOY" || plan_job_id === null || id === null) return;
-  const source = await findOwnSource(tx, job.id);
-  if (!source) return;
-  const name = await setSpecSource(tx, id, source, now);
-  const details = { fields: ["source"], job_id: job.id };
+  const files = await findOwnFiles(tx, job.id);
+  if (!files) return;
+  const change = (before: object) => withFiles(before as Definition, files);
+  const name = await changeDefinition(tx, id, change, now);
+  const details = { fields: Object.keys(files), job_id: job.id };
   const what = { action: "configuration.update", id, name: name ?? null, details } as const;
   await record(tx, { by: system, owner, ...what }, now);
 }

@@ -1,9 +1,5 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
-import {
-  timeoutSecondsDefault,
-  type ConfigSnapshot,
-  type Source,
-} from "../../../protocol/configurations.ts";
+import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
@@ -14,6 +10,7 @@ import {
   updatedDefinition,
   type Definition,
 } from "../../domain/snapshot.ts";
+import type { OwnFiles } from "../../domain/snapshot-values.ts";
 import type { SecretBox } from "../../domain/secret-box.ts";
 import { withSets } from "../../domain/variable-sets.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
@@ -26,7 +23,7 @@ import type { Context } from "../context.ts";
 import { checkHash, checkPlan } from "../plans/deployable.ts";
 import { openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
-import { requestedSource } from "./own-source.ts";
+import { markOf, requestedFiles } from "./own-source.ts";
 import { requestedOptions } from "./plan-options.ts";
 
 /** The columns of the job that a request describes. */
@@ -77,13 +74,13 @@ export async function resolveRequest(
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input) : undefined;
-  const source = await requestedSource(tx, owner, input);
+  const files = await requestedFiles(tx, owner, input);
   const own = await snapshotOf(tx, spec, box);
-  const plain = source ? updatedDefinition(own, { source }) : own;
+  const plain = files ? updatedDefinition(own, files) : own;
   const shared = variablesOfSets(spec, own);
   const mark = {
     ...(shared.length > 0 ? { set_variables: shared } : {}),
-    ...(source ? { own_source: true } : {}),
+    ...(files ? markOf(files) : {}),
     ...(options ? { plan_options: options } : {}),
   };
   const request = { ...resolved(spec, plain, seal(plain, box, id), how, mark), options };
@@ -107,16 +104,16 @@ function resolved(
   };
 }
 
-/** Returns the hash of a configuration, with this source if it has another one. */
+/** Returns the hash of a configuration, with these files if it has others. */
 export async function findHash(
   context: Context,
   tx: Queries,
   spec: SpecRow,
-  source: Source | undefined,
+  files: OwnFiles | undefined,
 ): Promise<string> {
   const own = await snapshotOf(tx, spec, context.box("variables"));
   const key = await hashKeyOf(context, tx, { isReader: true });
-  return configHash(source ? updatedDefinition(own, { source }) : own, key);
+  return configHash(files ? updatedDefinition(own, files) : own, key);
 }
 
 /** A configuration with all its values, also those of its variable sets. */

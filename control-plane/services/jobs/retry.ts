@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
 import { hasApplied } from "./progress.ts";
-import { checkJobPermission, findOwnSource } from "./own-source.ts";
+import { checkJobPermission, findOwnFiles } from "./own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
   const job_type = isDeployOfPlan(job) ? "PLAN" : job.job_type;
   const isPlan = job_type === "PLAN";
-  const source = isPlan ? await findOwnSource(context.store.read, id) : undefined;
+  const files = isPlan ? await findOwnFiles(context.store.read, id) : undefined;
   const options = isPlan ? await findPlanOptions(context.store.read, id) : undefined;
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const configuration = await findLiveId(context.store.read, job.spec_id);
@@ -35,7 +35,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     job_type,
     ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
     assigned_worker_id: job.assigned_worker_id,
-    ...(source ? { source } : {}),
+    ...files,
     ...options,
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),

@@ -13,7 +13,7 @@ import { findFailedJob, findLaterStarted, findStartedBefore } from "../../store/
 import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
-import { takeOverSource } from "./own-source.ts";
+import { takeOverFiles } from "./own-source.ts";
 
 /** Changes the spec of a job that starts. Returns the job with the status before. */
 export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
@@ -21,7 +21,7 @@ export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<
   if (status === null || job.spec_id === null) return job;
   const spec = await tx.first(findSpecStatus, { id: job.spec_id });
   await tx.run(moveSpec, { id: job.spec_id, status });
-  await takeOverSource(tx, job, now);
+  await takeOverFiles(tx, job, now);
   return { ...job, spec_status_before: spec?.status ?? null };
 }
 

@@ -47,6 +47,7 @@ async function viewJob(
   const configuration = await findLiveId(queries, job.spec_id);
   const {
     own_source = false,
+    own_fields: ___,
     plan_options = null,
     set_variables: _,
     resumes_teardown: __,

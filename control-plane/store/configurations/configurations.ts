@@ -118,11 +118,11 @@ export const setSpecStatus = statement<{
   db.updateTable("specs").set({ status, error_message, failed_job_id }).where("id", "=", id),
 );
 
-/** Replaces the source of a spec; returns its name. */
-export async function setSpecSource(
+/** Changes the definition of a spec, its values sealed; returns its name. */
+export async function changeDefinition(
   { sql: db }: Queries,
   id: string,
-  source: object,
+  change: (definition: object) => object,
   now: number,
 ): Promise<string | undefined> {
   const spec = await db
@@ -131,7 +131,7 @@ export async function setSpecSource(
     .where("id", "=", id)
     .executeTakeFirst();
   if (!spec) return undefined;
-  const definition = JSON.stringify({ ...(JSON.parse(spec.definition) as object), source });
+  const definition = JSON.stringify(change(JSON.parse(spec.definition) as object));
   await db.updateTable("specs").set({ definition, updated_at: now }).where("id", "=", id).execute();
   return spec.name;
 }

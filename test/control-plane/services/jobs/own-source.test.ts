@@ -89,13 +89,62 @@ describe("a plan of another source", () => {
     expect(await client.refusal(createJob, deploy(own.id))).toBe("409 plan_is_stale");
   });
 
+  it("has a place and variable files of its own, which are taken over with it", async ({
+    client,
+    runner,
+    deploy,
+    spec,
+  }) => {
+    const body = { version: "1.0.0", features: ["var_files"] };
+    await runner.get(endpoints.heartbeat, { body });
+    const files = { source: other, working_directory: "live", var_files: ["prod.tfvars"] };
+    const planOf = async (more: object) => {
+      const body = { job_type: "PLAN" as const, configuration_id: spec, ...more };
+      const plan = await client.get(createJob, { body });
+      await run(runner, plan.id);
+      await addArtifact(plane.context.store, plan.id);
+      return plan;
+    };
+    const now = async () => client.get(getConfiguration, { params: { name: spec } });
+    const before = await now();
+    const plan = await planOf(files);
+    expect(plan.config_snapshot).toMatchObject(files);
+    expect(plan.config_snapshot).not.toHaveProperty("own_fields");
+    expect(await now()).toEqual(before);
+    const applied = await client.get(createJob, deploy(plan.id));
+    expect(applied.config_snapshot).toMatchObject(files);
+    await run(runner, applied.id);
+    expect(await now()).toMatchObject(files);
+    const audit = await client.get(endpoints.listAuditEntries, { query: {} });
+    expect(audit.audit_entries).toContainEqual(
+      expect.objectContaining({
+        action: "configuration.update",
+        details: { fields: ["source", "working_directory", "var_files"], job_id: applied.id },
+      }),
+    );
+    // What a plan does not name itself is the configuration's, and a change of that makes it stale.
+    const [partial, without] = [
+      await planOf({ source: ofConfiguration, working_directory: "" }),
+      await planOf({ source: ofConfiguration, var_files: [] }),
+    ];
+    expect(partial.config_snapshot).toMatchObject({ var_files: ["prod.tfvars"] });
+    expect(without.config_snapshot).not.toHaveProperty("var_files");
+    const change = { params: { name: spec }, body: { var_files: ["other.tfvars"] } };
+    await client.get(endpoints.updateConfiguration, change);
+    expect(await client.refusal(createJob, deploy(partial.id))).toBe("409 plan_is_stale");
+    const last = await client.get(createJob, deploy(without.id));
+    await run(runner, last.id);
+    expect(await now()).not.toHaveProperty("var_files");
+  });
+
   it("is planned again from the same source by a retry", async ({ client, spec }) => {
-    const body = { job_type: "PLAN" as const, configuration_id: spec, source: other };
+    const files = { source: other, working_directory: "live", var_files: ["prod.tfvars"] };
+    const body = { job_type: "PLAN" as const, configuration_id: spec, ...files };
     const first = await client.get(createJob, { body });
     await client.get(cancelJob, { params: first });
     expect(await client.get(retryJob, { params: first })).toMatchObject({
       own_source: true,
-      config_snapshot: { source: other },
+      config_snapshot: files,
     });
   });
 
@@ -111,6 +160,8 @@ describe("a plan of another source", () => {
     expect(await refusal(archive)).toBe("400 invalid_request");
     expect(await refusal({ type: "git", url: "not a url" })).toBe("400 invalid_request");
     expect(await refusal(inline("x".repeat(1024 * 1024)))).toBe("400 invalid_request");
+    const named = { job_type: "PLAN" as const, configuration_id: spec, var_files: ["a.tfvars"] };
+    expect(await client.refusal(createJob, { body: named })).toBe("400 invalid_request");
   });
 
   it("cannot be deployed after its uploaded files were removed", async ({
