@@ -158,6 +158,16 @@ describe("the log of a running apply", () => {
       `[".lines", ".bars"].map((one) => document.querySelector(one).getBoundingClientRect().toJSON())`,
     );
     expect(bars.left).toBeGreaterThan(log.right);
+    // The newest of those in progress is in view too, until the reader looks at others.
+    const lastBar = `(() => {
+      const list = document.querySelector(".bars");
+      const [box, bar] = [list, list.lastElementChild].map((one) => one.getBoundingClientRect());
+      return list.scrollTop > 0 && bar.bottom <= box.bottom + 1;
+    })()`;
+    await untilTrue(page, lastBar);
+    await page.evaluate(`document.querySelector(".bars").scrollTop = 0`);
+    await page.evaluate(`document.dispatchEvent(new Event("drawn"))`);
+    expect(await page.evaluate(`document.querySelector(".bars").scrollTop`)).toBe(0);
     expect(log.height).toBeGreaterThan(150);
     expect(complaints).toEqual([]);
   });

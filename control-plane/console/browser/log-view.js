@@ -3,6 +3,7 @@
  * `<windlass-log>`: the log of a job, live, with search, follow, wrap, times and links to its
  * lines.
  */
+import { showRunning } from "./bars.js";
 import { fitToWindow } from "./log-height.js";
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
@@ -201,7 +202,10 @@ class WindlassLog extends HTMLElement {
 
   #keepUp() {
     if (this.box && this.said && !this.hasAttribute("ended")) fitToWindow(this.box, this.said);
-    if (this.follow?.checked && this.box) this.box.scrollTop = this.box.scrollHeight;
+    if (this.follow?.checked && this.box) {
+      this.box.scrollTop = this.box.scrollHeight;
+      showRunning();
+    }
   }
 
   /** Stops following when the user scrolls up, and resumes at the end of the log. */
