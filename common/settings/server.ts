@@ -242,27 +242,27 @@ export const quotas = {
   WINDLASS_QUOTA_QUEUED_JOBS: {
     ...amount,
     default: 1000,
-    help: "how many queued jobs a user may have",
+    help: "how many queued jobs a space (personal or of a team) may have",
   },
   WINDLASS_QUOTA_CONFIGURATIONS: {
     ...amount,
     default: 10_000,
-    help: "how many configurations a user may have",
+    help: "how many configurations a space may have",
   },
   WINDLASS_QUOTA_VARIABLE_SETS: {
     ...amount,
     default: 1000,
-    help: "how many variable sets a user may have",
+    help: "how many variable sets a space may have",
   },
   WINDLASS_QUOTA_ARCHIVE_MIB: {
     ...volume,
     default: 5120,
-    help: "the total size of a user's uploaded archives, in MiB",
+    help: "the total size of a space's uploaded archives, in MiB",
   },
   WINDLASS_QUOTA_STATE_MIB: {
     ...volume,
     default: 5120,
-    help: "the total size of a user's managed states and their old versions, in MiB",
+    help: "the total size of a space's managed states and their old versions, in MiB",
     details: "Checked when a DEPLOY is created, and before `windlass state push` and a rollback",
   },
   WINDLASS_QUOTA_LOG_MIB: {

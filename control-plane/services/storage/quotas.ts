@@ -1,5 +1,5 @@
 /**
- * Quotas of an owner. They are checked when a user creates something, in its transaction, and never
+ * Quotas of a space, personal or of a team. They are checked when a user creates something, in its transaction, and never
  * when a running job saves its state.
  */
 import type { Quota } from "../../domain/quotas.ts";
@@ -22,7 +22,7 @@ export async function checkQueuedJobs(
   if ((await countOpenJobs(tx, { owner, status: "QUEUED", limit })) < limit) return;
   throw new QuotaExceededError(
     "queued_jobs",
-    `${limit} jobs are already queued, which is the limit: cancel some of them or wait until they have run`,
+    `${limit} jobs of this space are queued, which is the limit (WINDLASS_QUOTA_QUEUED_JOBS): cancel some of them or wait until they have run`,
   );
 }
 
@@ -41,7 +41,7 @@ export async function checkConfigurations(
 export const refuseConfigurations = (limit: number): RefusalError =>
   new QuotaExceededError(
     "configurations",
-    `you have ${limit} configurations, which is the limit: delete some of them`,
+    `this space has ${limit} configurations, which is the limit (WINDLASS_QUOTA_CONFIGURATIONS): delete some of them`,
   );
 
 /** Refuses one more variable set. */
@@ -54,7 +54,7 @@ export async function checkVariableSets(
   if ((await listVariableSetNames(tx, owner, undefined, limit)).length < limit) return;
   throw new QuotaExceededError(
     "variable_sets",
-    `you have ${limit} variable sets, which is the limit: delete some of them`,
+    `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
   );
 }
 
@@ -70,7 +70,7 @@ export async function checkArchiveBytes(
   if (used + bytes <= limit) return;
   throw new QuotaExceededError(
     "archive_bytes",
-    `your archives have ${mib(used)} of at most ${mib(limit)}, and this one has ${mib(bytes)}; retention removes unused archives`,
+    `the archives of this space have ${mib(used)} of at most ${mib(limit)} (WINDLASS_QUOTA_ARCHIVE_MIB), and this one has ${mib(bytes)}; retention removes unused archives`,
   );
 }
 
@@ -88,7 +88,7 @@ export async function checkStateBytes(
   if (bytes === 0 ? used < limit : used + bytes <= limit) return;
   throw new QuotaExceededError(
     "state_bytes",
-    `your states and their old versions have ${mib(used)} of at most ${mib(limit)}: destroy and delete configurations that you do not need`,
+    `the states of this space and their old versions have ${mib(used)} of at most ${mib(limit)} (WINDLASS_QUOTA_STATE_MIB): destroy and delete configurations that you do not need`,
   );
 }
 
