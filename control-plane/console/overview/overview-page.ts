@@ -34,6 +34,9 @@ export interface Overview extends Attention {
   readonly recent: readonly JobSummary[];
   /** Of some configurations of the newest ended jobs, and of those that failed. */
   readonly runs: Runs;
+  /** Whether the reader may add a worker, and create zones and configurations. */
+  readonly mayAdd: boolean;
+  readonly mayConfigure: boolean;
   /** The highest published release. */
   readonly latest: string | null;
   readonly now: string;
@@ -50,7 +53,7 @@ export const overviewPage = (overview: Overview): Html => {
         ${tile(overview.runningCount, "running")} ${tile(overview.queuedCount, "waiting")}
         ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
       </ul>
-      ${waitingView(overview.waiting, now)} ${isNew ? firstSteps : null}
+      ${waitingView(overview.waiting, now)} ${isNew ? firstSteps(overview) : null}
       ${attentionView(overview, now)}
       <h2>Running</h2>
       ${
@@ -87,7 +90,7 @@ export const overviewPage = (overview: Overview): Html => {
             )
       }
       <h2>Workers</h2>
-      ${workers.length === 0 ? noWorker : workerTable(workers, overview.held, latest, now)}
+      ${workers.length === 0 ? noWorker(overview) : workerTable(workers, overview.held, latest, now)}
       <h2>Recently ended</h2>
       ${
         recent.length === 0
@@ -135,27 +138,38 @@ function resourcesText({ changes }: JobSummary, changed: number | undefined): st
     : count(changed, "resource");
 }
 
-const firstSteps = html`<section class="notice flow">
-  <p>To run your first job:</p>
-  <ol>
-    <li><a href="/workers">Add a worker</a> on a machine where terraform may run.</li>
-    <li>
-      <a href="/zones">Create a zone</a>, and in it a configuration that names your terraform files.
-    </li>
-    <li>Plan the configuration, review the changes, and deploy that plan.</li>
-  </ol>
-  <p>Or try everything on your own machine: <code>windlass demo</code></p>
-</section>`;
+const firstSteps = ({ mayAdd, mayConfigure }: Overview): Html =>
+  html`<section class="notice flow">
+    <p>To run your first job:</p>
+    <ol>
+      <li>
+        ${mayAdd ? html`<a href="/workers">Add a worker</a>` : "Ask an admin of the team to add a worker"}
+        on a machine where terraform may run.
+      </li>
+      <li>
+        ${
+          mayConfigure
+            ? html`<a href="/zones">Create a zone</a>, and in it a configuration`
+            : "Ask a deployer of the team to create a zone, and in it a configuration"
+        }
+        that names your terraform files.
+      </li>
+      <li>Plan the configuration, review the changes, and deploy that plan.</li>
+    </ol>
+    <p>Or try everything on your own machine: <code>windlass demo</code></p>
+  </section>`;
 
 const workerOf = ({ worker_id }: JobSummary, workers: readonly Worker[]): Html | string => {
   const worker = workers.find(({ id }) => id === worker_id);
   return worker === undefined ? "–" : html`<a href="/workers/${worker.id}">${worker.name}</a>`;
 };
 
-const noWorker = html`<p class="soft">
-  No worker yet. Jobs need one: <a href="/workers">add a worker</a> on a machine where terraform may
-  run.
-</p>`;
+const noWorker = ({ mayAdd }: Overview): Html =>
+  html`<p class="soft">
+    No worker yet. Jobs need one:
+    ${mayAdd ? html`<a href="/workers">add a worker</a>` : "ask an admin of the team to add a worker"}
+    on a machine where terraform may run.
+  </p>`;
 
 const tile = (number: string, word: string): Html =>
   html`<li class="${number === "0" ? "zero" : ""}"><strong>${number}</strong> ${word}</li>`;

@@ -1,5 +1,6 @@
 /** The overview. */
 import type { JobStatus } from "../../../protocol/jobs.ts";
+import { mayDo } from "../../domain/roles.ts";
 import { listWaitingDeployments } from "../../services/approvals/waiting.ts";
 import type { Context } from "../../services/context.ts";
 import {
@@ -75,6 +76,8 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       queued,
       recent,
       runs: await listRuns(context, [...configurations]),
+      mayAdd: mayDo(caller, "administer"),
+      mayConfigure: mayDo(caller, "configure"),
       latest: await latestVersion(context),
       now: nowOf(context),
     });

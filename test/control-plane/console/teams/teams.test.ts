@@ -173,3 +173,20 @@ test("a zone moves to another space of which the reader is an admin, and back", 
   expect((await post(`${zone}/team`, { team: "" })).status).toBe(303);
   expect(await names()).toEqual([]);
 });
+
+test("the overview of a new team sends members to the role that can do what is missing", async () => {
+  const team = await openTeam();
+  const overview = async (person: { page(path: string): Promise<Parameters<typeof words>[0]> }) =>
+    words(await person.page(`/?team=${team.slug}`));
+  expect(await overview(team.admin)).toMatch(/Add a worker on a machine.*Create a zone ?, and/);
+  expect(await overview(await addPerson(team, "deployer"))).toMatch(
+    /Ask an admin of the team to add a worker on a machine.*Create a zone ?, and/,
+  );
+  const viewer = await overview(await addPerson(team, "viewer"));
+  expect(viewer).toContain(
+    "Ask a deployer of the team to create a zone, and in it a configuration",
+  );
+  expect(viewer).toContain(
+    "No worker yet. Jobs need one: ask an admin of the team to add a worker",
+  );
+});
