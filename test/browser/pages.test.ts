@@ -159,6 +159,21 @@ describe("the pages", () => {
     );
   });
 
+  test("show the step of a running job on one line, however long its log's last line is", async () => {
+    await fixture.queue({ job_type: "PLAN", configuration_id: await fixture.configure("wordy") });
+    const id = await fixture.start();
+    await fixture.step(id, "apply", "started", 0);
+    await fixture.log(id, `${"a long line of the log ".repeat(30)}\n`);
+    const { page } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/`);
+    await page.locator(".progress", { hasText: "a long line" }).waitFor();
+    const heights = await page.evaluate<number[]>(
+      `[".progress", ".progress strong"].map((one) => document.querySelector(one).getBoundingClientRect().height)`,
+    );
+    expect(Math.max(...heights)).toBeLessThan(30);
+    await fixture.end(id, "SUCCESS");
+  });
+
   test("keep the navigation on one line at 1280 px, also with a long address", async () => {
     const email = `a.person.with.a.long.name@${"department.".repeat(3)}example.com`;
     const { page } = await visitor.visit(plane, email, { viewport: { width: 1280, height: 800 } });

@@ -47,6 +47,30 @@ describe("in a browser", () => {
     await page.getByRole("heading", { level: 1, name: "staging" }).waitFor();
   });
 
+  test("a form that was refused can be come back to, reloaded and sent to a colleague", async () => {
+    const { page } = await visitor.visit(plane, "ada@example.com");
+    const heading = page.getByRole("heading", { level: 1, name: "Zones" });
+    const create = page.getByRole("button", { name: "Create the zone" });
+    await page.goto(`${plane.url}/zones`);
+    for (const name of [" ", "  "]) {
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await create.click();
+      await page.getByRole("alert").waitFor();
+    }
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.goBack();
+    await heading.waitFor();
+    // Of a form whose own address is no page.
+    await page.goto(`${plane.url}/settings`);
+    await page.getByRole("textbox", { name: "Name" }).fill("ci");
+    await page.getByRole("button", { name: "Create the token" }).click();
+    await page.getByText("wlt_").first().waitFor();
+    expect(page.url()).toBe(`${plane.url}/settings`);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    expect(await page.getByRole("button", { name: "Revoke ci" }).count()).toBe(1);
+  });
+
   test("a page that is drawn anew keeps what is typed after the login ended", async () => {
     const { page } = await visitor.visit(plane, "ada@example.com");
     await page.goto(`${plane.url}/zones`);

@@ -2,8 +2,16 @@
 /**
  * Keeps what was typed into a form if it cannot be sent: before it goes, asks whether the login
  * still works. Without this script, such a form ends at the sign-in, and its text is lost.
+ *
+ * And gives a page that answers a form the address of the page with the form: the browser would
+ * refuse to come back to it, and its own address is none that can be opened.
  */
 import { make } from "./dialog.js";
+
+if (document.querySelector("main[data-answer]")) {
+  const { origin, href } = URL.parse(document.referrer) ?? {};
+  if (origin === location.origin) history.replaceState(null, "", href);
+}
 
 const typed = "input:not([type=hidden], [type=checkbox], [type=radio]), textarea";
 

@@ -67,7 +67,10 @@ export const overviewPage = (overview: Overview): Html => {
                 nameOf(job),
                 job.started_at === null ? "about to start" : between(job.started_at, now),
                 html`<span class="progress"
-                  >${step === null ? null : html`<strong>${step}</strong> `}${resourcesText(job, changed)}
+                  ><span
+                    >${step === null ? null : html`<strong>${step}</strong>`}
+                    ${resourcesText(job, changed)}</span
+                  >
                   <span class="soft">${line}</span></span
                 >`,
                 workerOf(job, workers),

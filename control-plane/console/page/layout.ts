@@ -40,7 +40,8 @@ const places = [
  */
 export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   const caller = reply.request.caller as UserCaller | null;
-  const text = document(page, page.email === undefined ? null : caller).text;
+  const isAnswer = reply.request.method === "POST";
+  const text = document(page, page.email === undefined ? null : caller, isAnswer).text;
   reply
     .headers({
       "content-security-policy":
@@ -57,6 +58,7 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
 const document = (
   { title, body, email, at, refresh, from, search = "" }: Page,
   caller: UserCaller | null,
+  isAnswer: boolean,
 ): Html =>
   html`<!doctype html>
     <html lang="en">
@@ -83,6 +85,7 @@ const document = (
           ${caller === null ? null : html`data-team="${teamOf(caller)}"`}
           ${refresh === undefined ? null : html`data-refresh="${refresh}"`}
           ${from === undefined ? null : html`data-from="${from}"`}
+          ${isAnswer ? html`data-answer` : null}
         >
           ${body}
         </main>
