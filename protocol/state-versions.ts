@@ -18,6 +18,18 @@ export const StateVersion = Type.Object({
     Nullable(Uuid),
     "The job that wrote it; null if a user did, by a rollback or a push.",
   ),
+  stored_by: Type.Optional(
+    about(
+      Nullable(Type.String()),
+      "In lists: the name of the user who stored it, as in the audit log; null if a job did, or if this is not known.",
+    ),
+  ),
+  copy_of: Type.Optional(
+    about(
+      Nullable(Type.Integer()),
+      "In lists: the serial of the version to which a user rolled back.",
+    ),
+  ),
   created_at: Timestamp,
 });
 export type StateVersion = Static<typeof StateVersion>;

@@ -1,4 +1,4 @@
-/** Searches a directory's terraform files for a word, which saves most jobs a run of terraform. */
+/** Searches a directory's terraform files, which saves most jobs a run of terraform. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
@@ -17,38 +17,54 @@ const lookLimit = 8 * mebibyte;
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
-  for (const text of textsIn(root, folder)) if (text === undefined || word.test(text)) return true;
+  for (const { text } of textsIn(root, folder))
+    if (text === undefined || word.test(text)) return true;
   return false;
 }
 
 /**
  * Returns the variables that no terraform file of the directory can declare. Each file is read
  * once, however many names there are: both come from users. None if a file has an escape of
- * Unicode, with which a label has another spelling; a name beyond ASCII may be normalized.
+ * Unicode, with which a label has another spelling, or a comment before a label; a name beyond ASCII
+ * may be normalized.
  */
 export function undeclared(root: string, folder: string, names: readonly string[]): Set<string> {
   const left = new Set(names.filter((name) => /^[\w-]+$/.test(name)));
   if (left.size === 0) return left;
-  for (const text of textsIn(root, folder)) {
+  for (const { text, isJson } of textsIn(root, folder)) {
     if (text === undefined || /\\u/i.test(text)) return new Set();
-    for (const [word] of text.matchAll(/[\w-]+/g)) left.delete(word);
+    for (const [, name = ""] of text.matchAll(isJson ? anyWord : declaration))
+      if (name === "/") return new Set();
+      else left.delete(name);
   }
   return left;
 }
 
-/** The texts of the terraform files of the directory; undefined in place of what is not searched. */
-function* textsIn(root: string, folder: string): Iterable<string | undefined> {
+/** In JSON, any word may be the name of a variable. */
+const anyWord = /([\w-]+)/g;
+/** The name of a variable, or the first character of a comment before it. Quotes may be missing. */
+const declaration = /(?<![\w-])variable[ \t]*"?([\w-]+|\/)/g;
+
+interface SearchedFile {
+  /** Undefined: it is not searched. */
+  readonly text: string | undefined;
+  readonly isJson?: boolean;
+}
+
+/** The terraform files of the directory. */
+function* textsIn(root: string, folder: string): Iterable<SearchedFile> {
   let room = lookLimit;
   let names: string[];
   try {
     names = readdirSync(folder);
   } catch {
-    return yield undefined;
+    return yield { text: undefined };
   }
   for (const name of names.filter((one) => /\.(?:tf|tofu)(?:\.json)?$/.test(one))) {
     const text = textOf(root, join(folder, name), room);
     room -= text?.length ?? 0;
-    yield name.endsWith("json") && text?.includes("\\u") ? undefined : text;
+    const isJson = name.endsWith("json");
+    yield { text: isJson && text?.includes("\\u") ? undefined : text, isJson };
   }
 }
 

@@ -30,7 +30,7 @@ export function stateCommand() {
             RESOURCES: ({ resources }) => resources,
             BYTES: ({ size_bytes }) => size_bytes,
             CREATED: ({ created_at }) => ago(created_at),
-            JOB: ({ job_id }) => job_id ?? "a person",
+            "STORED BY": storedBy,
           },
           "There is no state yet.",
         );
@@ -139,6 +139,14 @@ async function inSpaceOf(run: Run, name: string) {
   return found.inSpaceOf(run, name);
 }
 
+/** A job, or a user and what the user did. */
+function storedBy({ job_id, stored_by, copy_of }: StateVersion): string {
+  if (job_id !== null) return `job ${job_id}`;
+  const by = stored_by ?? "a person";
+  if (typeof copy_of === "number") return `${by}, rolled back to ${copy_of}`;
+  return stored_by ? `${by}, pushed` : by;
+}
+
 function showVersion(run: Run, version: StateVersion): void {
   run.show(version, {
     serial: version.serial,
@@ -146,7 +154,7 @@ function showVersion(run: Run, version: StateVersion): void {
     resources: version.resources,
     bytes: version.size_bytes,
     md5: version.md5,
-    job: version.job_id ?? "a person",
+    job: version.job_id ?? undefined,
     created: time(version.created_at),
   });
 }

@@ -11,7 +11,7 @@ import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
 import { listRuns, type Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
-import { findStateLock, findStorers, listStateVersions } from "../../services/states/versions.ts";
+import { findStateLock, listStateVersions } from "../../services/states/versions.ts";
 import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
 import type { SetsStory } from "../variable-sets/attached-view.ts";
@@ -36,7 +36,6 @@ export interface ConfigurationStory {
   readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
   /** Who stored the versions that no job wrote, by serial. */
-  readonly storers: Awaited<ReturnType<typeof findStorers>>;
   readonly lock: StateLock | null;
   readonly sets: SetsStory;
   readonly now: string;
@@ -79,7 +78,6 @@ export async function configurationStory(
     unapproved: newest.filter(({ needs_approval }) => needs_approval),
     jobs: slice(jobs ?? newest, (one) => one.id, jobs === undefined),
     runs: runs.get(id) ?? [],
-    storers: await findStorers(context, caller, id, versions.slice(0, shown)),
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),
     lock,
     sets: { ...sets, all },

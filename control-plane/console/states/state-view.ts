@@ -7,7 +7,7 @@ import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock, size } from "../page/words.ts";
 
-type Story = Pick<ConfigurationStory, "configuration" | "versions" | "storers" | "lock">;
+type Story = Pick<ConfigurationStory, "configuration" | "versions" | "lock">;
 
 /** All of it. */
 export const stateView = (story: Story): Html =>
@@ -18,11 +18,7 @@ export const stateView = (story: Story): Html =>
       : versionsView(story)
   }`;
 
-const versionsView = ({
-  configuration,
-  versions: { items, next, isFirst },
-  storers,
-}: Story): Html =>
+const versionsView = ({ configuration, versions: { items, next, isFirst } }: Story): Html =>
   html`${
     items.length === 0
       ? html`<p class="soft">
@@ -32,9 +28,7 @@ const versionsView = ({
           ${table(
             "Versions of the state",
             ["Serial", "Written", "By", "Resources", "Size", "What to do"],
-            items.map((version, index) =>
-              row(configuration, version, storers, isFirst && index === 0),
-            ),
+            items.map((version, index) => row(configuration, version, isFirst && index === 0)),
           )}`
   }
   ${
@@ -88,7 +82,6 @@ function lockView(
 const row = (
   { id, name }: Configuration,
   version: StateVersion,
-  storers: Story["storers"],
   isNewest: boolean,
 ): (Html | string)[] => {
   const { serial, created_at, job_id, resources, size_bytes } = version;
@@ -96,7 +89,7 @@ const row = (
   return [
     String(serial),
     clock(created_at),
-    job_id === null ? storedBy(storers.get(serial)) : html`<a href="/jobs/${job_id}">job</a>`,
+    job_id === null ? storedBy(version) : html`<a href="/jobs/${job_id}">job</a>`,
     String(resources),
     size(size_bytes),
     html`<div class="actions">
@@ -121,8 +114,8 @@ const row = (
   ];
 };
 
-const storedBy = (storer: ReturnType<Story["storers"]["get"]>): string => {
-  const by = storer?.by ?? "a person";
-  if (storer === undefined) return by;
-  return `${by}, ${storer.from === null ? "pushed" : `rolled back to ${storer.from}`}`;
-};
+/** Who stored a version that no job wrote. Of some earlier versions it is not known. */
+const storedBy = ({ stored_by, copy_of }: Pick<StateVersion, "stored_by" | "copy_of">): string =>
+  typeof copy_of === "number"
+    ? `${stored_by ?? "a person"}, rolled back to ${copy_of}`
+    : (stored_by && `${stored_by}, pushed`) || "a person";

@@ -21,7 +21,7 @@ import {
   listStateVersions as listRows,
 } from "../../store/states/states.ts";
 import { findNamed } from "../configurations/configurations.ts";
-import { deployedStatus, findStorer, type Storer } from "../configurations/deployed.ts";
+import { deployedStatus, findStorer } from "../configurations/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
@@ -42,25 +42,15 @@ export async function listStateVersions(
   limit: number,
 ): Promise<StateVersion[]> {
   const { id } = await findNamed(read, space_id, name);
-  return (await listRows(read, id, before, limit)).map(view);
-}
-
-/** Returns who stored those of these versions that no job wrote, by their serials. */
-export async function findStorers(
-  { store: { read } }: Context,
-  { space_id }: UserCaller,
-  spec: string,
-  versions: readonly StateVersion[],
-): Promise<ReadonlyMap<number, Storer>> {
-  const found = await Promise.all(
-    versions
-      .filter(({ job_id }) => job_id === null)
-      .map(async ({ serial, created_at }) => {
-        const storer = await findStorer(read, space_id, spec, Date.parse(created_at));
-        return storer && ([serial, storer] as const);
-      }),
+  const rows = await listRows(read, id, before, limit);
+  return Promise.all(
+    rows.map(async (row) => {
+      // The audit log has who rolled back or pushed.
+      const storer =
+        row.job_id === null ? await findStorer(read, space_id, id, row.created_at) : undefined;
+      return { ...view(row), stored_by: storer?.by ?? null, copy_of: storer?.from ?? null };
+    }),
   );
-  return new Map(found.filter((one) => one !== undefined));
 }
 
 /** GET …/state/lock; null if the state is not locked. */

@@ -11,6 +11,9 @@ const root = folderForFile();
 test.each<[files: Record<string, string>, may: boolean]>([
   [{ "main.tf": 'variable "token" {}\n' }, true],
   [{ "main.tf": "variable token {}\n" }, true],
+  [{ "main.tf": 'variable"token"{}' }, true],
+  [{ "main.tf": 'variable /* secret */ "token" {}' }, true],
+  [{ "main.tf": 'locals { tags = { token = "token of a variable" } }\n' }, false],
   [{ "main.tofu": 'variable "token" {}\n' }, true],
   [{ "variables.tf.json": '{"variable":{"token":{}}}' }, true],
   [{ "main.tf": 'variable "to\\u006ben" {}\n' }, true],
@@ -34,7 +37,7 @@ test("a name beyond ASCII, and a file that cannot be read, may be one", () => {
 });
 
 test("many names and large files take no longer than reading the files once", () => {
-  const text = `${"a_long_name ".repeat(80)}\n`.repeat(4000);
+  const text = `${'variable "a_long_name" {} '.repeat(40)}\n`.repeat(4000);
   const folder = writeFiles(join(root, "large"), { "main.tf": text });
   const names = Array.from({ length: 50_000 }, (_, at) => `name_${at}`);
   expect(text.length).toBeGreaterThan(3_500_000);
