@@ -178,7 +178,12 @@ export interface Place {
  * Throws `CliError` unless files are uploaded that terraform reads in its directory. Without any, it
  * would destroy everything that is deployed.
  */
-export function checkDirectory(directory: string, { working_directory = "", engine }: Place): void {
+export function checkDirectory(
+  directory: string,
+  { working_directory = "", engine }: Place,
+  hint: (other: string) => string = (other) =>
+    `Pass the directory in which it runs, such as --working-directory ${shellWord(other)}`,
+): void {
   const { files } = walk(directory);
   const folders = new Set(
     files.filter((file) => isTerraformFile(posix.basename(file), engine)).map(posix.dirname),
@@ -191,7 +196,7 @@ export function checkDirectory(directory: string, { working_directory = "", engi
   throw new CliError(
     other === undefined
       ? `${missing}. Check the directory.`
-      : `${missing}, and terraform does not read those of other directories. Pass the directory in which it runs, such as --working-directory ${shellWord(other)}`,
+      : `${missing}, and terraform does not read those of other directories. ${hint(other)}`,
   );
 }
 

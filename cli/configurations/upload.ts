@@ -1,6 +1,6 @@
 /** Uploads a directory as an archive. */
 import type { Source } from "../../protocol/configurations.ts";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import type { Run } from "../run.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { isTerraform } from "./var-files.ts";
@@ -15,7 +15,9 @@ export async function uploadDirectory(
   run: Run,
   directory: string,
   included: readonly string[] = [],
+  workingDirectory = "",
 ): Promise<Source> {
+  const folder = posix.join(".", workingDirectory).replace(/\/$/, "");
   const { bytes, sha256, files, skipped } = await packDirectory(directory, included);
   const size =
     bytes.length < mebibyte
@@ -35,13 +37,25 @@ export async function uploadDirectory(
   // The client's own directory is no file of the user's.
   const others = skipped.filter((path) => path !== ".windlass/");
   if (others.length > 0) run.done(`Left out: ${listed(others)}.`);
+  const option = (path: string): string => `--var-file ${shellWord(join(directory, path))}`;
+  // In the order in which terraform reads them: each overrides those before it.
+  const automatic = others
+    .filter((path) => posix.dirname(path) === folder && isAutomatic(path))
+    .toSorted((a, b) => Number(isNamedAuto(a)) - Number(isNamedAuto(b)));
   const variables = others.find(isTerraform);
-  if (variables !== undefined)
+  if (automatic.length > 0)
     run.done(
-      `To use a file of variables that was left out, pass it: --var-file ${shellWord(join(directory, variables))}`,
+      `Terraform on this machine would read ${automatic.map((path) => posix.basename(path)).join(" and ")} by itself; the runner does not get ${automatic.length === 1 ? "it" : "them"}. To use the same values, pass: ${automatic.map(option).join(" ")}`,
     );
+  else if (variables !== undefined)
+    run.done(`To use a file of variables that was left out, pass it: ${option(variables)}`);
   return { type: "archive", sha256 };
 }
+
+/** Whether terraform reads the file without being told to, if it is in its directory. */
+const isAutomatic = (path: string): boolean =>
+  isNamedAuto(path) || /(?:^|\/)terraform\.tfvars(?:\.json)?$/.test(path);
+const isNamedAuto = (path: string): boolean => /\.auto\.tfvars(?:\.json)?$/.test(path);
 
 const shownAtMost = 12;
 

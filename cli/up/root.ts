@@ -14,8 +14,8 @@ const fileLimit = 1024 * 1024;
 
 /**
  * Returns the closest directory that contains this one, every local module that it uses, directly or
- * by another module, and the files that they name in calls such as `file("../common.yaml")`: terraform
- * would fail without such a file, and `fileset` would find none and destroy what was made for them.
+ * by another module, and the files that they name in calls such as `file("../common.yaml")` and in
+ * texts such as `"${path.module}/../shared"`: terraform would fail without such a file, and `fileset` would find none and destroy what was made for them.
  * Throws `CliError` if that would be the home directory or all of the disk.
  */
 export function findRoot(directory: string): string {
@@ -47,19 +47,23 @@ function modulesIn(folder: string): string[] {
     .filter(isFolder);
 }
 
-/** Calls of functions that read files: the base and the path, and whether the path ends there. */
-const fileCalls = /\b(?:file\w*|templatefile)\(\s*"(\$\{path\.\w+\}\/)?([^"$%*?{\n]*)("?)/g;
+/**
+ * Paths in calls of functions that read files, and in other texts that begin with a path of terraform,
+ * such as a local value that a call uses: the base and the path, and whether the path ends there.
+ */
+const filePaths =
+  /(?:\b(?:file\w*|templatefile)\(\s*"(?:(\$\{path\.\w+\})\/)?|"(\$\{path\.\w+\})\/)([^"$%*?{\n]*)("?)/g;
 
 /**
- * The directories of existing files that the files of a module name in such calls with `..`.
+ * The directories of existing files that the files of a module name in such texts with `..`.
  * Terraform runs in `start`, to which relative paths refer.
  */
 function namedIn(module: string, start: string): string[] {
   return filesOf(module)
-    .flatMap((file) => [...withoutComments(textOf(file)).matchAll(fileCalls)])
-    .filter(([, , path = ""]) => path.split("/").includes(".."))
-    .flatMap(([, base = "", path = "", end]) => {
-      const place = resolve(base.startsWith("${path.module}") ? module : start, path);
+    .flatMap((file) => [...withoutComments(textOf(file)).matchAll(filePaths)])
+    .filter(([, , , path = ""]) => path.split("/").includes(".."))
+    .flatMap(([, base, other, path = "", end]) => {
+      const place = resolve((base ?? other) === "${path.module}" ? module : start, path);
       if (isFolder(place)) return [place];
       return end === "" || existsSync(place) ? [dirname(place)] : [];
     })

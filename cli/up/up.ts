@@ -144,7 +144,10 @@ async function configure(
   if (before) refuseOtherSource(before);
   const place = placeOf(directory, root, options, before);
   // Before any question, and before anything is created.
-  checkDirectory(root, changedPlace(options, { ...before, ...place }));
+  checkDirectory(root, changedPlace(options, { ...before, ...place }), (other) => {
+    const folder = shellWord(join(directory, other));
+    return `Pass the directory in which it runs, such as: windlass up ${folder}`;
+  });
   if (before) await confirmOrigin(before, origins, options);
   else if (options.name === undefined) await refuseSecond(run, name, origins);
   const zone = before ? undefined : await findZone(run, options.zone);
@@ -161,7 +164,12 @@ async function configure(
     );
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];
-  const source = await uploadDirectory(run, root, existingVarFiles(root, varFiles));
+  const source = await uploadDirectory(
+    run,
+    root,
+    existingVarFiles(root, varFiles),
+    place.working_directory ?? options.workingDirectory ?? before?.working_directory,
+  );
   const made = origins[0] ?? writeLink(directory);
   const origin = made === undefined || made === before?.origin ? {} : { origin: made };
   const { working_directory, var_files, ...others } = { ...place, ...given, ...origin };

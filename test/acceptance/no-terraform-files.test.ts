@@ -142,10 +142,13 @@ describe.concurrent("the client refuses a directory without terraform files", ()
     const directory = nested("upped");
     const refused = await ada.run("up", directory, "--yes");
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(refused.stderr).toContain(`"${directory}" has no .tf files, ${advice} sized`);
+    const upAdvice = `Pass the directory in which it runs, such as: windlass up ${join(directory, "sized")}`;
+    expect(refused.stderr).toContain(`"${directory}" has no .tf files, and`);
+    expect(refused.stderr).toContain(upAdvice);
     const docs = await ada.run("up", directory, "--working-directory", "docs", "--yes");
     expect(docs).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(docs.stderr).toContain(`"${join(directory, "docs")}" has no .tf files, ${advice} sized`);
+    expect(docs.stderr).toContain(`"${join(directory, "docs")}" has no .tf files, and`);
+    expect(docs.stderr).toContain(upAdvice);
     expect(docs.stderr).not.toContain("Packed");
     expect(await ada.run("configurations", "show", "upped")).toMatchObject({ exitCode: 1 });
   });

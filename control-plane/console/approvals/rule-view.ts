@@ -13,7 +13,7 @@ export const ruleSection = ({ id, approval = null }: Configuration, form?: Form)
   const shown =
     form ??
     new Form({
-      when: approval?.when ?? "",
+      when: approval?.when ?? "always",
       count: String(approval?.count ?? 1),
       by_author: approval?.by_author ? "on" : "",
     });
@@ -28,7 +28,8 @@ export const ruleSection = ({ id, approval = null }: Configuration, form?: Form)
         <input type="hidden" name="seen" value="${markOf(approval)}" />
         ${columns(
           choice(shown, { name: "when", label: "Which deployments", path: "approval.when" }, [
-            ["", "none: they run at once"],
+            // Without a rule, the form is there to set one.
+            ...(approval ? [["", "none: they run at once"] as const] : []),
             ["destructive", "those that delete or replace something"],
             ["always", "all of them"],
           ]),

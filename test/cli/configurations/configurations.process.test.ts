@@ -43,6 +43,21 @@ describe.concurrent("windlass configurations", () => {
     expect(listed.stdout).toMatch(/^network +zone +NEW +- +archive [\da-f]{12}/m);
   });
 
+  test("create --dir names the left-out files of variables that terraform would read by itself", async () => {
+    await using ada = await userMachine(plane);
+    const directory = writeFiles(join(ada.path, "valued"), {
+      "main.tf": "",
+      ".gitignore": "*.tfvars\n",
+      "a.auto.tfvars": "",
+      "terraform.tfvars": "",
+      "env/terraform.tfvars": "",
+    });
+    const made = await ada.run("configurations", "create", "--dir", directory);
+    expect(String(made.stderr).replaceAll(`${directory}/`, "")).toContain(
+      "Terraform on this machine would read terraform.tfvars and a.auto.tfvars by itself; the runner does not get them. To use the same values, pass: --var-file terraform.tfvars --var-file a.auto.tfvars",
+    );
+  });
+
   test("create --dir names states that terraform has left, whatever the workspace or the backend", async () => {
     await using ada = await userMachine(plane);
     const noted = async (name: string, files: Record<string, string>): Promise<string> => {

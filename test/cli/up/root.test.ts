@@ -63,6 +63,16 @@ it.each<[name: string, files: Record<string, string>, root: string, path: string
     "live/net",
   ],
   [
+    "files of a directory beside it, in a local value",
+    {
+      "live/net/main.tf":
+        'locals {\n  dir = "${path.module}/../shared"\n  a = fileset(local.dir, "*.json")\n}\n',
+      "live/shared/a.json": "{}",
+    },
+    "live",
+    "net",
+  ],
+  [
     "a file whose name is not known, named by a module",
     {
       "live/net/main.tf": module("./inner"),
