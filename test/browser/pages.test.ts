@@ -63,6 +63,11 @@ describe("the pages", () => {
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Raw log" }).click();
     expect((await download).suggestedFilename()).toMatch(/^job-.*\.log$/);
+    // What only a script can do is not offered.
+    await page.goto(`${plane.url}/zones/${fixture.owner.zone}/new`);
+    await page.getByRole("radio", { name: "Archive" }).check();
+    await page.getByLabel("SHA-256 of an uploaded archive").waitFor();
+    expect(await page.locator("#archive").isVisible()).toBe(false);
   });
 
   test("show an entry of the audit log on two lines of a narrow screen, the rest when it is opened", async () => {

@@ -98,12 +98,21 @@ export async function runTerraform(
   }
   if (end.code !== 0 && context.isolation.isOutOfMemory())
     throw gone(name, outOfMemory(context), options);
+  // Its own failures end with 1, after it has saved the state; a kill or a crash saves nothing.
+  if (options.changes && end.code > 1 && !context.stop.aborted)
+    throw gone(name, end.code === killedCode ? killed : crashed(end.code), options);
   return {
     code: end.code,
     stdout: join(directory, "stdout"),
     stderr: join(directory, "stderr"),
   };
 }
+
+/** Of a process that SIGKILL ended. */
+const killedCode = 137;
+const killed =
+  "it was killed (exit code 137), by a person, or by the kernel because the machine was out of memory";
+const crashed = (code: number): string => `it crashed (exit code ${code})`;
 
 const outOfMemory = ({ settings: { isolation } }: JobContext): string =>
   `the job used more memory than its limit (${(isolation.limits?.memoryBytes ?? 0) / mebibyte} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;

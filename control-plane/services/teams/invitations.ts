@@ -12,6 +12,7 @@ import { listAddressesOf } from "../../store/people/accounts.ts";
 import {
   countOpenInvitations,
   deleteInvitation,
+  deleteInvitationsTo,
   findInvitationByToken,
   insertInvitation,
   listOpenInvitations,
@@ -175,6 +176,7 @@ export async function acceptInvitation(
           `the team has ${count} members, which is the limit: ask an admin to remove one`,
         );
       if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
+      await closeInvitationsTo(tx, space, user);
       const { created_by: invited_by } = invitation;
       await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
       await refreshQueueOfVoter(tx, rings, { owner: space, user });
@@ -211,6 +213,12 @@ async function checkAddress(
     "permission_denied",
     `This invitation is for ${invitation.email}: sign in with an account that has this verified address`,
   );
+}
+
+/** Deletes what is left for the addresses of someone who joins a team, or is no longer a member. */
+export async function closeInvitationsTo(tx: Queries, space: string, user: string): Promise<void> {
+  const addresses = (await listAddressesOf(tx, user)).map(lowerCase);
+  await deleteInvitationsTo(tx, { space, addresses });
 }
 
 const isFor = ({ email }: Pick<InvitationRow, "email">, addresses: readonly string[]): boolean =>

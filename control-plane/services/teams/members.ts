@@ -18,6 +18,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
+import { closeInvitationsTo } from "./invitations.ts";
 
 /** A page of GET /api/cli/teams/{slug}/members. */
 export async function listMembers(
@@ -75,6 +76,8 @@ export async function removeMember(
     const entry = { action: "member.remove", id: user, name: email, details } as const;
     // Before the change: the caller may be the one who leaves.
     await recordOwn(tx, caller, entry, now());
+    // While PostgreSQL still shows the address of the member.
+    await closeInvitationsTo(tx, space, user);
     await tx.run(deleteMember, { space, user });
     await refreshQueueOfVoter(tx, rings, { owner: space, user });
   });

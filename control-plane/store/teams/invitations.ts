@@ -73,6 +73,20 @@ export async function insertInvitation(
   await sql.insertInto("invitations").values(invitation).execute();
 }
 
+/** Deletes the unused invitations of a team for these addresses, in small letters. */
+export async function deleteInvitationsTo(
+  { sql }: Queries,
+  { space, addresses }: { readonly space: string; readonly addresses: readonly string[] },
+): Promise<void> {
+  if (addresses.length === 0) return;
+  await sql
+    .deleteFrom("invitations")
+    .where("space_id", "=", space)
+    .where("email", "in", addresses)
+    .where("used_at", "is", null)
+    .execute();
+}
+
 /** Deletes an open invitation of a team. */
 export const deleteInvitation = statement<
   { id: string; space: string; now: number },

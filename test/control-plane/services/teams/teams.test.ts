@@ -5,7 +5,7 @@ import { send } from "../../../../protocol/transport.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import { bearer } from "../../../helpers/sign-in.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addMember, addTeam, callsWithin, newSlug } from "../../../helpers/teams.ts";
+import { acceptLink, addMember, addTeam, callsWithin, newSlug } from "../../../helpers/teams.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 
 const {
@@ -262,5 +262,30 @@ describe("an invitation", () => {
     await client.ask(revokeInvitation, { params: one });
     expect(await client.refusal(revokeInvitation, { params: one })).toBe("404 not_found");
     expect((await client.get(listInvitations, { params })).invitations).toEqual([]);
+  });
+
+  it("leaves no other one for an address that has joined, or was removed", async () => {
+    const user = await addTestUser(plane);
+    const { params, slug } = await addTeam(plane, user);
+    const grace = await addTestUser(plane);
+    const invite = () =>
+      user.client.get(createInvitation, {
+        params,
+        body: { role: "viewer", email: `${grace.owner.id}@example.com` },
+      });
+    const open = async () => (await user.client.get(listInvitations, { params })).invitations;
+    await invite();
+    const { link } = await invite();
+    const { id: unnamed } = await user.client.get(createInvitation, {
+      params,
+      body: { role: "viewer" },
+    });
+    await acceptLink(plane, link, grace);
+    expect((await open()).map(({ id }) => id)).toEqual([unnamed]);
+    await invite();
+    const member = { ...params, user_id: grace.owner.id };
+    await user.client.ask(removeMember, { params: member });
+    expect((await open()).map(({ id }) => id)).toEqual([unnamed]);
+    expect(await grace.client.refusal(getTeam, { params: { slug } })).toBe("404 team_not_found");
   });
 });
