@@ -45,7 +45,7 @@ export async function show(current: Run, name: string, address: string): Promise
     const parts = instances.filter((one) => one.address.startsWith(`${address}[`));
     const hint =
       parts.length > 0
-        ? `It has ${parts.length} instances, such as ${parts[0]?.address}.`
+        ? `It has ${parts.length} ${parts.length === 1 ? "instance" : "instances"}, such as ${parts[0]?.address}.`
         : `To see all resources: windlass state list ${shellWord(configuration.name)}${teamWords(run.api.team)}`;
     throw new CliError(`There is no resource "${address}" in the state. ${hint}`);
   }

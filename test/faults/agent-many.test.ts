@@ -70,7 +70,7 @@ test("four concurrent jobs have their own workspace, user, state and log; one is
   expect(await user.released(first)).toMatchObject({ status: "CANCELLED", log_complete: true });
   for (const pid of applyOf(join(work, "workspaces", second.id))) process.kill(pid, "SIGKILL");
   const killed = await user.released(second);
-  // Nobody knows what it has changed since its state was saved, so the lock stays.
+  // What it has changed since it last saved its state is in no state, so the lock stays.
   expect(killed).toMatchObject({ status: "FAILED", log_complete: true, outcome_unknown: true });
   expect(killed.error_message).toContain("apply: it was killed (exit code 137), by a person");
   // The fifth job took the free slot while two jobs continued.

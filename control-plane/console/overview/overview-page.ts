@@ -98,8 +98,7 @@ export const overviewPage = (overview: Overview): Html => {
       ${
         recent.length === 0
           ? html`<p class="soft">No job has ended yet.</p>`
-          : html`<p class="soft">The last ${recentJobs} jobs, one row for each configuration.</p>
-              ${recentTable(recent, overview.runs, now)}
+          : html`${recentTable(recent, overview.runs, now)}
               <p><a href="/jobs">All jobs</a></p>`
       }
     </div>`;
@@ -107,11 +106,13 @@ export const overviewPage = (overview: Overview): Html => {
 
 /** Of these newest ended jobs, the newest of each configuration has a row. */
 export const recentJobs = 30;
+/** Rows of ended jobs, each with a strip of last runs, which reads jobs from all over the history. */
+export const recentRows = 12;
 
 /** The newest job of each configuration, and how many of these jobs came before it. */
 function recentTable(jobs: readonly JobSummary[], runs: Runs, now: string): Html {
   const groups = Map.groupBy(jobs, groupOf);
-  const newest = [...groups.values()].map((group) => group[0]!);
+  const newest = [...groups.values()].slice(0, recentRows).map((group) => group[0]!);
   const earlier = (job: JobSummary): Html | null => {
     const [, ...others] = groups.get(groupOf(job)) ?? [];
     if (others.length === 0) return null;
@@ -124,7 +125,11 @@ function recentTable(jobs: readonly JobSummary[], runs: Runs, now: string): Html
   };
   const more = (job: JobSummary): Html =>
     html`${earlier(job)} ${shortStrip(runs.get(job.configuration_id ?? ""), now)}`;
-  return jobTable(newest, now, "Recently ended jobs", more);
+  const rows = groups.size > recentRows ? `; ${recentRows} of ${groups.size} rows` : "";
+  return html`<p class="soft">
+      The last ${recentJobs} jobs, one row for each configuration${rows}.
+    </p>
+    ${jobTable(newest, now, "Recently ended jobs", more)}`;
 }
 
 /** Of the jobs of a deleted configuration, only its name is known. */

@@ -15,7 +15,7 @@ import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
 import { sendPage } from "../page/layout.ts";
-import { overviewPage, recentJobs, type RunningJob } from "./overview-page.ts";
+import { overviewPage, recentJobs, recentRows, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
@@ -25,8 +25,6 @@ const countedJobs = 20;
 const waitingShown = 20;
 /** Of each kind of thing that needs a person. */
 const attentionShown = 10;
-/** Rows of ended jobs with a strip of last runs: each reads thirty jobs from all over the history. */
-const stripsShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
 const countLimit = 1000;
 /** How often an open page is redrawn, in seconds. */
@@ -60,7 +58,7 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
     const ids = new Set(recent.flatMap(({ configuration_id: id }) => id ?? []));
     const configurations = new Set([
       ...failed.map(({ id }) => id),
-      ...[...ids].slice(0, stripsShown),
+      ...[...ids].slice(0, recentRows),
     ]);
     const body = overviewPage({
       waiting: { ...waiting, isInTeam: caller.spaces.length > 1 },
