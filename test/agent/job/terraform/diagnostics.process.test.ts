@@ -76,6 +76,10 @@ test.each([
     "╷\n│ Error: no credentials\n│ \n│ Read the manual.\n│ \n│ Error: the agent has none\n│ \n╵\n╷\n│ Error: two\n╵\n",
     ["no credentials: Read the manual. Error: the agent has none", "two"],
   ],
+  [
+    "╷\n│ Error: execution halted\n│ \n╵\n╷\n│ Error: local-exec provisioner error\n│ \n│ signal: killed\n╵\n",
+    ["local-exec provisioner error: signal: killed", "execution halted"],
+  ],
   ["\nError: plain\n\nwithout a frame\n", ["plain: without a frame"]],
   ["\nError: it says:\n\nwhy\n", ["it says: why"]],
   ["sh: 1: terraform: not found\n", ["sh: 1: terraform: not found"]],
