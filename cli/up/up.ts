@@ -58,7 +58,7 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const planned = await planAndConfirm(run, directory, configured, options).catch(
     (error: unknown) => {
       throw createdIn === undefined
-        ? error
+        ? withChanged(run, error, configured)
         : withCreated(
             run,
             error,
@@ -76,6 +76,30 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
  */
 function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
   const note = `${what}. The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
+  return withNote(error, note);
+}
+
+const objectKeys = <T extends object>(fields: T) => Object.keys(fields) as (keyof T)[];
+
+/** What is planned. The configuration takes it over with a deployment of the plan. */
+type Files = Required<Pick<CreateJob, "source">> &
+  Pick<CreateJob, "working_directory" | "var_files">;
+
+/** Adds to a failure, a no or an interruption what this run has changed at once, and what stays. */
+function withChanged(
+  { api }: Run,
+  error: unknown,
+  { configuration: { name }, changed = [] }: Configured,
+): unknown {
+  if (changed.length === 0) return error;
+  const fields = changed.map((field) => field.replaceAll("_", " ")).join(", ");
+  return withNote(
+    error,
+    `The configuration "${name}" keeps what this command has changed: ${fields}. Its next jobs use that. To see it: windlass configurations show ${shellWord(name)}${teamWords(api.team)}`,
+  );
+}
+
+function withNote(error: unknown, note: string): unknown {
   if (error instanceof CliError && error.message !== "")
     return new CliError(`${error.message}\n${note}`, error.exitCode, error.cause);
   // Ctrl-C has no message.
@@ -83,13 +107,11 @@ function withCreated({ api }: Run, error: unknown, what: string, remove: string)
   return error;
 }
 
-/** What is planned. The configuration takes it over with a deployment of the plan. */
-type Files = Required<Pick<CreateJob, "source">> &
-  Pick<CreateJob, "working_directory" | "var_files">;
-
 interface Configured {
   readonly configuration: Configuration;
   readonly files: Files;
+  /** The fields that this run has changed, other than the files. */
+  readonly changed?: readonly string[];
   /** The name of its zone, if this run created the configuration. */
   readonly createdIn?: string;
 }
@@ -190,7 +212,10 @@ async function configure(
   const change = { params: { name: found.id }, body: others };
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
-  return { configuration, files };
+  const changed = objectKeys(others)
+    .filter((field) => field !== "origin")
+    .filter((field) => !isDeepStrictEqual(found[field], configuration[field]));
+  return { configuration, files, changed };
 }
 
 /**

@@ -141,6 +141,12 @@ describe.concurrent("windlass up", () => {
     expect(deployed.stdout).toMatch(/^ *a += c$/m);
     const after = await ada.json<Configuration>("configurations", "show", "varied");
     expect(after).toMatchObject({ var_files: ["new.tfvars"] });
+    // Other options change the configuration at once.
+    const declined = await ada.run("up", directory, "--var", "a=d");
+    expect(declined).toMatchObject({ exitCode: 3 });
+    expect(declined.stderr).toContain('"varied" keeps what this command has changed: variables.');
+    const repeated = await ada.run("up", directory, "--var", "a=d");
+    expect(repeated.stderr).not.toContain("keeps what this command has changed");
   });
 
   test("refuses to deploy a directory a second time after it was renamed", async () => {

@@ -23,7 +23,7 @@ sudo windlass agent install --url ${url} --registration-token-file -</pre>
       command asks for the token, so that it is not in the shell's history:
     </p>
     <pre class="log" tabindex="0" id="container">
-read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
+printf 'Token: ' &amp;&amp; read -rs WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
 docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500 \\
   -v windlass-agent:/var/lib/windlass-agent \\
   -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\
@@ -35,7 +35,7 @@ docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500
       The command asks for the token, too; at its next start, the runner needs none:
     </p>
     <pre class="log" tabindex="0" id="checkout">
-read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
+printf 'Token: ' &amp;&amp; read -rs WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
 WINDLASS_URL=${url} bin/windlass agent</pre>
     ${copyButton("checkout", "Copy the commands")}
     <p><a href="/workers">To the workers</a>: the new one appears there when it runs.</p>

@@ -96,7 +96,7 @@ describe("the commands that install an agent", () => {
     for (const name of named) expect(settings).toContain(`\`${name}\``);
     expect(command).toContain(`WINDLASS_URL=${plane.url} `);
     // One command for the shell, so that a pasted second line is not read as the token.
-    expect(page).toMatch(/read -rsp "Token: " (\w+) && export \1 && docker run/);
+    expect(page).toMatch(/printf 'Token: ' && read -rs (\w+) && export \1 && docker run/);
   });
 });
 
