@@ -186,6 +186,7 @@ async function configure(
     );
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];
+  refuseMissing(name, root, varFiles);
   const source = await uploadDirectory(
     run,
     root,
@@ -216,6 +217,18 @@ async function configure(
     .filter((field) => field !== "origin")
     .filter((field) => !isDeepStrictEqual(found[field], configuration[field]));
   return { configuration, files, changed };
+}
+
+/** A runner would refuse the plan. The files may be in `.gitignore`, so another checkout lacks them. */
+function refuseMissing(name: string, root: string, varFiles: readonly string[]): void {
+  const missing = varFiles.filter(
+    (path) => !statSync(join(root, path), { throwIfNoEntry: false })?.isFile(),
+  );
+  if (missing.length > 0)
+    throw new CliError(
+      `The configuration "${name}" reads variables from ${missing.join(" and ")}, which ${missing.length === 1 ? "is" : "are"} not in ${root}. Put ${missing.length === 1 ? "it" : "them"} there, pass other files with --var-file, or none: --source-var-file ''`,
+      2,
+    );
 }
 
 /**

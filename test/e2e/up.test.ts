@@ -141,6 +141,13 @@ describe.concurrent("windlass up", () => {
     expect(deployed.stdout).toMatch(/^ *a += c$/m);
     const after = await ada.json<Configuration>("configurations", "show", "varied");
     expect(after).toMatchObject({ var_files: ["new.tfvars"] });
+    // Another checkout lacks the file, for example because it is in .gitignore.
+    renameSync(file, `${file}.other`);
+    const lacking = await ada.run("up", directory, "--yes");
+    expect(lacking).toMatchObject({ exitCode: 2 });
+    expect(lacking.stderr).toContain(`reads variables from new.tfvars, which is not in`);
+    const without = await ada.run("up", directory, "--source-var-file", "", "--yes");
+    expect(without).toMatchObject({ exitCode: 0 });
     // Other options change the configuration at once.
     const declined = await ada.run("up", directory, "--var", "a=d");
     expect(declined).toMatchObject({ exitCode: 3 });
