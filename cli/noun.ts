@@ -74,11 +74,11 @@ export const timeHelp = "such as 24h (ago), 2026-01-31 or 2026-01-31T12:00Z";
 /** Creates `--limit`, for lists that are read in pages. */
 export const limit = (description: string) => counted("--limit <count>", description, "20");
 
-/** Creates `--yes`, for every verb that asks for confirmation. */
-export const yes = () =>
+/** Creates `--yes`, for every verb that asks for confirmation; `when`: of one that asks only then. */
+export const yes = (when = "") =>
   new Option(
     "-y, --yes",
-    "do not ask for confirmation; without it and without a terminal, exit with 2",
+    `${when}do not ask for confirmation; without it and without a terminal, exit with 2`,
   );
 
 /** Names the exit codes of a command in its help, besides 78 for a wrong setting. */

@@ -160,13 +160,6 @@ const writtenFields = {
   ),
 };
 
-/** Which files a job runs, and where: the parts of a configuration that only fit one source. */
-export const sourceFields = {
-  source: snapshotFields.source,
-  working_directory: snapshotFields.working_directory,
-  var_files: snapshotFields.var_files,
-};
-
 /** What a runner needs to run a configuration, fixed when the job is created. */
 export const ConfigSnapshot = Type.Object({
   name: Type.Optional(StoredName),

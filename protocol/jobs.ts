@@ -1,7 +1,7 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
 import { Approval, ApprovalNeed } from "./approvals.ts";
-import { ConfigSnapshot, outputsOmitted, sourceFields } from "./configurations.ts";
+import { ConfigSnapshot, outputsOmitted } from "./configurations.ts";
 import {
   about,
   ErrorMessage,
@@ -18,6 +18,7 @@ import { JobWarnings } from "./job-warnings.ts";
 import { elapsedSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
+import { plannedFiles } from "./planned-files.ts";
 import { numbersNote } from "./values.ts";
 import { OptionalWaitingDetails, ShownWaitingReason } from "./waiting.ts";
 
@@ -226,20 +227,7 @@ export const CreateJob = Type.Object(
     plan_job_id: Type.Optional(
       about(Nullable(Uuid), "DEPLOY: apply the artifact of this PLAN job."),
     ),
-    source: Type.Optional(
-      about(
-        sourceFields.source,
-        "PLAN: plan this source. The configuration keeps its own until a DEPLOY of the plan starts.",
-      ),
-    ),
-    working_directory: about(
-      sourceFields.working_directory,
-      "With `source`: the directory of it in which terraform runs. Missing: the configuration's. Taken over with the source.",
-    ),
-    var_files: about(
-      sourceFields.var_files,
-      "With `source`: the variable files of it. Missing: the configuration's. Taken over with the source.",
-    ),
+    ...plannedFiles,
     ...planOptionFields,
     labels: Type.Optional(about(Labels, "Instead of the configuration's labels.")),
     debug: Type.Optional(

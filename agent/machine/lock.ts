@@ -123,7 +123,9 @@ const isSameProcess = ({ pid, start, boot }: ProcessIdentity, own?: ProcessIdent
 function heldBy(path: string, directory: string): LockHeldError {
   const holder = parse(readIfExists(path));
   const who = holder ? ` (pid ${holder.pid} on ${holder.host ?? "this machine"})` : "";
-  return new LockHeldError(`another agent${who} uses ${directory}`);
+  return new LockHeldError(
+    `another agent${who} uses ${directory}. To run a second one, set another WINDLASS_WORK_DIR`,
+  );
 }
 
 /** Returns undefined for a file that is incomplete or has an unknown form. */

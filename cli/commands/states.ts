@@ -57,7 +57,7 @@ export function stateCommand() {
     named("push", "store a state as the newest version, such as one from another backend")
       .option("--file <file>", "the state, as terraform state pull prints it (default: stdin)")
       .option("--force", "replace the stored state whatever its lineage and serial")
-      .addOption(yes())
+      .addOption(yes("with --force: "))
       .action(
         action(async (run: Run, name: string, options: PushOptions) =>
           (await states()).push(run, name, options),

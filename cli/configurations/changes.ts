@@ -9,6 +9,7 @@ import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
+import { findRoot, noteRoot, pathIn } from "./root.ts";
 import { existingVarFiles, terraformFilesOf } from "./var-files.ts";
 import { backendOf, readJson, valuesOf, type ValueOptions, type Values } from "./variables.ts";
 
@@ -60,7 +61,8 @@ type Before = Values &
  * Returns the fields that the options name. Options for single variables and settings are applied
  * to those in `before`.
  */
-export async function changesOf(run: Run, options: ChangeOptions, before: Before): Promise<Fields> {
+export async function changesOf(run: Run, given: ChangeOptions, before: Before): Promise<Fields> {
+  const options = withRoot(run, given);
   const { zone, dir } = options;
   return defined({
     zone_id:
@@ -71,6 +73,21 @@ export async function changesOf(run: Run, options: ChangeOptions, before: Before
     // Last, so that nothing is uploaded if another option is wrong.
     source: await sourceOf(run, options, before),
   });
+}
+
+/**
+ * The directory that contains what the files of `--dir` use, as `windlass up` uploads it, and where
+ * terraform runs in it; the options themselves where that is the directory.
+ */
+function withRoot(run: Run, options: ChangeOptions): ChangeOptions {
+  const { dir, workingDirectory } = options;
+  if (dir === undefined || workingDirectory !== undefined) return options;
+  const directory = namedDirectory(dir);
+  const root = findRoot(directory);
+  const path = pathIn(root, directory);
+  if (path === "") return options;
+  noteRoot(run, directory, root);
+  return { ...options, dir: root, workingDirectory: path };
 }
 
 /** The same without zone and source. `root` is the directory that is uploaded, if one is. */

@@ -4,8 +4,16 @@
  * stored once.
  */
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, statSync, type Dirent, type Stats } from "node:fs";
-import { dirname, join, posix, resolve } from "node:path";
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  type Dirent,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join, posix, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { isTerraformFile } from "../../common/terraform-files.ts";
 import type { Engine } from "../../protocol/configurations.ts";
@@ -211,7 +219,7 @@ interface Listing {
 function walk(directory: string): Listing {
   const listing: Listing = { files: [], skipped: [], bytes: 0 };
   requireDirectory(directory);
-  visit(directory, "", [], listing);
+  visit(directory, "", levelsAbove(directory), listing);
   const { files } = listing;
   if (files.length === 0) throw new CliError(`"${directory}" has no files to upload`);
   return listing;
@@ -239,8 +247,37 @@ function unreadable(path: string, error: unknown): CliError {
 interface IgnoreLevel {
   /** The directory, with a slash at its end. */
   readonly base: string;
+  /** The path from this directory to the one that is packed: of a directory above it. */
+  readonly below?: string;
   readonly git: Ignore;
   readonly windlass: Ignore;
+}
+
+/**
+ * The rules of the directories above, up to the top of the git checkout. None outside of a checkout,
+ * nor if they exclude the directory itself: a user has named it.
+ */
+function levelsAbove(directory: string): IgnoreLevel[] {
+  const levels: IgnoreLevel[] = [];
+  let below = "";
+  let folder = resolve(directory);
+  while (!existsSync(join(folder, ".git"))) {
+    const parent = dirname(folder);
+    if (parent === folder) return [];
+    below = `${basename(folder)}/${below}`;
+    folder = parent;
+    const [git, windlass] = [".gitignore", ".windlassignore"].map((name) => {
+      const file = join(folder, name);
+      const isThere = statSync(file, { throwIfNoEntry: false })?.isFile();
+      const rules = ignore({ ignorecase: false });
+      return isThere ? rules.add(reading(file, () => readFileSync(file, "utf8"))) : rules;
+    }) as [Ignore, Ignore];
+    levels.unshift({ base: "", below, git, windlass });
+  }
+  const excludes = levels.some(({ git, windlass, below: path = "" }) =>
+    [git, windlass].some((rules) => rules.test(path).ignored),
+  );
+  return excludes ? [] : levels;
 }
 
 function visit(root: string, base: string, above: readonly IgnoreLevel[], listing: Listing): void {
@@ -281,13 +318,16 @@ function checkRegular(path: string, entry: Dirent | Stats): void {
 /** The last matching rule wins: `.gitignore`, then the default rules, then `.windlassignore`. */
 function isIgnored(path: string, levels: readonly IgnoreLevel[]): boolean {
   let ignored = false;
-  const apply = (rules: Ignore, base: string): void => {
-    const verdict = rules.test(path.slice(base.length));
+  const apply = (
+    rules: Ignore,
+    { base, below = "" }: Pick<IgnoreLevel, "base" | "below">,
+  ): void => {
+    const verdict = rules.test(below + path.slice(base.length));
     if (verdict.ignored) ignored = true;
     else if (verdict.unignored) ignored = false;
   };
-  for (const { base, git } of levels) apply(git, base);
-  apply(defaultRules, "");
-  for (const { base, windlass } of levels) apply(windlass, base);
+  for (const level of levels) apply(level.git, level);
+  apply(defaultRules, { base: "" });
+  for (const level of levels) apply(level.windlass, level);
   return ignored;
 }

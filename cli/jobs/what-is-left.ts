@@ -79,6 +79,9 @@ function unlockFirst(
   return `The state is ${lockText(lock)}. ${lockRemedy(api, nameIn(job), lock, isOwn)}`;
 }
 
+const isSensitive = ({ config_snapshot }: Job, name: string): boolean =>
+  config_snapshot?.variables?.[name]?.sensitive === true;
+
 function nextStep(
   job: Job,
   { again, set, files }: NextStep,
@@ -90,7 +93,7 @@ function nextStep(
     .filter((name) => Object.hasOwn(job.config_snapshot?.variables ?? {}, name))
     .map(
       (name) =>
-        `The value of "${name}" is kept in the configuration. To change it, ${set} --var ${shellWord(`${name}=VALUE`)}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
+        `The value of "${name}" is kept in the configuration. To change it, ${set} ${isSensitive(job, name) ? `--sensitive ${shellWord(name)} (JSON: --sensitive-json), which asks for it` : `--var ${shellWord(`${name}=VALUE`)}`}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
     );
   const variables = missingVariables(error_message);
   if (variables.length === 0) {

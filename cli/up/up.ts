@@ -11,6 +11,7 @@ import { uploadDirectory } from "../configurations/upload.ts";
 import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
 import { checkDirectory, namedDirectory, requireDirectory } from "../configurations/pack.ts";
+import { findRoot, noteRoot, pathIn } from "../configurations/root.ts";
 import { existingVarFiles } from "../configurations/var-files.ts";
 import { isRefusal, withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
@@ -22,15 +23,17 @@ import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
-import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
 import { deployCommand, followCommand } from "../jobs/words.ts";
 import { inLinkedSpace } from "./linked-space.ts";
 import { confirmOrigin, refuseSecond } from "./confirm-origin.ts";
 import { readOrigins, writeLink } from "./origin.ts";
-import { findRoot, pathIn } from "./root.ts";
+
 import { noteShellVariables } from "./shell-variables.ts";
+import { withChanged, withCreated } from "./what-stays.ts";
+import { createZone, findZone } from "./zone.ts";
 
 export interface UpOptions extends FieldOptions {
   readonly name?: string | undefined;
@@ -58,7 +61,7 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const planned = await planAndConfirm(run, directory, configured, options).catch(
     (error: unknown) => {
       throw createdIn === undefined
-        ? withChanged(run, error, configured)
+        ? withChanged(run, error, configuration.name, configured.changed)
         : withCreated(
             run,
             error,
@@ -70,42 +73,11 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   if (planned !== undefined) await deploy(run, planned, configuration, options);
 }
 
-/**
- * Adds to a failure, a no or an interruption what this run created, and how to continue or to
- * remove it.
- */
-function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
-  const note = `${what}. The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
-  return withNote(error, note);
-}
-
 const objectKeys = <T extends object>(fields: T) => Object.keys(fields) as (keyof T)[];
 
 /** What is planned. The configuration takes it over with a deployment of the plan. */
 type Files = Required<Pick<CreateJob, "source">> &
   Pick<CreateJob, "working_directory" | "var_files">;
-
-/** Adds to a failure, a no or an interruption what this run has changed at once, and what stays. */
-function withChanged(
-  { api }: Run,
-  error: unknown,
-  { configuration: { name }, changed = [] }: Configured,
-): unknown {
-  if (changed.length === 0) return error;
-  const fields = changed.map((field) => field.replaceAll("_", " ")).join(", ");
-  return withNote(
-    error,
-    `The configuration "${name}" keeps what this command has changed: ${fields}. Its next jobs use that. To see it: windlass configurations show ${shellWord(name)}${teamWords(api.team)}`,
-  );
-}
-
-function withNote(error: unknown, note: string): unknown {
-  if (error instanceof CliError && error.message !== "")
-    return new CliError(`${error.message}\n${note}`, error.exitCode, error.cause);
-  // Ctrl-C has no message.
-  say(note);
-  return error;
-}
 
 interface Configured {
   readonly configuration: Configuration;
@@ -180,10 +152,7 @@ async function configure(
         `The configuration "${name}" is not in the zone "${options.zone}". Pass another --name.`,
       );
   }
-  if (root !== directory)
-    run.done(
-      `${directory} uses modules or files outside of it. Uploading ${root}; terraform runs in ${pathIn(root, directory)}.`,
-    );
+  if (root !== directory) noteRoot(run, directory, root);
   const given = await fieldsOf(run, options, before ?? {}, root);
   const varFiles = given.var_files ?? before?.var_files ?? [];
   refuseMissing(name, root, varFiles);
@@ -286,31 +255,6 @@ function refuseOtherSource({ name, source: { type } }: Configuration): void {
     throw new CliError(
       `The configuration "${name}" has a source of type ${type}, not an uploaded directory. Pass another --name.`,
     );
-}
-
-/** Returns the zone of this name, or without a name the only zone; undefined if there is none. */
-async function findZone(run: Run, name: string | undefined): Promise<Zone | undefined> {
-  const { zones } = await run.api.call("listZones");
-  if (name === undefined && zones.length > 1)
-    throw new CliError(
-      `You have several zones. Pass --zone ${shellWordsOr(zones.map((zone) => zone.name))}`,
-      2,
-    );
-  const composed = name?.normalize("NFC");
-  return name === undefined ? zones[0] : zones.find((zone) => [name, composed].includes(zone.name));
-}
-
-/** Creates a zone, or returns the one that another command has just created. */
-async function createZone(run: Run, name = "default"): Promise<Zone> {
-  try {
-    const made = await run.api.call("createZone", { body: { name } });
-    run.done(`Zone "${made.name}" created.`);
-    return made;
-  } catch (error) {
-    const zone = isRefusal(error, "name_taken") ? await findZone(run, name) : undefined;
-    if (zone) return zone;
-    throw error;
-  }
 }
 
 /** Runs a job to its end, unless `wait` is false. Throws `CliError` unless it succeeds. */

@@ -64,12 +64,11 @@ export function errorsIn(stderr: string): string[] {
   }
   const all = [...new Set(errors.map(oneLine))];
   const real = all.filter((error) => !announcement.test(error));
-  const isHalt = (error: string): number => Number(error === halt);
   return real.length > 0 ? real.toSorted((a, b) => isHalt(a) - isHalt(b)) : all;
 }
 
 /** What terraform says of each resource that an interrupt has stopped: the causes come first. */
-const halt = "execution halted";
+const isHalt = (error: string): number => Number(error === "execution halted");
 
 /** An error of `init` that only says that others follow. */
 const announcement = /^\S+ encountered problems during initiali[sz]ation, including problems/;

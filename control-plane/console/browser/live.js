@@ -40,13 +40,23 @@ async function refresh() {
       // To the sign-in. What is typed stays until it is sent.
       if (!hasTyped()) location.reload();
     } else if (answer.ok) draw(new DOMParser().parseFromString(await answer.text(), "text/html"));
-    document.body.classList.toggle("away", !answer.ok);
+    away(answer.ok ? "" : [403, 404, 410].includes(answer.status) ? gone : silent);
   } catch {
     // The server is not there at the moment: what is shown may be old, and the page says so.
-    document.body.classList.add("away");
+    away(silent);
   }
   isAsking = false;
   if (again) await refresh();
+}
+
+const silent = "The server does not respond. This page may be out of date.";
+const gone = "This was deleted or moved, or you may no longer see it. Reload the page.";
+
+/** Says above the page why it is out of date; an empty text: it is not. @param {string} why */
+function away(why) {
+  const note = document.querySelector(".away-note");
+  if (note && why) note.textContent = why;
+  document.body.classList.toggle("away", why !== "");
 }
 
 /** @param {Document} fresh */

@@ -128,7 +128,12 @@ const outputsOf = (configuration: Configuration): Html | null => {
     .map((name) => ({ name, type: "string", value: configuration[name], sensitive: false }));
   const all = [...named, ...components];
   const state = configuration.state_backend === "managed" ? "#state-title" : undefined;
-  return outputs(all, configuration.outputs_omitted, state);
+  const shown = outputs(all, configuration.outputs_omitted, state);
+  if (shown === null || failedApply(configuration) === null) return shown;
+  return html`${shown}
+    <p class="soft">
+      Of the last deployment that succeeded. The last apply did not, so the state may have others.
+    </p>`;
 };
 
 const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>

@@ -55,7 +55,7 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
 
 /**
  * How many have each status: `2 DEPLOYED`. Those with a failure that has not been made good are
- * counted together, whether or not a PLAN has ended their status FAILED.
+ * counted together, whether or not a PLAN has ended their status FAILED, as is a cancelled apply.
  */
 function badges(statuses: ZoneSummary["statuses"]): Html {
   const counts = statuses.map(({ status, count: all, failed }) => {
@@ -68,7 +68,7 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
         ? html`<span class="badge ${one.status}">${one.all - one.bad} ${one.status}</span>`
         : null,
     )}
-    ${bad > 0 ? html`<span class="badge FAILED">${bad} failed</span>` : null}
+    ${bad > 0 ? html`<span class="badge FAILED">${bad} did not succeed</span>` : null}
   </span>`;
 }
 

@@ -80,6 +80,30 @@ describe("packing a directory", () => {
     expect((await packDirectory(directory)).files).toContain("server.pem");
   });
 
+  test("follows the rules of the directories above, up to the top of the git checkout", async () => {
+    using place = scratch();
+    writeFiles(place.path, {
+      ".gitignore": "*.tf\n",
+      "top/.git/HEAD": "",
+      "top/.gitignore": "*.auto.tfvars\n/live/net/local.tf\n/built/\n",
+      "top/.windlassignore": "*.md\n",
+      "top/live/.gitignore": "!kept.auto.tfvars\n",
+      "top/live/net/main.tf": "",
+      "top/live/net/local.tf": "",
+      "top/live/net/readme.md": "",
+      "top/live/net/s.auto.tfvars": "",
+      "top/live/net/kept.auto.tfvars": "",
+      "top/built/main.tf": "",
+      "top/built/s.auto.tfvars": "",
+    });
+    const { files, skipped } = await packDirectory(join(place.path, "top/live/net"));
+    expect(files).toEqual(["kept.auto.tfvars", "main.tf"]);
+    expect(skipped).toEqual(["local.tf", "readme.md", "s.auto.tfvars"]);
+    // A directory that is excluded itself is packed all the same, because it was named.
+    const built = await packDirectory(join(place.path, "top/built"));
+    expect(built.files).toEqual(["main.tf", "s.auto.tfvars"]);
+  });
+
   test("refuses symbolic links, and an archive over the limit, naming the largest files", async () => {
     using place = scratch();
     const directory = writeFiles(place.path, {

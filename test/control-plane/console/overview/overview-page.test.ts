@@ -69,7 +69,9 @@ describe("a failed apply", () => {
         expect(words(answer)).toContain("Error: half done");
         expect(answer.text).toContain(`href="/jobs/${first}">last DEPLOY`);
       }
-      expect((await read("/zones")).text).toContain(`<span class="badge FAILED">1 failed</span>`);
+      expect((await read("/zones")).text).toContain(
+        `<span class="badge FAILED">1 did not succeed</span>`,
+      );
       for (const path of pages.slice(2))
         expect((await read(path)).text).toContain(
           `<span class="badge FAILED">NOT DEPLOYED, last apply failed</span>`,

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, it } from "vitest";
-import { findRoot, pathIn } from "../../../cli/up/root.ts";
+import { findRoot, pathIn } from "../../../cli/configurations/root.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { writeFiles } from "../../helpers/fixtures.ts";
 

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** How many directories of modules are read. */
@@ -127,3 +128,9 @@ function isFolder(path: string): boolean {
 /** The path of the directory in the one that is uploaded, as the runner needs it. */
 export const pathIn = (root: string, directory: string): string =>
   relative(root, resolve(directory)).split(sep).join("/");
+
+/** Says that more than the directory is uploaded. */
+export const noteRoot = (run: Run, directory: string, root: string): void =>
+  run.done(
+    `${directory} uses modules or files outside of it. Uploading ${root}; terraform runs in ${pathIn(root, directory)}.`,
+  );
