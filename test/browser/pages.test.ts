@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
+import { ask, clientHeaders } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import {
   addSampleJobs,
@@ -211,5 +212,15 @@ describe("the pages", () => {
     expect(await page.locator("time").first().getAttribute("title")).toMatch(/ UTC · ./);
     expect(await page.locator(`a[href="/jobs/${running}"]`).count()).toBe(1);
     expect(complaints).toEqual([]);
+  });
+
+  test("say that what they show was deleted", async () => {
+    const id = await fixture.configure("short-lived");
+    const { page } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/configurations/${id}`);
+    const headers = await clientHeaders(plane, fixture.owner);
+    await ask(plane, "DELETE", `/api/cli/configurations/${id}`, { headers });
+    await page.evaluate(`document.dispatchEvent(new Event("progress"))`);
+    await page.getByText("This was deleted or moved, or you may no longer see it.").waitFor();
   });
 });

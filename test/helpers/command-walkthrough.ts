@@ -185,7 +185,11 @@ export async function useState({ run, json, path }: Person): Promise<void> {
   });
   await run(["state", "rollback", "network", "--serial", String(newest?.serial)], {
     asks: `Roll the state of "network" back to version ${newest?.serial}? Resources created since then are not destroyed, but terraform no longer manages them.`,
-    data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$[^]*^job +a person$`, "m"),
+    data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$`, "m"),
+  });
+  await run(["state", "versions", "network"], {
+    data: new RegExp(`\\S+@\\S+, rolled back to ${newest?.serial}$`, "m"),
+    reads: true,
   });
   await run(["jobs", "destroy", "network", "--wait"], {
     asks: 'Destroy everything that "network" has deployed?',
