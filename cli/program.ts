@@ -163,7 +163,10 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
       "--team <team>",
       'the team to act in; "" for your personal space (default: WINDLASS_TEAM, then the profile\'s)',
     )
-    .option("--json", "print the server's response as JSON; a list is one array")
+    .option(
+      "--json",
+      "print the server's response as JSON; a list is one array, a log one object for each line",
+    )
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({
