@@ -46,12 +46,13 @@ export interface Overview extends Attention {
 export const overviewPage = (overview: Overview): Html => {
   const { workers, running, queued, recent, latest, now } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;
+  const draining = workers.filter(({ status }) => status === "DRAINING").length;
   const isNew = workers.length + running.length + queued.length + recent.length === 0;
   return html`<h1>Overview</h1>
     <div id="overview" data-live>
       <ul class="counts">
         ${tile(overview.runningCount, "running")} ${tile(overview.queuedCount, "waiting")}
-        ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
+        ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online${draining > 0 ? `, ${draining} draining` : ""}`)}
       </ul>
       ${waitingView(overview.waiting, now)} ${isNew ? firstSteps(overview) : null}
       ${attentionView(overview, now)}

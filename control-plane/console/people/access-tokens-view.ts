@@ -45,7 +45,8 @@ export const accessTokensSection = (
   html`<h2 id="access-tokens">Access tokens</h2>
     <p class="soft">
       A pipeline uses an access token in place of a sign-in. It may do what its role permits, and it
-      cannot manage access tokens or logins. A revoked token stops working at once.
+      cannot manage access tokens or logins. A revoked token stops working at once. These are the
+      tokens of the space that is chosen above, and they act only in it.
     </p>
     ${
       tokens.length === 0
