@@ -43,6 +43,25 @@ describe.concurrent("windlass configurations", () => {
     expect(listed.stdout).toMatch(/^network +zone +NEW +- +archive [\da-f]{12}/m);
   });
 
+  test("create --dir uploads the modules beside the directory too", async () => {
+    await using ada = await userMachine(plane);
+    writeFiles(join(ada.path, "repository"), {
+      "live/app/main.tf": 'module "m" {\n  source = "../../modules/m"\n}\n',
+      "live/app/prod.tfvars": "",
+      "modules/m/main.tf": "",
+    });
+    const directory = join(ada.path, "repository/live/app");
+    const file = join(directory, "prod.tfvars");
+    const create = ["configurations", "create", "app", "--dir", directory, "--var-file", file];
+    const made = await ada.run(...create);
+    expect(made).toMatchObject({ exitCode: 0 });
+    expect(made.stderr).toContain("uses modules or files outside of it. Uploading");
+    expect(await ada.json("configurations", "show", "app")).toMatchObject({
+      working_directory: "live/app",
+      var_files: ["live/app/prod.tfvars"],
+    });
+  });
+
   test("create --dir names the left-out files of variables that terraform would read by itself", async () => {
     await using ada = await userMachine(plane);
     const directory = writeFiles(join(ada.path, "valued"), {
