@@ -355,3 +355,19 @@ export const gitSourceText = (
   commit: string | undefined,
 ): string =>
   `${url}${path ? ` (${path})` : ""} at ${ref ?? "its default branch"}${commit === undefined ? "" : `, commit ${commit}`}`;
+
+/**
+ * Who stored a version of a state that no job wrote, and how. Of some earlier versions it is not
+ * known.
+ */
+export function storerText({
+  stored_by,
+  copy_of,
+}: {
+  readonly stored_by?: string | null;
+  readonly copy_of?: number | null;
+}): string {
+  const by = stored_by ?? "a person";
+  if (typeof copy_of === "number") return `${by}, rolled back to ${copy_of}`;
+  return stored_by ? `${by}, pushed` : by;
+}

@@ -19,6 +19,7 @@ export function stateCommand() {
         const { run, configuration } = await inSpaceOf(current, name);
         const { id } = configuration;
         const { parseCount, readPages } = await import("../api/pages.ts");
+        const { storerText } = await import("../../protocol/words.ts");
         const { items, more } = await readPages(parseCount("--limit", limit), async (query) => {
           const page = await run.api.call("listStateVersions", { params: { name: id }, query });
           return { items: page.state_versions, next_cursor: page.next_cursor };
@@ -30,7 +31,8 @@ export function stateCommand() {
             RESOURCES: ({ resources }) => resources,
             BYTES: ({ size_bytes }) => size_bytes,
             CREATED: ({ created_at }) => ago(created_at),
-            "STORED BY": storedBy,
+            "STORED BY": (version) =>
+              version.job_id === null ? storerText(version) : `job ${version.job_id}`,
           },
           "There is no state yet.",
         );
@@ -137,14 +139,6 @@ export function stateCommand() {
 async function inSpaceOf(run: Run, name: string) {
   const found = await import("../configurations/find.ts");
   return found.inSpaceOf(run, name);
-}
-
-/** A job, or a user and what the user did. */
-function storedBy({ job_id, stored_by, copy_of }: StateVersion): string {
-  if (job_id !== null) return `job ${job_id}`;
-  const by = stored_by ?? "a person";
-  if (typeof copy_of === "number") return `${by}, rolled back to ${copy_of}`;
-  return stored_by ? `${by}, pushed` : by;
 }
 
 function showVersion(run: Run, version: StateVersion): void {

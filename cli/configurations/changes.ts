@@ -9,7 +9,7 @@ import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
-import { findRoot, noteRoot, pathIn } from "./root.ts";
+import { noteRoot, pathIn, rootOf } from "./root.ts";
 import { existingVarFiles, terraformFilesOf } from "./var-files.ts";
 import { backendOf, readJson, valuesOf, type ValueOptions, type Values } from "./variables.ts";
 
@@ -83,11 +83,10 @@ function withRoot(run: Run, options: ChangeOptions): ChangeOptions {
   const { dir, workingDirectory } = options;
   if (dir === undefined || workingDirectory !== undefined) return options;
   const directory = namedDirectory(dir);
-  const root = findRoot(directory);
-  const path = pathIn(root, directory);
-  if (path === "") return options;
+  const root = rootOf(directory);
+  if (root === directory) return options;
   noteRoot(run, directory, root);
-  return { ...options, dir: root, workingDirectory: path };
+  return { ...options, dir: root, workingDirectory: pathIn(root, directory) };
 }
 
 /** The same without zone and source. `root` is the directory that is uploaded, if one is. */

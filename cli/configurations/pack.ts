@@ -253,6 +253,19 @@ interface IgnoreLevel {
   readonly windlass: Ignore;
 }
 
+/** Reads the ignore files of a directory, as far as they are there. */
+function rulesIn(
+  place: string,
+  isThere: (name: string) => boolean,
+): Pick<IgnoreLevel, "git" | "windlass"> {
+  const read = (name: string): Ignore => {
+    const rules = ignore({ ignorecase: false });
+    const file = join(place, name);
+    return isThere(name) ? rules.add(reading(file, () => readFileSync(file, "utf8"))) : rules;
+  };
+  return { git: read(".gitignore"), windlass: read(".windlassignore") };
+}
+
 /**
  * The rules of the directories above, up to the top of the git checkout. None outside of a checkout,
  * nor if they exclude the directory itself: a user has named it.
@@ -266,13 +279,10 @@ function levelsAbove(directory: string): IgnoreLevel[] {
     if (parent === folder) return [];
     below = `${basename(folder)}/${below}`;
     folder = parent;
-    const [git, windlass] = [".gitignore", ".windlassignore"].map((name) => {
-      const file = join(folder, name);
-      const isThere = statSync(file, { throwIfNoEntry: false })?.isFile();
-      const rules = ignore({ ignorecase: false });
-      return isThere ? rules.add(reading(file, () => readFileSync(file, "utf8"))) : rules;
-    }) as [Ignore, Ignore];
-    levels.unshift({ base: "", below, git, windlass });
+    const place = folder;
+    const isThere = (name: string): boolean =>
+      statSync(join(place, name), { throwIfNoEntry: false })?.isFile() === true;
+    levels.unshift({ base: "", below, ...rulesIn(place, isThere) });
   }
   const excludes = levels.some(({ git, windlass, below: path = "" }) =>
     [git, windlass].some((rules) => rules.test(path).ignored),
@@ -283,13 +293,9 @@ function levelsAbove(directory: string): IgnoreLevel[] {
 function visit(root: string, base: string, above: readonly IgnoreLevel[], listing: Listing): void {
   const place = join(root, base);
   const entries = reading(place, () => readdirSync(place, { withFileTypes: true }));
-  const read = (name: string): Ignore => {
-    const rules = ignore({ ignorecase: false });
-    const isThere = entries.some((entry) => entry.name === name && entry.isFile());
-    const file = join(place, name);
-    return isThere ? rules.add(reading(file, () => readFileSync(file, "utf8"))) : rules;
-  };
-  const levels = [...above, { base, git: read(".gitignore"), windlass: read(".windlassignore") }];
+  const isThere = (name: string): boolean =>
+    entries.some((entry) => entry.name === name && entry.isFile());
+  const levels = [...above, { base, ...rulesIn(place, isThere) }];
   // Sorted, because the order of the file system may differ.
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = `${base}${entry.name}${entry.isDirectory() ? "/" : ""}`;

@@ -129,6 +129,12 @@ function isFolder(path: string): boolean {
 export const pathIn = (root: string, directory: string): string =>
   relative(root, resolve(directory)).split(sep).join("/");
 
+/** What is uploaded: the directory itself, unless it needs modules or files that are outside of it. */
+export function rootOf(directory: string): string {
+  const root = findRoot(directory);
+  return pathIn(root, directory) === "" ? directory : root;
+}
+
 /** Says that more than the directory is uploaded. */
 export const noteRoot = (run: Run, directory: string, root: string): void =>
   run.done(

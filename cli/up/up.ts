@@ -11,8 +11,8 @@ import { uploadDirectory } from "../configurations/upload.ts";
 import { changedPlace, fieldsOf, type FieldOptions } from "../configurations/changes.ts";
 import { noteLocalState } from "../configurations/local-state.ts";
 import { checkDirectory, namedDirectory, requireDirectory } from "../configurations/pack.ts";
-import { findRoot, noteRoot, pathIn } from "../configurations/root.ts";
-import { existingVarFiles } from "../configurations/var-files.ts";
+import { noteRoot, pathIn, rootOf } from "../configurations/root.ts";
+import { isTerraform } from "../configurations/var-files.ts";
 import { isRefusal, withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
@@ -159,7 +159,7 @@ async function configure(
   const source = await uploadDirectory(
     run,
     root,
-    existingVarFiles(root, varFiles),
+    varFiles.filter(isTerraform),
     place.working_directory ?? options.workingDirectory ?? before?.working_directory,
   );
   const made = origins[0] ?? writeLink(directory);
@@ -224,12 +224,6 @@ async function create(
     const what = `The zone "${zone.name}" was created and stays`;
     throw withCreated(run, error, what, `zones delete ${shellWord(zone.name)}`);
   }
-}
-
-/** What is uploaded: the directory itself, unless it needs modules that are outside of it. */
-function rootOf(directory: string): string {
-  const root = findRoot(directory);
-  return pathIn(root, directory) === "" ? directory : root;
 }
 
 /** Where terraform runs in what is uploaded, if that changes. */

@@ -49,12 +49,13 @@ async function refresh() {
   if (again) await refresh();
 }
 
-const silent = "The server does not respond. This page may be out of date.";
+const note = document.querySelector(".away-note");
+/** The page itself says that the server does not respond. */
+const silent = note?.textContent ?? "";
 const gone = "This was deleted or moved, or you may no longer see it. Reload the page.";
 
 /** Says above the page why it is out of date; an empty text: it is not. @param {string} why */
 function away(why) {
-  const note = document.querySelector(".away-note");
   if (note && why) note.textContent = why;
   document.body.classList.toggle("away", why !== "");
 }

@@ -35,7 +35,6 @@ export interface ConfigurationStory {
   /** The last runs, newest first. */
   readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
-  /** Who stored the versions that no job wrote, by serial. */
   readonly lock: StateLock | null;
   readonly sets: SetsStory;
   readonly now: string;

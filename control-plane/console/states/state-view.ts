@@ -1,6 +1,7 @@
 /** The versions of a state, if it is managed, and its lock. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
+import { storerText } from "../../../protocol/words.ts";
 import type { ConfigurationStory } from "../configurations/configuration-story.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
@@ -89,7 +90,7 @@ const row = (
   return [
     String(serial),
     clock(created_at),
-    job_id === null ? storedBy(version) : html`<a href="/jobs/${job_id}">job</a>`,
+    job_id === null ? storerText(version) : html`<a href="/jobs/${job_id}">job</a>`,
     String(resources),
     size(size_bytes),
     html`<div class="actions">
@@ -113,9 +114,3 @@ const row = (
     </div>`,
   ];
 };
-
-/** Who stored a version that no job wrote. Of some earlier versions it is not known. */
-const storedBy = ({ stored_by, copy_of }: Pick<StateVersion, "stored_by" | "copy_of">): string =>
-  typeof copy_of === "number"
-    ? `${stored_by ?? "a person"}, rolled back to ${copy_of}`
-    : (stored_by && `${stored_by}, pushed`) || "a person";

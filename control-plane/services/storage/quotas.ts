@@ -1,6 +1,6 @@
 /**
- * Quotas of a space, personal or of a team. They are checked when a user creates something, in its transaction, and never
- * when a running job saves its state.
+ * Quotas of a space, personal or of a team. They are checked when a user creates something, in its
+ * transaction, and never when a running job saves its state.
  */
 import type { Quota } from "../../domain/quotas.ts";
 import { RefusalError } from "../../domain/refusal.ts";
