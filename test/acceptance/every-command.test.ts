@@ -40,7 +40,10 @@ beforeAll(async () => {
 /** The tests in test/cli run single commands in a pipe. */
 const driven = proving ? ways : (["a terminal"] as const);
 
-test.concurrent.for(driven)("every command works in %s", async (way) => {
+/** More than a hundred runs of the client: 74 s on two idle cores, over 5 min on a busy machine. */
+const timeout = 15 * 60_000;
+
+test.concurrent.for(driven)("every command works in %s", { timeout }, async (way) => {
   using place = scratch();
   const browser = browsers.get(way)!;
   const drive = await openCommandDriver(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });

@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,28 +18,10 @@ import { fixtureFiles } from "../helpers/fixtures.ts";
 import { faultProxy } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
 import { bin } from "../helpers/windlass.ts";
 
 const { plane } = planeForFile();
-
-// A sandbox would hide the gate.
-const isolation = { WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process" };
-
-/** Starts an apply that runs until `finish` is called, or until it is interrupted. */
-async function runningApply({ user, path }: UserMachine) {
-  const gate = join(path, "gate");
-  writeFileSync(gate, "");
-  const command = `echo applying; while [ -e '${gate}' ]; do sleep 0.05; done`;
-  const files = {
-    "main.tf": `resource "terraform_data" "held" {
-      provisioner "local-exec" { command = ${JSON.stringify(command)} }
-    }`,
-  };
-  const configuration_id = await user.configure({ source: { type: "inline", files } });
-  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
-  await until(() => processesOf(gate).some((line) => line.includes("echo applying")));
-  return { job, finish: () => rmSync(gate) };
-}
 
 const isEndOfApply = ({ name, event }: LogStep): boolean => name === "apply" && event === "ended";
 
@@ -55,12 +37,12 @@ describe.concurrent("an agent", () => {
     skip,
   }) => {
     skip(!canUnshare, "unshare may not make a PID namespace");
-    await using owner = await userMachine(plane, { agent: isolation });
+    await using owner = await userMachine(plane, { agent: isolationForHeldApply });
     const { work, user } = owner;
-    const { job, finish } = await runningApply(owner);
+    const { job, finish } = await startHeldApply(owner);
     const second = spawn("unshare", [...unshare, bin, "agent"], {
       env: {
-        ...isolation,
+        ...isolationForHeldApply,
         PATH: process.env["PATH"],
         TMPDIR: process.env["TMPDIR"],
         WINDLASS_URL: plane.url,
@@ -79,7 +61,7 @@ describe.concurrent("an agent", () => {
    * An apply whose agent is killed, and another job's directory, without heartbeats to the server.
    */
   async function orphanedApply(owner: UserMachine, proxy: Awaited<ReturnType<typeof faultProxy>>) {
-    const running = await runningApply(owner);
+    const running = await startHeldApply(owner);
     owner.agent.kill("SIGKILL");
     await owner.agent.exited;
     mkdirSync(join(owner.work, "workspaces", "of-another-job"));
@@ -91,7 +73,7 @@ describe.concurrent("an agent", () => {
     const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
-      agent: { WINDLASS_URL: proxy.url, ...isolation },
+      agent: { WINDLASS_URL: proxy.url, ...isolationForHeldApply },
     });
     const { work, user } = owner;
     const { job } = await orphanedApply(owner, proxy);
@@ -119,7 +101,7 @@ describe.concurrent("an agent", () => {
     const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
-      agent: { WINDLASS_URL: proxy.url, ...isolation },
+      agent: { WINDLASS_URL: proxy.url, ...isolationForHeldApply },
     });
     const { work, user } = owner;
     const { job, finish } = await orphanedApply(owner, proxy);
@@ -144,9 +126,9 @@ describe.concurrent("an agent", () => {
   });
 
   test("times what terraform did while no agent was running", async () => {
-    await using owner = await userMachine(plane, { agent: isolation });
+    await using owner = await userMachine(plane, { agent: isolationForHeldApply });
     const { work, user } = owner;
-    const { job, finish } = await runningApply(owner);
+    const { job, finish } = await startHeldApply(owner);
     owner.agent.kill("SIGKILL");
     await owner.agent.exited;
     finish();
@@ -165,9 +147,9 @@ describe.concurrent("an agent", () => {
   });
 
   test("stops its apply, removes the job's files and ends with 78 when its worker is removed", async () => {
-    await using owner = await userMachine(plane, { agent: isolation });
+    await using owner = await userMachine(plane, { agent: isolationForHeldApply });
     const { work, user, agent } = owner;
-    const { job } = await runningApply(owner);
+    const { job } = await startHeldApply(owner);
     const { workerId } = await owner.identity();
     await user.call(endpoints.deleteWorker, { params: { id: workerId } });
     expect(await agent.exited).toBe(78);
@@ -182,10 +164,10 @@ describe.concurrent("an agent", () => {
 
   test("handles SIGHUP as SIGTERM, and cancels its jobs after WINDLASS_STOP_SECONDS", async () => {
     await using owner = await userMachine(plane, {
-      agent: { WINDLASS_STOP_SECONDS: "0.5", ...isolation },
+      agent: { WINDLASS_STOP_SECONDS: "0.5", ...isolationForHeldApply },
     });
     const { work, user, agent } = owner;
-    const { job } = await runningApply(owner);
+    const { job } = await startHeldApply(owner);
     agent.kill("SIGHUP");
     expect(await agent.exited).toBe(0);
     expect(agent.log()).toContain("WINDLASS_STOP_SECONDS=0.5 has passed");
@@ -196,7 +178,9 @@ describe.concurrent("an agent", () => {
   });
 
   test("frees its identity when it ends, so that an agent with a new work directory gets the next job", async () => {
-    await using owner = await userMachine(plane, { agent: { WINDLASS_ONCE: "1", ...isolation } });
+    await using owner = await userMachine(plane, {
+      agent: { WINDLASS_ONCE: "1", ...isolationForHeldApply },
+    });
     const { user, agent } = owner;
     const { workerId, workerToken } = await owner.identity();
     const configuration_id = await user.configure({
@@ -214,7 +198,7 @@ describe.concurrent("an agent", () => {
       WINDLASS_WORKER_ID: workerId,
       WINDLASS_WORKER_TOKEN: workerToken,
       WINDLASS_ONCE: "1",
-      ...isolation,
+      ...isolationForHeldApply,
     });
     await user.queue({ job_type: "PLAN", configuration_id });
     expect(await next.exited).toBe(0);

@@ -5,6 +5,7 @@ import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { inlineFixture, longRunning } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
 import { stubbornTerraform } from "../helpers/terraform.ts";
 import { join } from "node:path";
 
@@ -31,12 +32,13 @@ describe.concurrent("an agent", () => {
 
   test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
     await using machine = await userMachine(plane, {
-      agent: (place) => ({ PATH: stubbornTerraform(join(place, "bin")) }),
+      agent: (place) => ({
+        ...isolationForHeldApply,
+        PATH: stubbornTerraform(join(place, "bin")),
+      }),
     });
     const { user, agent, work } = machine;
-    const configuration_id = await user.configure(longRunning(3));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
+    const { job, finish } = await startHeldApply(machine);
     agent.kill("SIGTERM");
     await until(() => agent.log().includes("no new jobs"));
     agent.kill("SIGTERM");
@@ -45,8 +47,9 @@ describe.concurrent("an agent", () => {
     expect(await agent.exited).toBe(1);
     expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
     machine.restart();
+    finish();
     // The apply completed, so the job succeeds.
-    const end = await user.released(deploy);
+    const end = await user.released(job);
     expect(end.error_message).toBeNull();
     expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
   });
