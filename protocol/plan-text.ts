@@ -161,11 +161,11 @@ const markdownLimit = 60_000;
 const markdownLine = 500;
 
 /**
- * Returns the plan as Markdown for a pull request, with a diff that its host colours. `applied`: the
- * job that applied it and has ended.
+ * Returns the plan of a configuration as Markdown for a pull request, with a diff that its host
+ * colours. `applied`: the job that applied it and has ended.
  */
-export function planMarkdown(plan: PlanSummary, applied?: AppliedJob): string {
-  const head = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}**\n`;
+export function planMarkdown(name: string, plan: PlanSummary, applied?: AppliedJob): string {
+  const head = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}** (${codeSpan(visible(name))})\n`;
   const isOver = applied !== undefined;
   const lines = plan.changes
     .flatMap((change) => changeLines(change, isOver))
@@ -179,13 +179,18 @@ export function planMarkdown(plan: PlanSummary, applied?: AppliedJob): string {
   if (omitted > 0) kept.push(`# … and ${omitted} more lines`);
   if (plan.changes_omitted > 0) kept.push(`# … and ${plan.changes_omitted} more resources`);
   if (kept.length === 0) return head;
-  // The text may contain backticks; the fence is longer than any row of them.
-  const longest = Math.max(
-    2,
-    ...kept.flatMap((line) => line.match(/`+/g) ?? []).map((row) => row.length),
-  );
-  const fence = "`".repeat(longest + 1);
+  const fence = "`".repeat(Math.max(3, longestTicks(kept) + 1));
   return `${head}\n<details><summary>Changes</summary>\n\n${fence}diff\n${kept.join("\n")}\n${fence}\n\n</details>\n`;
+}
+
+/** A fence of code is longer than any row of backticks in the text. */
+const longestTicks = (lines: readonly string[]): number =>
+  Math.max(0, ...lines.flatMap((line) => line.match(/`+/g) ?? []).map((row) => row.length));
+
+/** The spaces are not shown; they part the fence from a backtick of the text. */
+function codeSpan(text: string): string {
+  const fence = "`".repeat(longestTicks([text]) + 1);
+  return fence.length === 1 ? `\`${text}\`` : `${fence} ${text} ${fence}`;
 }
 
 function changeLines(change: PlannedChange, isOver: boolean): string[] {

@@ -74,8 +74,8 @@ export function waitingParts({
   if (reason === "no_matching_worker" && labels.length > 0)
     return [
       labels.length === 1
-        ? `no worker has the label ${labels[0]}: register one with it`
-        : `no worker has all of the labels ${labels.join(", ")}: register one with them`,
+        ? `no worker has the label ${labels[0]}: give it to a worker that is to run the job`
+        : `no worker has all of the labels ${labels.join(", ")}: give them to a worker that is to run the job`,
     ];
   if (workers.length === 0) return [words];
   const [before, after] = wordsOfWorkers[reason] ?? [`${words} of `, ""];

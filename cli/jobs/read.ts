@@ -207,7 +207,8 @@ async function showMarkdown(run: Run, id: string): Promise<void> {
   const job = await run.api.call("getJob", { params: { id } });
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
   if (plan_summary === null) throw new CliError(noSummary);
-  print(planMarkdown(plan_summary, isApplied(job) ? job : undefined).trimEnd());
+  const name = job.config_snapshot?.name ?? job.id;
+  print(planMarkdown(name, plan_summary, isApplied(job) ? job : undefined).trimEnd());
 }
 
 /** The page of a job in the console. */

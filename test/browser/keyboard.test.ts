@@ -26,6 +26,7 @@ describe("in a browser", () => {
     await page.goto(`${plane.url}/?team=${slug}`);
     for (const [key, path] of [
       ["j", "/jobs"],
+      ["t", "/teams"],
       ["o", "/"],
     ] as const) {
       await page.getByRole("button", { name: "Keys" }).waitFor();

@@ -13,6 +13,7 @@ const places = /** @type {const} */ ({
   w: ["/workers", "Workers"],
   i: ["/identities", "Identities"],
   v: ["/variable-sets", "Variable sets"],
+  t: ["/teams", "Teams"],
   a: ["/audit", "Audit"],
   s: ["/settings", "Settings"],
 });

@@ -84,11 +84,14 @@ export function editPages(
       listCloudIdentities(context, caller, undefined, most),
     ]);
     const action = `/configurations/${known.id}/edit`;
+    const zone = zones.find(({ id }) => id === known.zone_id);
     return {
       ...frame(caller),
       title: `Edit ${known.name}`,
       body: html`<nav class="trail" aria-label="Above">
-          <a href="/zones">Zones</a> / <a href="/configurations/${known.id}">${known.name}</a>
+          <a href="/zones">Zones</a> /
+          ${zone && html`<a href="/zones/${zone.id}">${zone.name}</a> / `}
+          <a href="/configurations/${known.id}">${known.name}</a>
         </nav>
         <h1>Edit ${known.name}</h1>
         <p class="soft">

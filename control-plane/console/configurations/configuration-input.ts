@@ -111,16 +111,20 @@ function sourceOf(form: Form): Source {
   }
 }
 
+/** The path of a file whose field is left empty. */
+export const unnamedFile = "main.tf";
+
 function filesOf(form: Form): Record<string, string> {
   const texts = form.all("file_text");
   const removed = new Set(form.all("file_removed"));
   const files = new Map<string, string>();
   for (const [index, typed] of form.all("file_path").entries()) {
-    const [path, text] = [typed.trim(), texts[index] ?? ""];
-    if (removed.has(typed) || (path === "" && text === "")) continue;
+    const text = texts[index] ?? "";
+    if (removed.has(typed) || (typed.trim() === "" && text === "")) continue;
+    // The field shows this name while it is empty.
+    const path = typed.trim() || unnamedFile;
     if (files.size === inlineFileCount)
       throw invalid("body.source.files", `at most ${inlineFileCount} files are allowed`);
-    if (path === "") throw invalid("body.source.files", "a file has text but no path");
     if (!canBe(path))
       throw invalid(
         "body.source.files",

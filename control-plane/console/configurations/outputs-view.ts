@@ -27,7 +27,8 @@ export const outputs = (all: readonly Output[], omitted = 0, state?: string): Ht
         ${omitted === 0 ? null : html`<p class="soft">${omittedText(omitted)}${whereIs(state, "them")}.</p>`}`;
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
-  if (sensitive) return html`<span class="soft">sensitive: not kept here</span>`;
+  if (sensitive)
+    return html`<span class="soft">sensitive: not kept here${whereIs(state, "it")}</span>`;
   if (value !== undefined) {
     const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
     return folded(

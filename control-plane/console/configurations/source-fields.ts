@@ -3,6 +3,7 @@ import { inlineFileCount } from "../../../protocol/configurations.ts";
 import { columns, line, sentence, tick } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
+import { unnamedFile } from "./configuration-input.ts";
 
 const kinds = [
   ["git", "Git repository"],
@@ -96,7 +97,7 @@ const file = (path: string, text: string, index: number, isRemoved: boolean): Ht
         id="file-path-${index}"
         name="file_path"
         value="${path}"
-        placeholder="main.tf"
+        placeholder="${unnamedFile}"
         autocomplete="off"
         autocapitalize="none"
         spellcheck="false"

@@ -51,9 +51,9 @@ export const jobPage = (story: JobStory): Html => {
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
         ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
       </header>
+      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${wasRejected ? null : jobErrors(job, story.errors)}
       ${jobWarnings(job.execution_metadata?.warnings ?? [])}
-      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${approvalView(story)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
@@ -87,7 +87,7 @@ const typeOf = ({ job_type, plan_options }: Job): string =>
 const planOf = ({ job, plan }: JobStory): Html | null =>
   plan === null
     ? null
-    : html`${planView(plan, tenseOf(job), tenseOf(job) === "planned" ? undefined : job)}
+    : html`${planView(nameOf(job), plan, tenseOf(job), tenseOf(job) === "planned" ? undefined : job)}
       ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
 
 /** Other jobs plan by themselves, and only what they changed is known. */

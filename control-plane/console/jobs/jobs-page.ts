@@ -58,7 +58,12 @@ export const jobsPage = (story: JobsStory): Html => {
     }`;
 };
 
-const noneOf = (filter: JobsFilter): Html =>
-  Object.keys(filter).length === 0
-    ? html`No job yet. Start a job on the page of its configuration: <a href="/zones">Zones</a>`
-    : html`No job matches. <a href="/jobs">Show all</a>`;
+function noneOf(filter: JobsFilter): Html {
+  const { since, until } = filter;
+  if (Object.keys(filter).length === 0)
+    return html`No job yet. Start a job on the page of its configuration:
+      <a href="/zones">Zones</a>`;
+  const isReversed = since !== undefined && until !== undefined && since > until;
+  return html`No job ${isReversed ? `can match: ${since} is later than ${until}` : "matches"}.
+    <a href="/jobs">Show all</a>`;
+}

@@ -30,11 +30,12 @@ const titles = {
   tried: "What the plan was to change",
 } as const satisfies Record<Tense, string>;
 
-/** The whole summary. `applied`: the job that applied it and has ended. */
+/** The whole summary of the plan of a configuration. `applied`: the job that applied it and has ended. */
 export const planView = (
+  name: string,
   plan: PlanSummary,
-  tense: Tense = "planned",
-  applied?: AppliedJob,
+  tense: Tense,
+  applied: AppliedJob | undefined,
 ): Html => {
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
@@ -92,7 +93,7 @@ export const planView = (
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
-    ${plan.changes.length === 0 ? null : markdownOf(plan, applied)}
+    ${plan.changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, applied))}
   </windlass-plan>`;
 };
 
@@ -102,10 +103,10 @@ const onlySentence = {
   state: "No resource, only the state.",
 } as const;
 
-const markdownOf = (plan: PlanSummary, applied: AppliedJob | undefined): Html =>
+const markdownOf = (text: string): Html =>
   html`<details class="markdown">
     <summary>As Markdown, for a pull request</summary>
-    <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan, applied)}</pre>
+    <pre tabindex="0" aria-label="The plan as Markdown">${text}</pre>
   </details>`;
 
 /** What a script does: search, a filter, and the text to copy. */

@@ -142,7 +142,10 @@ export const zonePage = (
 const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
   html`<section aria-labelledby="move">
     <h2 id="move">Move to another space</h2>
-    <p class="soft">Its configurations, jobs and states move with it.</p>
+    <p class="soft">
+      Its configurations, jobs and states move with it. Workers, cloud identities and variable sets
+      stay: its jobs then run on the workers of the other space.
+    </p>
     <form method="post" action="/zones/${id}/team" class="form row">
       ${trouble(form)}
       ${choice(

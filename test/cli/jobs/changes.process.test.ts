@@ -62,7 +62,9 @@ test("outputs alone are a change, and a job without a plan lists what it changed
 
   await run("destroy", "--yes");
   const markdown = await ada.run("jobs", "show", "app/-", "--markdown");
-  expect(markdown.stdout).toMatch(/^\*\*Applied: 3 destroyed\*\*\n[^]*\n- terraform_data\.one\n/);
+  expect(markdown.stdout).toMatch(
+    /^\*\*Applied: 3 destroyed\*\* \(`app`\)\n[^]*\n- terraform_data\.one\n/,
+  );
   await run("destroy", "--yes");
   expect(await newest(1)).toEqual([expect.stringMatching(/^DESTROY +app +SUCCESS +no changes /)]);
 });

@@ -29,8 +29,10 @@ test("a job without a matching worker names the labels that it needs", () => {
       waiting_reason: "no_matching_worker",
       waiting_details: { labels, workers: [], more_workers: false, job_id: null },
     });
-  expect(line("eu")).toBe("no worker has the label eu: register one with it");
-  expect(line("eu", "gpu")).toBe("no worker has all of the labels eu, gpu: register one with them");
+  expect(line("eu")).toBe("no worker has the label eu: give it to a worker that is to run the job");
+  expect(line("eu", "gpu")).toBe(
+    "no worker has all of the labels eu, gpu: give them to a worker that is to run the job",
+  );
   expect(line()).toMatch(/^there is no worker for this job/);
 });
 

@@ -207,7 +207,7 @@ describe("a plan", () => {
 
 describe("a plan as Markdown", () => {
   test("is a headline and a diff", () => {
-    const text = planMarkdown({
+    const text = planMarkdown("network", {
       ...nothing,
       counts: { ...nothing.counts, update: 1, delete: 1 },
       changes: [
@@ -217,9 +217,9 @@ describe("a plan as Markdown", () => {
       changes_omitted: 2,
     });
     expect(text).toBe(
-      "**Plan: 1 to change, 1 to destroy**\n\n<details><summary>Changes</summary>\n\n```diff\n- x.old\n! x.y\n!     a: 1 → 2\n# … and 2 more resources\n```\n\n</details>\n",
+      "**Plan: 1 to change, 1 to destroy** (`network`)\n\n<details><summary>Changes</summary>\n\n```diff\n- x.old\n! x.y\n!     a: 1 → 2\n# … and 2 more resources\n```\n\n</details>\n",
     );
-    expect(planMarkdown(nothing)).toBe("**Plan: no changes**\n");
+    expect(planMarkdown("a`b", nothing)).toBe("**Plan: no changes** (`` a`b ``)\n");
   });
 
   test("keeps hostile text inside its fence, and fits into a comment", () => {
@@ -229,7 +229,7 @@ describe("a plan as Markdown", () => {
       action: "create" as const,
       attributes: [{ path: "a", after }],
     }));
-    const text = planMarkdown({ ...nothing, changes });
+    const text = planMarkdown("network", { ...nothing, changes });
     expect(text).toContain("\n``````diff\n");
     expect(text.split("\n").filter((line) => line.startsWith("`"))).toHaveLength(2);
     expect(text).toMatch(/# … and \d+ more lines\n``````\n/);

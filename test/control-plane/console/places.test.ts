@@ -51,9 +51,9 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     ["no address", { url: "" }, "Must not be empty."],
     ["no files", { source: "inline" }, "Add at least one file"],
     [
-      "text without a path",
-      { source: "inline", file_path: "", file_text: "x" },
-      "has text but no path.",
+      "two files without a path",
+      { source: "inline", file_path: ["", ""], file_text: ["1", "2"] },
+      "Two files have the path main.tf",
     ],
     [
       "two files of one path",
@@ -96,6 +96,14 @@ describe("a refused form shows the fault, keeps the typed values and changes not
       `value="${(fields as { labels?: string }).labels ?? "kept-label"}"`,
     );
     expect(await dump(plane)).toEqual(before);
+  });
+
+  test("a file without a path is main.tf, and the page of the form leads to the zone", async () => {
+    const id = idOf(await create({ source: "inline", file_path: "", file_text: "# empty" }));
+    const { name, source } = await read(id);
+    expect(source).toEqual({ type: "inline", files: { "main.tf": "# empty" } });
+    const edit = await page(`/configurations/${id}/edit`);
+    expect(words(edit)).toContain(`Zones / production / ${name}`);
   });
 
   test("a taken name, and a role that is not an ARN", async () => {

@@ -406,6 +406,10 @@ test.each([
       ` ${why}apply failed (exit code 1) one is wrong x.y main.tf:7 In the log Because. 7: x { two <is> wrong x.y main.tf:7 In the log Because. 7: x { `,
     );
     expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
+    // A cancel is the cause of its errors.
+    const notice = text.indexOf('<p class="notice');
+    if (status === "CANCELLED") expect(notice).toBeLessThan(text.indexOf(shown));
+    expect(notice > 0).toBe(status === "CANCELLED");
   },
 );
 
@@ -498,7 +502,8 @@ test("a job from git names the address, the ref and the commit that it ran", asy
 test("a job that waits names the label that it lacks, here and in lists", async () => {
   const configuration_id = await fixture.configure(`labels ${randomUUID()}`);
   const { id } = await fixture.queue({ job_type: "PLAN", configuration_id, labels: ["gpu", "us"] });
-  const text = "No worker has all of the labels gpu, us: register one with them.";
+  const text =
+    "No worker has all of the labels gpu, us: give them to a worker that is to run the job.";
   for (const path of [`/jobs/${id}`, "/jobs", "/", `/configurations/${configuration_id}`])
     expect(words(await ask(plane, "GET", path, { headers: fixture.headers }))).toContain(text);
   await fixture.person.get(endpoints.cancelJob, { params: { id } });
@@ -568,7 +573,7 @@ test("an output that is too large to be kept has its size and a link to the stat
     const said = await ask(plane, "GET", path, { headers: fixture.headers });
     for (const text of [
       "large 268,891 bytes: too large to be kept here. The state has it",
-      "secret sensitive: not kept here",
+      "secret sensitive: not kept here. The state has it",
       "nothing null",
       'bare {"a":1}',
       "12 more outputs: too many to be kept here. The state has them.",

@@ -73,6 +73,11 @@ describe("the list of jobs", () => {
     expect(said).toContain("which is ignored: status=DONE from=2026-01-01");
   });
 
+  test("says that no job can match a time that ends before it begins", async () => {
+    const said = words(await page("/jobs?since=2026-11-25&until=2026-11-24"));
+    expect(said).toContain("No job can match: 2026-11-25 is later than 2026-11-24. Show all");
+  });
+
   test("says that the days of its filter are those of UTC", async () => {
     expect(words(await page("/jobs"))).toMatch(/Since \(UTC\) .*Until \(UTC\)/);
   });

@@ -39,7 +39,9 @@ describe("the overview", () => {
     expect(first).toContain("Error: no such region");
     expect(first).toContain(`href="/configurations/${locked}#state-title"`);
     expect(first).toContain(`href="/jobs/${stuck.id}"`);
-    expect(first).toContain("No worker has the label gpu: register one with it.");
+    expect(first).toContain(
+      "No worker has the label gpu: give it to a worker that is to run the job.",
+    );
     expect(first).toMatch(new RegExp(`href="/workers/${user.worker}">[^]*is\\s+offline`));
   });
 });
