@@ -24,9 +24,11 @@ const significant = (text: string): string =>
   text.replace(/e.*$/i, "").replaceAll(/[-.]/g, "").replace(/^0+/, "").replace(/0+$/, "");
 
 /** Returns a value as JSON whose numbers have all digits and no exponent, as terraform prints them. */
-export const plainJson = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "number" ? rawJson(plainNumber(inner)) : inner,
+export const plainJson = (value: unknown, indent = 0): string =>
+  JSON.stringify(
+    value,
+    (_, inner: unknown) => (typeof inner === "number" ? rawJson(plainNumber(inner)) : inner),
+    indent,
   );
 
 /** Not in the types yet. */

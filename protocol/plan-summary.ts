@@ -30,6 +30,12 @@ export const PlannedAttribute = Type.Object({
     about(Type.Boolean(), "Whether it has a sensitive value, which is left out."),
   ),
   unknown: Type.Optional(about(Type.Boolean(), "Whether it is known only after the apply.")),
+  large_numbers: Type.Optional(
+    about(
+      Type.Array(OneOf(["before", "after"]), { maxItems: 2 }),
+      "Which of the values is a number that has more digits than a number of JavaScript, and therefore is a text here.",
+    ),
+  ),
 });
 export type PlannedAttribute = Static<typeof PlannedAttribute>;
 

@@ -1,5 +1,6 @@
 /** Plans as text, shared by the command line and the console. */
 import { escaped, invisible } from "../common/control-sequences.ts";
+import { plainJson } from "../common/exact-json.ts";
 import type { Job } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type {
@@ -107,13 +108,17 @@ const unknownValue = (isOver: boolean): string =>
  */
 export function attributeText(
   action: PlanAction,
-  { before, after, sensitive, unknown }: PlannedAttribute,
+  { before, after, sensitive, unknown, large_numbers: numbers = [] }: PlannedAttribute,
   isOver = false,
 ): AttributeText {
   const isNew = action === "create";
   const isGone = action === "delete";
-  const old = sensitive ? "(sensitive)" : valueText(before);
-  const next = unknown ? unknownValue(isOver) : sensitive ? "(sensitive)" : valueText(after);
+  const old = sensitive ? "(sensitive)" : textOf(before, numbers.includes("before"));
+  const next = unknown
+    ? unknownValue(isOver)
+    : sensitive
+      ? "(sensitive)"
+      : textOf(after, numbers.includes("after"));
   // A sensitive attribute says only that it changes.
   if (sensitive && !unknown) return { before: undefined, after: next };
   return {
@@ -138,8 +143,10 @@ const partOf = (name: string, path: string): string =>
   path === "" || path.startsWith("[") ? `${name}${path}` : `${name}.${path}`;
 
 /** Returns a value of an attribute as JSON, with what a reader cannot see escaped. */
-const valueText = (value: unknown): string | undefined =>
-  value === undefined ? undefined : visible(JSON.stringify(value));
+function textOf(value: unknown, isLargeNumber: boolean): string | undefined {
+  if (value === undefined) return undefined;
+  return visible(isLargeNumber ? String(value) : plainJson(value));
+}
 
 /** Escapes control characters, and those that a reader cannot see, joiners too. */
 export const visible = (text: string): string => text.replaceAll(unseen, escaped);

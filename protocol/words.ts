@@ -24,7 +24,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   assigned_worker_draining: "the assigned worker is draining: end the drain",
   configuration_busy: "another job of this configuration is still running",
   state_locked:
-    "the state is locked by a lost job or by a user: make sure that its terraform has ended, then unlock it",
+    "the state is locked by a job whose outcome is unknown or by a user: make sure that its terraform has ended, then unlock it",
   worker_in_use: "the worker to tear down still holds a job",
 };
 

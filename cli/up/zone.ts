@@ -1,9 +1,11 @@
 /** The zone of a configuration that `windlass up` creates. */
-import type { Zone } from "../../protocol/configurations.ts";
+import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import { isRefusal } from "../api/failures.ts";
+import { idPrefixOf } from "../api/ids.ts";
+import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
 
 /** Returns the zone of this name, or without a name the only zone; undefined if there is none. */
 export async function findZone(run: Run, name: string | undefined): Promise<Zone | undefined> {
@@ -15,6 +17,29 @@ export async function findZone(run: Run, name: string | undefined): Promise<Zone
     );
   const composed = name?.normalize("NFC");
   return name === undefined ? zones[0] : zones.find((zone) => [name, composed].includes(zone.name));
+}
+
+/** Throws if the configuration is not in the zone of this name or id: `up` moves none. */
+export async function refuseOtherZone(
+  { api }: Run,
+  { name, zone_id }: Pick<Configuration, "name" | "zone_id">,
+  wanted: string,
+): Promise<void> {
+  const { zones } = await api.call("listZones");
+  const itsZone = zones.filter(({ id }) => id === zone_id);
+  const prefix = idPrefixOf(wanted);
+  const isThere = itsZone.some(
+    (zone) =>
+      [wanted, wanted.normalize("NFC")].includes(zone.name) ||
+      (prefix !== undefined && zone.id.startsWith(prefix)),
+  );
+  if (isThere) return;
+  throw new CliError(
+    `The configuration "${name}" is in the zone "${itsZone[0]?.name ?? zone_id}", not in "${wanted}". ` +
+      `To create another configuration there, pass another --name. ` +
+      `To move this one to a zone that exists: windlass configurations update ${shellWord(name)} --zone ${shellWord(wanted)}${teamWords(api.team)}`,
+    2,
+  );
 }
 
 /** Creates a zone, or returns the one that another command has just created. */

@@ -26,7 +26,6 @@ describe("in a browser", () => {
     await page.goto(`${plane.url}/?team=${slug}`);
     for (const [key, path] of [
       ["j", "/jobs"],
-      ["t", "/teams"],
       ["o", "/"],
     ] as const) {
       await page.getByRole("button", { name: "Keys" }).waitFor();
@@ -46,6 +45,9 @@ describe("in a browser", () => {
     await page.getByRole("button", { name: "Keys" }).waitFor();
     await press("g", "v");
     await page.waitForURL(`${plane.url}/variable-sets`);
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await press("g", "t");
+    await page.waitForURL(`${plane.url}/teams`);
     await page.getByRole("button", { name: "Keys" }).waitFor();
     await press("g", "j");
     await page.waitForURL(`${plane.url}/jobs`);

@@ -88,7 +88,7 @@ async function attacked(level: Level | undefined): Promise<{ report: string; log
          triggers_replace = var.password
          provisioner "local-exec" {
            quiet   = true
-           command = "echo started; for i in $(seq 200); do [ -e stop ] || sleep 0.1; done"
+           command = "echo started; for i in $(seq 2400); do [ -e stop ] || sleep 0.1; done"
            environment = { OF_PROVISIONER = var.password }
          }
        }`,

@@ -13,6 +13,7 @@ import type { PlannedAttribute } from "../../../protocol/plan-summary.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
 import { texts } from "../../../common/json-texts.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
+import { LargeNumber, withoutLargeNumbers } from "./large-number.ts";
 
 /** A change as in `show -json`. */
 export interface Change {
@@ -81,7 +82,11 @@ export function* attributesOf(change: Change, secrecy: Secrecy): Iterable<Planne
     value !== undefined &&
     (secrecy.hides(value) ||
       texts(value).some((text) => [...own].some((secret) => text.includes(secret))));
-  for (const { path, before, after, sensitive, unknown } of leaves) {
+  for (const { path, sensitive, unknown, ...values } of leaves) {
+    const [before, after] = [values.before, values.after].map(withoutLargeNumbers);
+    const numbers = (["before", "after"] as const).filter(
+      (side) => values[side] instanceof LargeNumber,
+    );
     const isHidden = sensitive === true || hides(before) || hides(after);
     yield {
       path: shortened(secrecy.mask(path), pathLimit),
@@ -89,6 +94,7 @@ export function* attributesOf(change: Change, secrecy: Secrecy): Iterable<Planne
       ...(isHidden || after === undefined ? {} : { after: boundedValue(after) }),
       ...(isHidden ? { sensitive: true } : {}),
       ...(unknown === true ? { unknown: true } : {}),
+      ...(isHidden || numbers.length === 0 ? {} : { large_numbers: numbers }),
     };
   }
 }
@@ -199,7 +205,10 @@ const has = (mark: unknown): boolean =>
   mark === true || (typeof mark === "object" && mark !== null && Object.values(mark).some(has));
 
 const isMap = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof LargeNumber);
 
 const isParted = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length > 0;
@@ -211,7 +220,7 @@ const record = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 
 function sensitiveTexts(value: unknown, mark: unknown): string[] {
-  if (mark === true) return texts(value);
+  if (mark === true) return texts(withoutLargeNumbers(value));
   return Object.entries(record(mark)).flatMap(([name, below]) =>
     sensitiveTexts(record(value)[name], below),
   );

@@ -5,10 +5,10 @@
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { Dependencies, dependencyPaths } from "./dependencies.ts";
+import { parseNumber } from "./large-number.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
 import { TargetMatches } from "./targets.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
-import { exactNumber } from "../../../common/exact-json.ts";
 import { mebibyte } from "../../../common/units.ts";
 
 export interface PlanFacts {
@@ -32,7 +32,7 @@ export async function readPlan(
   const tokenizer = new (class extends Tokenizer {
     protected override parseNumber(text: string): number {
       // Its type is too narrow: the token parser takes any value.
-      return exactNumber(text) as number;
+      return parseNumber(text) as number;
     }
   })();
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];

@@ -1,5 +1,6 @@
 /** The outputs of a deployment. */
 import { withVisibleDirections } from "../../../common/control-sequences.ts";
+import { plainJson } from "../../../common/exact-json.ts";
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
@@ -30,7 +31,7 @@ function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: 
   if (sensitive)
     return html`<span class="soft">sensitive: not kept here${whereIs(state, "it")}</span>`;
   if (value !== undefined) {
-    const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    const whole = typeof value === "string" ? value : plainJson(value, 2);
     return folded(
       withVisibleDirections(textOf(value)),
       withVisibleDirections(whole),
@@ -49,5 +50,7 @@ const whereIs = (state: string | undefined, what: string): Html | undefined =>
   state === undefined ? undefined : html`. <a href="${state}">The state</a> has ${what}`;
 
 /** Formats a value: text unchanged, everything else as JSON. */
-export const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+export function textOf(value: unknown): string {
+  if (value === undefined) return "";
+  return typeof value === "string" ? value : plainJson(value);
+}

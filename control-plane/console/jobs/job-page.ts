@@ -54,7 +54,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
       ${wasRejected ? null : jobErrors(job, story.errors)}
       ${jobWarnings(job.execution_metadata?.warnings ?? [])}
-      ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
+      ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, story.worker)}
       ${approvalView(story)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options, plan)}
@@ -110,10 +110,14 @@ function cancelled(by: Parameters<typeof cancelText>[0]): Html | string {
   return by.cancel === null ? text : html`${text.replace(/\.$/, ",")} ${clock(by.cancel.at)}.`;
 }
 
-const lostNotice = (at: string): Html =>
+const lostNotice = (at: string, worker: JobStory["worker"]): Html =>
   html`<p class="notice flow">
-    The runner was lost (${clock(at)}), so it is not known what the job did. If the runner comes
-    back, its report replaces this outcome.
+    The runner was lost (${clock(at)}), so it is not known what the job did.
+    ${
+      worker === null
+        ? "Its worker was removed, so its report is not accepted any more: see the state of the configuration for what it has recorded."
+        : "If the runner comes back, its report replaces this outcome."
+    }
   </p>`;
 
 /** Of a DESTROY_WORKER; none means everything. */

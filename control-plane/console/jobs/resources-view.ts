@@ -160,13 +160,14 @@ function rect(look: string, started: number, ended: number, { from, length }: Sc
   return html`<rect class="${look}" x="${start}" y="0" width="${size}" height="10"></rect>`;
 }
 
-function took({ changes, state }: ChangedResource, { until, isOver }: Scale): string {
-  const [first] = changes;
-  // Of a replacement, the first half may have ended.
-  const end = (state === "open" ? null : changes.at(-1)?.ended_at) ?? until;
-  const seconds = Math.max(0, Math.round((end - (first?.started_at ?? end)) / 1000));
-  const length = lengthOfTime(seconds);
+/** The halves of a replacement wait for their turn between them: only what is done counts. */
+function took(row: ChangedResource, scale: Scale): string {
+  const { changes, state } = row;
+  const times = changes.map(({ started_at, ended_at }) => (ended_at ?? scale.until) - started_at);
+  const total = times.reduce((sum, time) => sum + Math.max(0, time), 0);
+  const length = lengthOfTime(Math.round(total / 1000));
   if (state === "failed") return `failed after ${length}`;
   if (state === "done") return length;
-  return isOver ? "not finished" : `for ${length}`;
+  if (scale.isOver) return "not finished";
+  return isBetween(row, scale) ? "waits" : `for ${length}`;
 }

@@ -72,9 +72,9 @@ function lockView(
       </div>`
     : html`<div class="notice flow">
         <p>
-          Locked ${clock(created_at)} by ${link("a job that was lost")}. Its terraform may still be
-          running: check its machine first. After the unlock, the server refuses what that terraform
-          writes.
+          Locked ${clock(created_at)} by ${link("a job whose outcome is unknown")}. If its runner
+          was lost, its terraform may still be running: check its machine first. After the unlock,
+          the server refuses what that terraform writes.
         </p>
         ${unlock("It is no longer running: unlock")}
       </div>`;

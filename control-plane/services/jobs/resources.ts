@@ -34,7 +34,10 @@ export interface ResourceChange {
 export interface Changes {
   /** In the order of their starts. */
   readonly list: readonly ResourceChange[];
-  /** The latest moment of them by the runner's clock, or now while the job runs; in ms. */
+  /**
+   * The latest moment of them by the runner's clock, now while the job runs, or its end if some did
+   * not end; in ms.
+   */
   readonly until: number;
 }
 
@@ -171,19 +174,21 @@ export async function countChangedResources(
 /** Returns the changes; none of a runner that knows only the published interface. */
 export async function findResources(
   context: Context,
-  { id, ended_at }: { readonly id: string; readonly ended_at: string | null },
+  { id, ended_at, presumed_lost_at }: Pick<Job, "id" | "ended_at" | "presumed_lost_at">,
 ): Promise<Changes> {
   const { store, now } = context;
   const stored = await store.read.all(findResourceEvents, { job: id, limit: markLimits.resources });
   const rows = await withArchived(context, id, "resources", stored);
   const events = rows.map((row) => ({ ...row, resource: JSON.parse(row.resource) as LogResource }));
-  return changesOf(events, ended_at === null ? now() : null);
+  if (ended_at === null) return changesOf(events, now());
+  // What a lost job did after its last report is not known.
+  return changesOf(events, presumed_lost_at === null ? Date.parse(ended_at) : null, true);
 }
 
 /**
  * Pairs each start with the end of the same resource and action. A runner that was away sees lines
- * late, so a duration that terraform gives decides. `now`: by the server's clock; null if the job
- * has ended.
+ * late, so a duration that terraform gives decides. `now`: by the server's clock, or the end of
+ * the job; null if this is not known.
  */
 export function changesOf(
   events: readonly {
@@ -192,6 +197,7 @@ export function changesOf(
     readonly created_at: number;
   }[],
   now: number | null,
+  isOver = now === null,
 ): Changes {
   const list: ResourceChange[] = [];
   /** Index in `list` of each that has not ended, and when the last one before it had ended. */
@@ -219,7 +225,8 @@ export function changesOf(
     }
   }
   const last = events.at(-1);
-  if (!last || now === null) return { list, until: open.size > 0 ? seen : ended };
+  if (isOver && open.size === 0) return { list, until: ended };
+  if (!last || now === null) return { list, until: seen };
   // The clocks of runner and server may differ: the last event was at both.
   return { list, until: seen + Math.max(0, now - last.created_at) };
 }

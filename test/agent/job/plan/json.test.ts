@@ -25,7 +25,25 @@ it.each([
   ["large", "x".repeat(mebibyte)],
 ])("a number keeps all its digits in the summary of a %s plan", async (_, padding) => {
   expect(await changesOf("9007199254740992", "9007199254740993", padding)).toEqual([
-    { path: "id", before: 9007199254740992, after: "9007199254740993" },
+    {
+      path: "id",
+      before: 9007199254740992,
+      after: "9007199254740993",
+      large_numbers: ["after"],
+    },
+    { path: "size", before: 1, after: 2 },
+  ]);
+});
+
+it("a large number is another value than its text, and equal to itself", async () => {
+  const id = "12345678901234567890";
+  expect(await changesOf(id, `"${id}"`)).toEqual([
+    { path: "id", before: id, after: id, large_numbers: ["before"] },
+    { path: "size", before: 1, after: 2 },
+  ]);
+  expect(await changesOf(id, id)).toEqual([{ path: "size", before: 1, after: 2 }]);
+  expect(await changesOf(`[${id}]`, `{"a":${id}}`)).toEqual([
+    { path: "id", before: [id], after: `{"a":"${id}"}` },
     { path: "size", before: 1, after: 2 },
   ]);
 });

@@ -323,6 +323,13 @@ test("a lost apply says apart what it began and what is unknown, and that a step
   const outcomes = (await fixture.read(job)).resource_progress?.resources;
   expect(outcomes?.map(({ outcome }) => outcome)).toEqual(["not_finished", "unknown"]);
   expect(words({ text: lost })).toMatch(/, ended \d{4}-[^,]* UTC ?, after the end of the job/);
+  await setRows(plane, "jobs", { presumed_lost_at: 90_001 }, { id: job });
+  const back = "If the runner comes back, its report replaces this outcome.";
+  expect(words({ text: await page(job) })).toContain(back);
+  await setRows(plane, "jobs", { worker_id: null }, { id: job });
+  const removed = words({ text: await page(job) });
+  expect(removed).toContain("Its worker was removed, so its report is not accepted any more");
+  expect(removed).not.toContain(back);
 });
 
 test("a running DEPLOY is cancelled after a question, a running PLAN at once", async () => {
@@ -563,6 +570,7 @@ test("an output that is too large to be kept has its size and a link to the stat
   const outputs = {
     large: { type: "string", sensitive: false, omitted_bytes: 268_891 },
     secret: { type: "string", sensitive: true },
+    negative: { type: "number", sensitive: false, value: -1e21 },
     nothing: { type: "dynamic", sensitive: false, value: null },
     bare: { a: 1 },
   };
@@ -574,6 +582,7 @@ test("an output that is too large to be kept has its size and a link to the stat
     for (const text of [
       "large 268,891 bytes: too large to be kept here. The state has it",
       "secret sensitive: not kept here. The state has it",
+      "negative -1000000000000000000000",
       "nothing null",
       'bare {"a":1}',
       "12 more outputs: too many to be kept here. The state has them.",

@@ -23,7 +23,7 @@ test("a replacement of which only the first half is done is a replacement under 
   };
   expect(view([change])).toEqual({
     sign: "replace",
-    took: "for 10\u00a0s",
+    took: "waits",
     bars: ["delete 0 400", "replace running 400 600"],
   });
   expect(view([change], "2026-01-01")).toEqual({
@@ -31,11 +31,12 @@ test("a replacement of which only the first half is done is a replacement under 
     took: "not finished",
     bars: ["delete 0 400"],
   });
-  const create = { ...change, action: "create", started_at: 4000, ended_at: 9000 } as const;
+  // What it waits for its turn is not counted.
+  const create = { ...change, action: "create", started_at: 5000, ended_at: 10_000 } as const;
   expect(view([change, create])).toEqual({
     sign: "replace",
     took: "9\u00a0s",
-    bars: ["delete 0 400", "create 400 500"],
+    bars: ["delete 0 400", "create 500 500"],
   });
 });
 

@@ -64,6 +64,8 @@ it("pairs starts with ends, also of a resource that is replaced, and links a fai
     until: 20_000,
   });
   expect(changesOf(all, null).until).toBe(16_000);
+  // What did not end lasted until the end of the job, if that is known.
+  expect(changesOf(all, all.at(-1)!.created_at + 4000, true).until).toBe(20_000);
 });
 
 it("survives clocks that go backwards, and no events", () => {
@@ -122,6 +124,7 @@ it("an apply has ended with its last resource, not when the runner came back", (
       [undefined, undefined, ...seconds],
     );
   expect(changesOf(two(8, 9), null).until).toBe(19_000);
+  expect(changesOf(two(8, 9), 1_090_000, true).until).toBe(19_000);
   // Within what terraform rounds.
   expect(changesOf(two(29, 31), null).until).toBe(40_000);
 });

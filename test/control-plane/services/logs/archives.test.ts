@@ -118,7 +118,7 @@ async function viewOf({ headers, worker }: TestUser, { id }: JobRow, withPages =
     runner: await get(`/api/jobs/${id}/logs`, worker.headers),
     job,
     steps: await findSteps(context, id),
-    resources: await findResources(context, { id, ended_at }),
+    resources: await findResources(context, { id, ended_at, presumed_lost_at: null }),
     errors: await findErrors(context, id),
   };
 }

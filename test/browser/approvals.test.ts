@@ -1,0 +1,39 @@
+/** The page of a deployment that needs approvals. */
+import { describe, expect, test } from "vitest";
+import { approvalSteps } from "../helpers/approvals.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
+import { addPerson, openTeam } from "../helpers/people.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addTeamSpec, callsWithin } from "../helpers/teams.ts";
+import { skipAt } from "../helpers/tools.ts";
+
+const { plane } = planeForFile();
+
+describe("the page of a deployment that needs approvals", () => {
+  skipAt(lackOfBrowser());
+  const visitor = withBrowser();
+
+  test.each(["approve", "reject"] as const)(
+    "breaks a long word in the comment of a decision to %s",
+    async (decision) => {
+      const team = await openTeam(plane);
+      const { spec, runner } = await addTeamSpec(plane, team.slug);
+      const calls = callsWithin(plane, team.admin.headers, team.slug);
+      const steps = approvalSteps(plane, calls, runner, spec);
+      await steps.rule({ count: 2 });
+      const { id } = await steps.deploy(await steps.plan());
+      const grace = await addPerson(plane, team, "deployer");
+      const comment = `https://tickets.example.com/${"z".repeat(900)}`;
+      await grace.post(`/jobs/${id}/approvals`, { decision, comment });
+      const viewport = { width: 390, height: 800 };
+      const { page } = await visitor.visit(plane, team.admin.email, { viewport });
+      for (const path of [`/jobs/${id}`, `/?team=${team.slug}`, `/jobs?team=${team.slug}`]) {
+        await page.goto(plane.url + path);
+        const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+        expect([path, width]).toEqual([path, viewport.width]);
+      }
+      await page.goto(`${plane.url}/jobs/${id}`);
+      await page.locator(".decisions .comment").waitFor();
+    },
+  );
+});
