@@ -34,6 +34,8 @@ export interface Run extends GlobalOptions {
   ): void;
   /** Prints what was done to stderr; nothing with `--json`. */
   done(text: string): void;
+  /** Prints to stderr that a list ends before the last of its items, such as "jobs"; with `--json` too. */
+  cut(items: string): void;
 }
 
 /** Names and values; undefined and null values are left out. */
@@ -117,6 +119,7 @@ async function runOf(
     done(text) {
       if (!options.json) say(text);
     },
+    cut: (items) => say(`There are older ${items}. To list more, pass a higher --limit.`),
   };
 }
 

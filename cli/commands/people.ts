@@ -136,7 +136,7 @@ async function listAudit(run: Run, options: AuditOptions): Promise<void> {
     },
     "There are no such audit entries.",
   );
-  if (more) run.done("There are older entries. To list more, pass a higher --limit.");
+  if (more) run.cut("entries");
 }
 
 /** Throws `CliError` for the beginning of an id, by which the log has no entries. */

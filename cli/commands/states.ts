@@ -36,7 +36,7 @@ export function stateCommand() {
           },
           "There is no state yet.",
         );
-        if (more) run.done("There are older versions. To list more, pass a higher --limit.");
+        if (more) run.cut("versions");
       }),
     );
   named("list", "list the resources in a state").action(

@@ -173,9 +173,11 @@ async function sourceOf(
     throw new CliError("--ref and --path need --git.", 2);
   if (dir !== undefined) {
     const directory = namedDirectory(dir);
-    checkDirectory(directory, changedPlace(options, place));
+    const changed = changedPlace(options, place);
+    checkDirectory(directory, changed);
     const varFiles = varFilesOf(options, dir) ?? place.var_files ?? [];
-    return uploadDirectory(run, directory, existingVarFiles(directory, varFiles));
+    const included = existingVarFiles(directory, varFiles);
+    return uploadDirectory(run, directory, included, changed.working_directory);
   }
   if (!isChanged || url === undefined) return undefined;
   const kept = { ref: ref ?? known?.ref, path: path ?? known?.path };

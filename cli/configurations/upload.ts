@@ -42,7 +42,9 @@ export async function uploadDirectory(
   const automatic = others
     .filter((path) => posix.dirname(path) === folder && isAutomatic(path))
     .toSorted((a, b) => Number(isNamedAuto(a)) - Number(isNamedAuto(b)));
-  const variables = others.find(isTerraform);
+  const variables = others.find(
+    (path) => isTerraform(path) && isOnTheWay(posix.dirname(path), folder),
+  );
   if (automatic.length > 0)
     run.done(
       `Terraform on this machine would read ${automatic.map((path) => posix.basename(path)).join(" and ")} by itself; the runner does not get ${automatic.length === 1 ? "it" : "them"}. To use the same values, pass: ${automatic.map(option).join(" ")}`,
@@ -51,6 +53,12 @@ export async function uploadDirectory(
     run.done(`To use a file of variables that was left out, pass it: ${option(variables)}`);
   return { type: "archive", sha256 };
 }
+
+/** Whether one of the directories contains the other: those beside it are of other roots. */
+const isOnTheWay = (one: string, other: string): boolean =>
+  [one, other].includes(".") ||
+  `${one}/`.startsWith(`${other}/`) ||
+  `${other}/`.startsWith(`${one}/`);
 
 /** Whether terraform reads the file without being told to, if it is in its directory. */
 const isAutomatic = (path: string): boolean =>

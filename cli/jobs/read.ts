@@ -78,7 +78,7 @@ export async function list(current: Run, options: ListOptions): Promise<void> {
     noJobs(run, filter),
     { spare: ["TOOK", "WHO"] },
   );
-  if (more) run.done("There are older jobs. To list more, pass a higher --limit.");
+  if (more) run.cut("jobs");
 }
 
 /** Whether the job did not make the changes that its plan counts, or only some of them. */

@@ -141,6 +141,8 @@ describe.concurrent("windlass jobs", () => {
     await ada.json("jobs", "destroy", "small", "--yes");
     const part = await ada.run("jobs", "list", "--limit", "1");
     expect(part.stderr).toBe("There are older jobs. To list more, pass a higher --limit.");
+    const json = await ada.run("jobs", "list", "--limit", "1", "--json");
+    expect(json.stderr).toBe(part.stderr);
   });
 
   test("prints why a job waits; Ctrl-C detaches with 130 and prints how to follow it", async () => {

@@ -48,6 +48,8 @@ describe.concurrent("windlass configurations", () => {
     writeFiles(join(ada.path, "repository"), {
       "live/app/main.tf": 'module "m" {\n  source = "../../modules/m"\n}\n',
       "live/app/prod.tfvars": "",
+      "live/other/secret.tfvars": "",
+      ".gitignore": "secret.tfvars\n",
       "modules/m/main.tf": "",
     });
     const directory = join(ada.path, "repository/live/app");
@@ -56,6 +58,9 @@ describe.concurrent("windlass configurations", () => {
     const made = await ada.run(...create);
     expect(made).toMatchObject({ exitCode: 0 });
     expect(made.stderr).toContain("uses modules or files outside of it. Uploading");
+    // The variables of another root are not proposed.
+    expect(made.stderr).toContain("Left out: live/other/secret.tfvars.");
+    expect(made.stderr).not.toContain("--var-file");
     expect(await ada.json("configurations", "show", "app")).toMatchObject({
       working_directory: "live/app",
       var_files: ["live/app/prod.tfvars"],
