@@ -145,7 +145,7 @@ const partOf = (name: string, path: string): string =>
 /** Returns a value of an attribute as JSON, with what a reader cannot see escaped. */
 function textOf(value: unknown, isLargeNumber: boolean): string | undefined {
   if (value === undefined) return undefined;
-  return visible(isLargeNumber ? String(value) : plainJson(value));
+  return visible(isLargeNumber && typeof value === "string" ? value : plainJson(value));
 }
 
 /** Escapes control characters, and those that a reader cannot see, joiners too. */
