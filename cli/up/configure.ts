@@ -34,6 +34,8 @@ export interface Configured {
   readonly files: Files;
   /** The fields that this run has changed, other than the files. */
   readonly changed?: readonly string[];
+  /** The fields that it gets only with a deployment, with the files. */
+  readonly pending?: readonly string[];
   /** The name of its zone, if this run created the configuration. */
   readonly createdIn?: string;
 }
@@ -89,16 +91,30 @@ export async function configure(
     refuseOtherSource(found);
     await confirmOrigin(found, made === undefined ? [] : [made], options);
   }
+  const different = differing(found, files);
   // Nothing depends on the files of one that was never deployed.
-  const body = { ...others, ...(found.deployed === null ? differing(found, files) : {}) };
-  if (Object.keys(body).length === 0) return { configuration: found, files };
+  const isKept = !(await wasDeployed(run, found));
+  const body = { ...others, ...(isKept ? different : {}) };
+  const places = objectKeys(different).filter((field) => field !== "source");
+  const pending = isKept
+    ? []
+    : places.filter((field) => !isDeepStrictEqual(found[field], files[field]));
+  if (Object.keys(body).length === 0) return { configuration: found, files, pending };
   const change = { params: { name: found.id }, body };
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
   const changed = objectKeys(others)
     .filter((field) => field !== "origin")
     .filter((field) => !isDeepStrictEqual(found[field], configuration[field]));
-  return { configuration, files, changed };
+  return { configuration, files, changed, pending };
+}
+
+/** Whether a job has begun to deploy it: the state alone may be one that a user has pushed. */
+async function wasDeployed(run: Run, { id, deployed }: Configuration): Promise<boolean> {
+  if (deployed === null) return false;
+  if (deployed.job_id !== null) return true;
+  const query = { configuration: id, job_type: "DEPLOY", limit: 1 } as const;
+  return (await run.api.call("listJobs", { query })).jobs.length > 0;
 }
 
 /** The files, if the configuration has others. */

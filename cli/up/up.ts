@@ -49,7 +49,7 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   const planned = await planAndConfirm(run, directory, configured, options).catch(
     (error: unknown) => {
       throw createdIn === undefined
-        ? withChanged(run, error, configuration.name, configured.changed)
+        ? withChanged(run, error, configuration.name, configured)
         : withCreated(
             run,
             error,

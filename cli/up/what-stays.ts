@@ -13,20 +13,27 @@ export function withCreated({ api }: Run, error: unknown, what: string, remove: 
   return withNote(error, note);
 }
 
-/** Adds to a failure, a no or an interruption what this run has changed at once, and what stays. */
+/**
+ * Adds to a failure, a no or an interruption which fields this run has changed at once, and which
+ * only a deployment would have changed.
+ */
 export function withChanged(
   { api }: Run,
   error: unknown,
   name: string,
-  changed: readonly string[] = [],
+  { changed = [], pending = [] }: { changed?: readonly string[]; pending?: readonly string[] },
 ): unknown {
-  if (changed.length === 0) return error;
-  const fields = changed.map((field) => field.replaceAll("_", " ")).join(", ");
-  return withNote(
-    error,
-    `The configuration "${name}" keeps what this command has changed: ${fields}. Its next jobs use that. To see it: windlass configurations show ${shellWord(name)}${teamWords(api.team)}`,
-  );
+  const notes = [
+    changed.length > 0 &&
+      `The configuration "${name}" keeps what this command has changed: ${namesOf(changed)}. Its next jobs use that. To see it: windlass configurations show ${shellWord(name)}${teamWords(api.team)}`,
+    pending.length > 0 &&
+      `The configuration "${name}" takes these over only with a deployment: files, ${namesOf(pending)}. Pass the same options to the next windlass up.`,
+  ].filter((note) => note !== false);
+  return notes.length === 0 ? error : withNote(error, notes.join("\n"));
 }
+
+const namesOf = (fields: readonly string[]): string =>
+  fields.map((field) => field.replaceAll("_", " ")).join(", ");
 
 function withNote(error: unknown, note: string): unknown {
   if (error instanceof CliError && error.message !== "")

@@ -57,7 +57,9 @@ describe.concurrent("the files of windlass up", () => {
     expect(await ada.run("up", directory, "--yes")).toMatchObject({ exitCode: 0 });
     const file = join(directory, "new.tfvars");
     writeFileSync(file, 'a = "c"\n');
-    expect(await ada.run("up", directory, "--var-file", file)).toMatchObject({ exitCode: 3 });
+    const refused = await ada.run("up", directory, "--var-file", file);
+    expect(refused).toMatchObject({ exitCode: 3 });
+    expect(refused.stderr).toContain("takes these over only with a deployment: files, var files.");
     expect(await ada.run("jobs", "plan", "varied", "--wait")).toMatchObject({ exitCode: 0 });
     const before = await ada.json<Configuration>("configurations", "show", "varied");
     expect(before).not.toHaveProperty("var_files");
@@ -92,7 +94,20 @@ describe.concurrent("the files of windlass up", () => {
     const file = join(directory, "prod.tfvars");
     expect(await ada.run("up", directory, "--var-file", file)).toMatchObject({ exitCode: 3 });
     expect(await ada.run("jobs", "plan", "moved", "--wait")).toMatchObject({ exitCode: 0 });
+    // A state that a user pushed is no deployment.
+    const state = { version: 4, terraform_version: "1.0.0", serial: 1, lineage: "moved" };
+    const pushed = writeFiles(ada.path, {
+      "pushed.tfstate": JSON.stringify({ ...state, outputs: {}, resources: [] }),
+    });
+    const push = ["state", "push", "moved", "--file", join(pushed, "pushed.tfstate")];
+    expect(await ada.run(...push)).toMatchObject({ exitCode: 0 });
+    writeFileSync(join(directory, "later.tfvars"), 'a = "c"\n');
+    const later = join(directory, "later.tfvars");
+    expect(await ada.run("up", directory, "--var-file", later)).toMatchObject({ exitCode: 3 });
+    expect(await ada.json("configurations", "show", "moved")).toMatchObject({
+      var_files: ["later.tfvars"],
+    });
     const again = await ada.run("up", directory, "--yes");
-    expect(again.stdout).toMatch(/^ *a += b$/m);
+    expect(again.stdout).toMatch(/^ *a += c$/m);
   });
 });
