@@ -15,6 +15,8 @@ export interface NextStep {
   readonly again: string;
   /** Gives a value to variables; their options follow. */
   readonly set: string;
+  /** The same with a file of variables, whose option follows. */
+  readonly setByFile?: string;
   /** How to run the job with other files, as a sentence, if it does not take them by itself. */
   readonly files?: string;
 }
@@ -84,7 +86,7 @@ const isSensitive = ({ config_snapshot }: Job, name: string): boolean =>
 
 function nextStep(
   job: Job,
-  { again, set, files }: NextStep,
+  { again, set, setByFile = set, files }: NextStep,
   isLocked: boolean,
   { api }: Run,
 ): string {
@@ -107,7 +109,8 @@ function nextStep(
   const what = variables.length === 1 ? "variable" : "variables";
   const secrets = variables.map((name) => `--sensitive ${shellWord(name)}`).join(" or ");
   const secret = `For a secret, pass ${secrets} instead: it asks for the value.`;
-  return `To set the ${what}, ${set} ${options}\n${secret}`;
+  const file = `If a file has the values, ${setByFile} --var-file FILE`;
+  return `To set the ${what}, ${set} ${options}\n${secret}\n${file}`;
 }
 
 /** Queues the job again. */
@@ -122,7 +125,7 @@ export function retryOf({ api }: Run, job: Job): NextStep {
   const files = job.own_source
     ? `To plan changed files instead, run: windlass up${team}`
     : `To change its files first, run: ${update} --dir DIRECTORY${team}`;
-  return { ...step, files };
+  return { ...step, setByFile: `run: ${update}${team} --dir DIRECTORY`, files };
 }
 
 /** What a command takes for the configuration of a job. */

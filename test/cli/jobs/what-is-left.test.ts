@@ -47,11 +47,11 @@ test("a job that ended without success says what exists and what to do", async (
   const error_message =
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
   expect(await end("PLAN", "FAILED", { error_message })).toBe(
-    "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
+    "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
   const two = `${error_message} ${error_message.replace("region", "size")}`;
   expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
-    "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.",
+    "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
   const unsuitable =
     "plan failed (exit code 1): Invalid value for input variable: The given value is not suitable for var.size declared at main.tf:1,1-16: a number is required.";
@@ -119,7 +119,10 @@ test("a job that ended without success says what exists and what to do", async (
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
   expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
-    "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.",
+    "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, run: windlass configurations update network --var-file FILE",
+  );
+  expect(await whatIsLeft(run, { ...packed, error_message })).toMatch(
+    /\nIf a file has the values, run: windlass configurations update network --dir DIRECTORY --var-file FILE$/,
   );
 });
 
