@@ -27,10 +27,10 @@ export async function noteLocalState(
   const { state_versions } = await run.api.call("listStateVersions", newest);
   if (state_versions.length > 0) return undefined;
   const push = `windlass state push ${shellWord(name)}${teamWords(run.api.team)}`;
-  const note = `${found.what} not used: a plan would create again what it records. To take it over before you deploy, run: ${found.takeOver(push)}`;
+  const note = `${found.what}${found.takeOver(push)}`;
   if (yes)
     throw new CliError(
-      `${note}\nNothing was planned. If that state is of no use, remove ${shellWord(found.file)}.`,
+      `${note}\nNothing was planned. If no state there is of use, remove ${found.files.map((file) => shellWord(file)).join(" ")}.`,
       2,
     );
   run.done(note);
@@ -38,31 +38,50 @@ export async function noteLocalState(
 }
 
 interface LocalState {
-  /** Where it is, with a verb. */
+  /** Where it is, and what follows from that. */
   readonly what: string;
-  /** The file that tells of it. */
-  readonly file: string;
-  /** Returns the command line, which ends with or contains this one. */
+  /** The files that tell of it. */
+  readonly files: readonly string[];
+  /** Returns how to take it over, with this beginning of the command line. */
   readonly takeOver: (push: string) => string;
 }
 
 function findState(directory: string): LocalState | undefined {
-  const [file, ...others] = statesIn(directory);
+  const files = statesIn(directory);
+  const [file, ...others] = files;
+  if (file !== undefined && others.length === 0)
+    return {
+      what: `${file} is ${unused} `,
+      files,
+      takeOver: (push) => `${takeIt} ${push} --file ${shellWord(file)}`,
+    };
+  // Only the user knows which of them is that of this configuration.
   if (file !== undefined)
     return {
-      what: others.length === 0 ? `${file} is` : `${file} and ${others.length} more like it are`,
-      file,
-      takeOver: (push) => `${push} --file ${shellWord(file)}`,
+      what: `Terraform has left the states of ${files.length} workspaces here, which are not used: a plan would create again what one of them records:\n${listed(files)}\n`,
+      files,
+      takeOver: (push) =>
+        `To take over that of this configuration before you deploy, run: ${push} --file FILE`,
     };
   const record = join(directory, ".terraform", "terraform.tfstate");
   const backend = backendIn(record);
   if (backend === undefined || declaresBackend(directory)) return undefined;
   return {
-    what: `Terraform's last init kept the state in the backend "${backend}", which the files no longer declare. It is`,
-    file: record,
-    takeOver: (push) => `terraform state pull | ${push} (where they still declare it)`,
+    what: `Terraform's last init kept the state in the backend "${backend}", which the files no longer declare. It is ${unused} `,
+    files: [record],
+    takeOver: (push) => `${takeIt} terraform state pull | ${push} (where they still declare it)`,
   };
 }
+
+const unused = "not used: a plan would create again what it records.";
+const takeIt = "To take it over before you deploy, run:";
+
+const listedAtMost = 10;
+const listed = (files: readonly string[]): string =>
+  [
+    ...files.slice(0, listedAtMost).map((file) => `  ${file}`),
+    ...(files.length > listedAtMost ? [`  and ${files.length - listedAtMost} more`] : []),
+  ].join("\n");
 
 /** The files with resources: that of the default workspace, then those of the others. */
 const statesIn = (directory: string): string[] =>

@@ -97,7 +97,7 @@ describe.concurrent("windlass configurations", () => {
         "terraform.tfstate.d/us/terraform.tfstate": state([{}]),
       }),
     ).toContain(
-      "terraform.tfstate.d/eu/terraform.tfstate and 1 more like it are not used: a plan would create again what it records. To take it over before you deploy, run: windlass state push spaces --file terraform.tfstate.d/eu/terraform.tfstate",
+      "Terraform has left the states of 2 workspaces here, which are not used: a plan would create again what one of them records:\n  terraform.tfstate.d/eu/terraform.tfstate\n  terraform.tfstate.d/us/terraform.tfstate\nTo take over that of this configuration before you deploy, run: windlass state push spaces --file FILE",
     );
     expect(await noted("moved", { ".terraform/terraform.tfstate": record })).toContain(
       `Terraform's last init kept the state in the backend "s3", which the files no longer declare. It is not used`,
