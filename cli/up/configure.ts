@@ -93,7 +93,7 @@ export async function configure(
   }
   const different = differing(found, files);
   // Nothing depends on the files of one that was never deployed.
-  const isKept = !(await wasDeployed(run, found));
+  const isKept = Object.keys(different).length > 0 && !(await wasDeployed(run, found));
   const body = { ...others, ...(isKept ? different : {}) };
   const places = objectKeys(different).filter((field) => field !== "source");
   const pending = isKept

@@ -42,7 +42,7 @@ afterAll(async ({}, file) => {
     found = leftovers();
   }
   killProcessesOf(scratch);
-  if (found.length > 0 && !wasRetried(file))
+  if (found.length > 0 && !exceededItsTime(file))
     throw new Error(`left behind by this test file:\n  ${found.join("\n  ")}`);
   removeScratch();
   process.off("exit", removeScratch);
@@ -52,8 +52,10 @@ afterAll(async ({}, file) => {
  * An attempt that exceeded its time limit goes on, so it leaves something behind whatever the next
  * attempt does. The summary names it with its error.
  */
-function wasRetried(task: Readonly<RunnerTask>): boolean {
-  return (task.result?.retryCount ?? 0) > 0 || ("tasks" in task && task.tasks.some(wasRetried));
+function exceededItsTime(task: Readonly<RunnerTask>): boolean {
+  const { retryCount = 0, errors = [] } = task.result ?? {};
+  const isLate = errors.some(({ message }) => message.startsWith("Test timed out"));
+  return (retryCount > 0 && isLate) || ("tasks" in task && task.tasks.some(exceededItsTime));
 }
 
 function leftovers(): string[] {
