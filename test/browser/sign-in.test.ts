@@ -50,11 +50,13 @@ describe("in a browser", () => {
   test("a form that was refused can be come back to, reloaded and sent to a colleague", async () => {
     const { page } = await visitor.visit(plane, "ada@example.com");
     const heading = page.getByRole("heading", { level: 1, name: "Zones" });
-    const create = page.getByRole("button", { name: "Create the zone" });
+    // The page of the answer gets its address before it is loaded.
+    const send = (name: string) =>
+      Promise.all([page.waitForEvent("load"), page.getByRole("button", { name }).click()]);
     await page.goto(`${plane.url}/zones`);
     for (const name of [" ", "  "]) {
       await page.getByRole("textbox", { name: "Name" }).fill(name);
-      await create.click();
+      await send("Create the zone");
       await page.getByRole("alert").waitFor();
     }
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
@@ -63,7 +65,7 @@ describe("in a browser", () => {
     // Of a form whose own address is no page.
     await page.goto(`${plane.url}/settings`);
     await page.getByRole("textbox", { name: "Name" }).fill("ci");
-    await page.getByRole("button", { name: "Create the token" }).click();
+    await send("Create the token");
     await page.getByText("wlt_").first().waitFor();
     expect(page.url()).toBe(`${plane.url}/settings`);
     await page.reload();

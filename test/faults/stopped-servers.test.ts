@@ -224,8 +224,9 @@ test.concurrent("a server that is stopped while PostgreSQL sends it much does no
 });
 
 const windlass = "select pid from pg_stat_activity where application_name = 'windlass'";
-/** Counts transactions of servers that wait for a row. */
-const waiting = `select count(*)::int as count from pg_locks where not granted and pid in (${windlass})`;
+/** Counts transactions of servers that wait for a row, and so for the transaction that locked it. */
+const waiting = `select count(*)::int as count from pg_locks
+  where not granted and locktype = 'transactionid' and pid in (${windlass})`;
 /** Transactions of servers that do nothing, and hold the lock of changes alone. */
 const paused = `${windlass} and state = 'idle in transaction' and pid in
   (select pid from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and granted)`;
