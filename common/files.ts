@@ -2,6 +2,12 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
+/**
+ * The file with the id of a directory that `windlass up` deployed, in its `.windlass/`, where a
+ * server that is started in it has its data.
+ */
+export const linkName = "link.json";
+
 /** Returns the text of a file; undefined if there is none. */
 export function readIfExists(path: string): string | undefined {
   try {

@@ -6,10 +6,10 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory, readIfExists } from "../../common/files.ts";
+import { linkName, makeDirectory, readIfExists } from "../../common/files.ts";
 import { CliError, say } from "../terminal/output.ts";
 
-const linkOf = (directory: string): string => join(directory, ".windlass", "link.json");
+const linkOf = (directory: string): string => join(directory, ".windlass", linkName);
 const originLimit = 2048;
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

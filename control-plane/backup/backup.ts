@@ -41,7 +41,13 @@ export async function makeBackup(
   const file = resolve(target);
   if (existsSync(file)) throw new Error(`${file} already exists; choose another name`);
   const stage = join(dirname(file), `.windlass-backup-${randomBytes(6).toString("hex")}`);
-  await mkdir(stage, { mode: 0o700 });
+  await mkdir(stage, { mode: 0o700 }).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Error(
+      code === "ENOENT"
+        ? `the directory ${dirname(file)} does not exist; make it first`
+        : `nothing can be written to the directory ${dirname(file)} (${code})`,
+    );
+  });
   let pin: BlobPin | undefined;
   try {
     const created_at = new Date().toISOString();

@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { linkName } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { ServerConfig } from "../config.ts";
 import { diskBlobs } from "../blobs/disk.ts";
@@ -33,10 +34,11 @@ const asidePrefix = "before-restore-";
 const keyName = "WINDLASS_SECRET_KEY";
 
 /**
- * What is in the data directory without being the server's data: its lock, and the work directory
- * of a runner that was started in the same checkout, which may be in the middle of an apply.
+ * What is in the data directory without being the server's data: its lock, and of the checkout in
+ * which the server was started the work directory of a runner, which may be in the middle of an
+ * apply, and the file by which `windlass up` recognises the checkout.
  */
-const others: ReadonlySet<string> = new Set([lockName, "agent"]);
+const others: ReadonlySet<string> = new Set([lockName, "agent", linkName]);
 
 /** Restores `file`. Throws, with nothing changed, if that is not possible or not allowed. */
 export async function restoreBackup(
@@ -48,13 +50,17 @@ export async function restoreBackup(
   checkLayout(config);
   const isNew = !existsSync(directory);
   const existing = isNew ? [] : (await readdir(directory)).filter((name) => !others.has(name));
-  if (existing.length > 0 && !force)
-    throw new Error(
-      `${directory} is not empty; with --force, its content is moved to a directory ${asidePrefix}… inside it`,
+  if (existing.length === 0 && existsSync(join(directory, linkName)))
+    throw new ConfigError(
+      `${directory} is of a terraform directory that "windlass up" deployed, and contains no data of a server: set WINDLASS_DATA_DIR to the data directory`,
     );
   const release = holdAll(config);
   const stage = join(directory, `restoring-${randomBytes(6).toString("hex")}`);
   try {
+    if (existing.length > 0 && !force)
+      throw new Error(
+        `${directory} is not empty; with --force, its content is moved to a directory ${asidePrefix}… inside it`,
+      );
     await mkdir(stage, { recursive: true, mode: 0o700 });
     const manifest = await unpackBackup(file, stage);
     checkPlace(config, manifest);

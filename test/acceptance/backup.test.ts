@@ -233,6 +233,18 @@ describe("a backup of a running server", () => {
     expect(await readFile(file, "utf8")).toBe("precious");
   });
 
+  test("names the directory to which nothing can be written", async () => {
+    const refusals = {
+      [join(scratch, "missing")]: "does not exist; make it first",
+      [join(plane.directory, "windlass.db")]: "(ENOTDIR)",
+    };
+    for (const [directory, why] of Object.entries(refusals)) {
+      const made = await command(["backup", join(directory, "a.tar.gz")], plane.directory);
+      expect(made).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(why) });
+      expect(made.stderr).toContain(directory);
+    }
+  });
+
   test.each([
     [["backup", "a", "b"], 2],
     [["restore", "--forced", "a"], 2],
@@ -442,14 +454,16 @@ describe("a restore", () => {
   test("refuses a directory in use, and with --force keeps the old data aside", async () => {
     await backup();
     const before = await readdir(plane.directory);
-    const busy = await command(["restore", file], plane.directory);
-    expect(busy).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is not empty") });
-    const running = await command(["restore", "--force", file], plane.directory);
-    expect(running).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("stop it") });
+    for (const words of [["restore"], ["restore", "--force"]]) {
+      const running = await command([...words, file], plane.directory);
+      expect(running).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("stop it") });
+    }
     expect(await readdir(plane.directory)).toEqual(before);
 
     const fresh = join(scratch, "fresh");
     await restoreBackup(configOf(fresh), file, false);
+    const again = await command(["restore", file], fresh);
+    expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is not empty") });
     const old = await startOn(fresh);
     const owner = await addOwner(old.context.store);
     await old.close();
@@ -468,6 +482,23 @@ describe("a restore", () => {
     const users = kept.context.store.read.sql.selectFrom("users").select("id");
     expect(await users.execute()).toContainEqual({ id: owner.id });
     await kept.close();
+  });
+
+  test("refuses a directory that windlass up deployed, and keeps its id beside a server's data", async () => {
+    await backup();
+    const deployed = join(scratch, "terraform", ".windlass");
+    await mkdir(deployed, { recursive: true });
+    await writeFile(join(deployed, "link.json"), "{}");
+    for (const words of [["restore"], ["restore", "--force"]])
+      expect(await command([...words, file], deployed)).toMatchObject({
+        exitCode: 78,
+        stderr: expect.stringContaining("set WINDLASS_DATA_DIR"),
+      });
+    expect(await readdir(deployed)).toEqual(["link.json"]);
+
+    await writeFile(join(deployed, "windlass.db"), "");
+    expect((await command(["restore", "--force", file], deployed)).exitCode).toBe(0);
+    expect(await readdir(deployed)).toContain("link.json");
   });
 
   test("that was interrupted leaves a directory with which no server starts", async () => {
