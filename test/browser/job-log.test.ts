@@ -40,6 +40,14 @@ async function untilTrue(page: Page, script: string): Promise<void> {
   await expect.poll(() => page.evaluate(script)).toBe(true);
 }
 
+/** A script that returns whether a search marked this text, and it is within the box. */
+const isInView = (text: string) => `(() => {
+  const [range] = CSS.highlights.get("found") ?? [];
+  const { left, right } = document.querySelector(".lines").getBoundingClientRect();
+  const at = range?.getBoundingClientRect();
+  return String(range) === ${JSON.stringify(text)} && at.left >= left && at.right <= right;
+})()`;
+
 /** A script that returns whether this line is marked and visible in the box. */
 const isAt = (text: string) => `(() => {
   const box = document.querySelector(".lines").getBoundingClientRect();
@@ -224,8 +232,14 @@ describe("the log of a job", () => {
     for (let times = 0; times < 3; times += 1)
       await page.getByRole("button", { name: "Previous match" }).click();
     await at("+ line 2999 of a long apply");
+    // In a line that is wider than the page, the place is shown.
+    await search.fill("Lot End");
+    await untilTrue(page, isInView("lot end"));
+    await search.fill("a very long");
+    await untilTrue(page, isInView("a very long"));
     await search.fill("(not there)");
     await page.getByText("not found").waitFor();
+    expect(await page.evaluate<number>("CSS.highlights.size")).toBe(0);
     // A search also finds lines that arrive later.
     await search.fill("late");
     await page.getByText("not found").waitFor();

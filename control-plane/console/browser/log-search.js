@@ -17,7 +17,8 @@ export class LogSearch {
 
   /**
    * @param {import("./log-lines.js").LogLines} lines
-   * @param {(line: number | null, said: string) => void} show
+   * @param {(line: number | null, said: string, wanted: string) => void} show gets the line to go to,
+   * and the text in small letters
    */
   constructor(lines, show) {
     this.#lines = lines;
@@ -31,7 +32,7 @@ export class LogSearch {
     this.#at = -1;
     this.#next = this.#lines.dropped + 1;
     this.#run += 1;
-    if (this.#wanted === "") this.#show(null, "");
+    if (this.#wanted === "") this.#show(null, "", "");
     else await this.#look(1);
   }
 
@@ -59,9 +60,9 @@ export class LogSearch {
       begun = performance.now();
     }
     const { length } = this.#found;
-    if (length === 0) return this.#show(null, "not found");
+    if (length === 0) return this.#show(null, "not found", "");
     this.#at = this.#at < 0 && by < 0 ? length - 1 : (this.#at + by + length) % length;
     const said = `${this.#at + 1} of ${length.toLocaleString("en")} lines`;
-    this.#show(this.#found[this.#at] ?? null, said);
+    this.#show(this.#found[this.#at] ?? null, said, this.#wanted);
   }
 }

@@ -4,6 +4,7 @@
  * lines.
  */
 import { showRunning } from "./bars.js";
+import { showFound } from "./found-text.js";
 import { fitToWindow } from "./log-height.js";
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
@@ -61,9 +62,11 @@ class WindlassLog extends HTMLElement {
     this.said = get(".log-state");
     get(".tools").hidden = false;
     this.lines = new LogLines(this.box);
-    this.search = new LogSearch(this.lines, (line, said) => {
+    this.search = new LogSearch(this.lines, (number, said, wanted) => {
       get("output").textContent = said;
-      if (line !== null) this.#go(line);
+      const line = number === null ? null : this.#go(number);
+      if (line && this.box) showFound(this.box, line, wanted);
+      else CSS.highlights?.delete("found");
     });
     this.follow = /** @type {HTMLInputElement} */ (get("[name=follow]"));
     this.follow.checked = !this.hasAttribute("ended") && !lineLink.test(location.hash);
@@ -267,14 +270,15 @@ class WindlassLog extends HTMLElement {
     }, drawMilliseconds);
   }
 
-  /** @param {number} from @param {number} to */
+  /** Returns the element of the first line. @param {number} from @param {number} to */
   #go(from, to = from) {
     const line = this.lines?.mark(from, to);
-    if (!line || !this.follow) return;
+    if (!line || !this.follow) return null;
     this.#isMarked = true;
     this.#isPaused = false;
     this.follow.checked = false;
     line.scrollIntoView({ block: "center" });
+    return line;
   }
 }
 
