@@ -171,21 +171,45 @@ variable "spare" {
   default   = "unused"
   ephemeral = true
 }
+variable "own" {
+  type      = string
+  default   = "of the files"
+  ephemeral = true
+}
+variable "of_file" {
+  type      = string
+  default   = "of the files"
+  ephemeral = true
+}
 variable "size" {
   type = number
 }
+variable "shape" {
+  type    = object({ a = number, b = optional(string, "b") })
+  default = null
+}
 resource "terraform_data" "a" {
-  input = var.size
+  input = [var.size, var.shape]
+  provisioner "local-exec" {
+    command     = "test $OWN,$FILE = given,given"
+    environment = { OWN = var.own, FILE = var.of_file }
+  }
 }
 output "size" {
-  value = terraform_data.a.output
+  value = terraform_data.a.output[0]
 }
 `;
   const configuration_id = await user.configure({
-    source: { type: "inline", files: { "main.tf": text } },
+    source: {
+      type: "inline",
+      files: { "main.tf": text, "a.vars": 'of_file = "given"\nelsewhere = 1\n' },
+    },
+    var_files: ["a.vars"],
     variables: {
       token: { value: "EPHEMERAL-token-1", sensitive: true },
+      own: { value: "given" },
       size: { value: "3" },
+      shape: { value: { a: "3", more: true } },
       undeclared: { value: 1 },
     },
   });

@@ -5,7 +5,7 @@ import { undeclared } from "../mentions.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
-import { ephemeralOf } from "../plan/ephemeral.ts";
+import { mayBeEphemeral } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
@@ -137,7 +137,7 @@ export const apply: Step = {
   command: (context) => applyCommand(context),
   async run(context) {
     const options = { logged: true, patience: context.settings.patience.apply, changes: true };
-    const variables = await giveEphemeral(context);
+    const variables = ephemeralArguments(context);
     try {
       const command = applyCommand(context, variables);
       const end = await runTerraform(context, "apply", command, options);
@@ -157,20 +157,18 @@ export const apply: Step = {
 };
 
 /**
- * The arguments with the ephemeral variables that apply needs again. Apply accepts other variables
- * with equal values, so whole files are passed.
+ * The arguments with which apply gets the values of ephemeral variables again: those of plan, as far
+ * as the files can declare the variables.
  */
-async function giveEphemeral(context: JobContext): Promise<string[]> {
-  const given = variablesOf(context) ?? {};
-  const files = varFilesOf(context);
-  if (Object.keys(given).length + files.length === 0) return [];
-  const ephemeral = await ephemeralOf(context, known(context, "folder"));
-  const again = ephemeral.filter((name) => Object.hasOwn(given, name));
-  if (again.length === 0) return ephemeral.length === 0 ? [] : files;
-  if (!hasRun(context, "apply"))
-    writeVariables(context, Object.fromEntries(again.map((name) => [name, given[name]])));
-  const own = `-var-file=${context.workspace.variables}`;
-  return again.length === ephemeral.length ? [own] : [...files, own];
+function ephemeralArguments(context: JobContext): string[] {
+  if (!mayBeEphemeral(context)) return [];
+  const { root, variables } = context.workspace;
+  const given = variablesOf(context);
+  if (!given) return varFilesOf(context);
+  const unused = undeclared(root, known(context, "folder"), Object.keys(given));
+  // Not again while a terraform that outlived its agent may be reading it.
+  if (!hasRun(context, "apply")) writeVariables(context, without(given, unused));
+  return [...varFilesOf(context), `-var-file=${variables}`];
 }
 
 /** The outcome is already decided, so outputs that cannot be read do not fail the job. */
@@ -290,8 +288,11 @@ function declaredOf(
 ): Readonly<Record<string, unknown>> {
   const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
   const unused = undeclared(context.workspace.root, known(context, "folder"), ofSets);
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
+  return without(given, unused);
 }
+
+const without = (given: Readonly<Record<string, unknown>>, unused: ReadonlySet<string>) =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
 
 function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {
   const variables = Object.entries(claim.job.config_snapshot.variables ?? {});
