@@ -273,3 +273,25 @@ resource "terraform_data" "a" {
     error_message: expect.stringContaining('"envs/no.tfvars", which is not a regular file'),
   });
 });
+
+test("the runner's own file is the same in each job, for a configuration that lists its directory", async () => {
+  const { user } = machine;
+  const text = `
+resource "terraform_data" "policies" {
+  for_each = fileset(path.module, "*.json")
+  input    = filesha256("\${path.module}/\${each.value}")
+}
+resource "terraform_data" "all" {
+  input = [for file in fileset(path.module, "*") : "\${file} \${filesha256("\${path.module}/\${file}")}"]
+}
+`;
+  const files = { "main.tf": text, "read.json": "{}", "write.json": "[]" };
+  const configuration_id = await user.configure({ source: { type: "inline", files } });
+  for (const create of [3, 0]) {
+    const plan = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
+    expect(plan).toMatchObject({ status: "SUCCESS", changes: { create, update: 0, delete: 0 } });
+    if (create === 0) continue;
+    const deploy = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: plan.id };
+    expect(await user.released(await user.queue(deploy))).toMatchObject({ status: "SUCCESS" });
+  }
+});

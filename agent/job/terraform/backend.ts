@@ -1,5 +1,4 @@
 /** Decides where a job's state is kept, and tells terraform. */
-import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import type { ReportStatus } from "../../../protocol/executions.ts";
@@ -146,30 +145,37 @@ export function appliedBackend(journal: Journal): Pick<ReportStatus, "backend"> 
 }
 
 const injectedPrefix = "zzzz_windlass_";
+const injectedName = `${injectedPrefix}override.tf`;
 /** Whether a file of this name is the agent's own; `init` removes a former one. */
 export const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
 
 /**
  * Writes the override file that replaces any backend of the configuration. Terraform reads override
- * files in the order of their names, and the last one wins. The random part of the name keeps a
- * `.tofu` file of the same name from hiding it.
+ * files in the order of their names, and the last one wins. A configuration can list the files of its
+ * directory (`fileset`), so name and content are the same in each job, and the file is no JSON, which
+ * is what such a list is mostly of. `removeInjected` has removed any other file with the name, such as
+ * one in `.tofu`, which would hide it.
  */
 export function injectBackend(context: JobContext, folder: string, kind: BackendKind): void {
   if (kind === "own") return;
-  let config: object = { http: {} };
+  let config = 'backend "http" {}';
   if (kind === "local") {
     const path = localState(context.settings.workDir, context.claim.job.spec_id ?? "");
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     // A plan contains the settings of its backend, so only a relative path is right in another
     // agent's work directory too.
-    config = { local: { path: relative(folder, path) } };
+    config = `backend "local" {\n    path = ${quoted(relative(folder, path))}\n  }`;
   }
-  const name = `${injectedPrefix}${randomBytes(8).toString("hex")}_override.tf.json`;
-  writeFileSync(join(folder, name), JSON.stringify({ terraform: { backend: config } }), {
-    mode: 0o600,
-    flag: "wx",
-  });
+  writeFileSync(
+    join(folder, injectedName),
+    `# The runner adds this file: Windlass keeps the state.\nterraform {\n  ${config}\n}\n`,
+    { mode: 0o600, flag: "wx" },
+  );
 }
+
+/** A text as HCL writes it. */
+const quoted = (text: string): string =>
+  JSON.stringify(text).replaceAll("${", "$${").replaceAll("%{", "%%{");
 
 /** Removes the override file of a killed agent, which may be empty and then is not JSON. */
 export function removeInjected(folder: string): void {
