@@ -59,10 +59,10 @@ function exitCodeOf(error: unknown): number {
  */
 async function suggest(words: readonly string[]): Promise<void> {
   const { commandsWithVerb, verbsOf } = await import("./program.ts");
-  const word = words.find((one) => !one.startsWith("-")) ?? "";
-  const verbs = await verbsOf(word);
-  if (verbs.length > 0) return say(`The commands of windlass ${word}: ${verbs.join(", ")}`);
-  const whole = await commandsWithVerb(word);
+  const named = words.filter((one) => !one.startsWith("-"));
+  const { noun, verbs } = (await verbsOf(named)) ?? {};
+  if (verbs) return say(`The commands of windlass ${noun}: ${verbs.join(", ")}`);
+  const whole = await commandsWithVerb(named[0] ?? "");
   if (whole.length > 0 && whole.length <= 3) say(`Did you mean ${whole.join(" or ")}?`);
 }
 

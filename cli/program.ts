@@ -208,10 +208,22 @@ function refuseUnknownVerb(command: CommandUnknownOpts): void {
   command.error(`error: unknown command '${word}'`, { code: "commander.unknownCommand" });
 }
 
-/** Returns the verbs of a noun; none if there is no such noun. */
-export async function verbsOf(word: string): Promise<string[]> {
-  const noun = (await wholeProgram()).commands.find((one) => one.name() === word);
-  return noun?.commands.map((verb) => verb.name()) ?? [];
+/**
+ * Returns the deepest noun that the words begin with, such as `teams members`, and its verbs; none if
+ * they begin with no noun.
+ */
+export async function verbsOf(
+  words: readonly string[],
+): Promise<{ noun: string; verbs: string[] } | undefined> {
+  let noun: CommandUnknownOpts = await wholeProgram();
+  let names: string[] = [];
+  for (const word of words) {
+    const next = noun.commands.find((one) => one.name() === word);
+    if (next === undefined || next.commands.length === 0) break;
+    [noun, names] = [next, [...names, word]];
+  }
+  if (names.length === 0) return undefined;
+  return { noun: names.join(" "), verbs: noun.commands.map((verb) => verb.name()) };
 }
 
 /** Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`. */

@@ -3,11 +3,16 @@
  * rounded they would be other numbers.
  */
 
-/** Parses JSON. A number that would lose digits becomes a text with all of them. */
-export const parseExactly = (json: string): unknown =>
-  JSON.parse(json, (_, value: unknown, context?: { source?: string }) =>
-    typeof value === "number" ? exactNumber(context?.source ?? String(value)) : value,
-  );
+/**
+ * Parses JSON. A number that would lose digits becomes a text with all of them, which `onText` gets.
+ */
+export const parseExactly = (json: string, onText?: (text: string) => void): unknown =>
+  JSON.parse(json, (_, value: unknown, context?: { source?: string }) => {
+    if (typeof value !== "number") return value;
+    const exact = exactNumber(context?.source ?? String(value));
+    if (typeof exact === "string") onText?.(exact);
+    return exact;
+  });
 
 /** Returns the number that the text of JSON is, or the text if the number would lose digits. */
 export function exactNumber(text: string): number | string {

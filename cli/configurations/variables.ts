@@ -4,7 +4,7 @@ import type { TextValue, Variable } from "../../protocol/configurations.ts";
 import { parseExactly } from "../../common/exact-json.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { CliError } from "../terminal/output.ts";
+import { CliError, say } from "../terminal/output.ts";
 import { jsonFilesOf } from "./var-files.ts";
 
 /** A value that must not stand on the command line, as an option names it. */
@@ -154,11 +154,22 @@ function textsOf(
   return { ...Object.fromEntries(kept), ...pairsOf(option, pairs ?? []) };
 }
 
+/** Parses JSON. Says if a number in it is sent as text, without the number: it may be a secret. */
+function parseTelling(what: string, json: string): unknown {
+  const texts: string[] = [];
+  const value = parseExactly(json, (text) => texts.push(text));
+  if (texts.length > 0)
+    say(
+      `${what} contains a number with more digits than JavaScript keeps. It is sent as text, which a variable of type number converts; in one of type any it stays text. To keep the number, put the value into terraform.tfvars.json.`,
+    );
+  return value;
+}
+
 /** Parses a list or a map as JSON. Everything else stays text, which terraform converts. */
 function parseValue(name: string, text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return parseExactly(text);
+    return parseTelling(`The value of ${name}`, text);
   } catch (error) {
     throw new CliError(
       `The value of ${name} begins with ${text.trim()[0]}, so it must be valid JSON, such as {"a":"b"} or ["a"]: ${(error as Error).message}`,
@@ -173,7 +184,7 @@ function parseValue(name: string, text: string): unknown {
  */
 function parseSecret(text: string, name: string): unknown {
   try {
-    return parseExactly(text);
+    return parseTelling(`The value of ${name}`, text);
   } catch {
     // The message of the parser may quote the secret.
     throw new CliError(`The value of ${name} is not valid JSON`, 2);
@@ -193,7 +204,7 @@ const notNamed =
 /** Reads a JSON file. Throws `CliError` if it cannot be read; `notJson`: why, if it is not JSON. */
 export function readJson(file: string, notJson?: string): unknown {
   try {
-    return parseExactly(readFileSync(file, "utf8"));
+    return parseTelling(`"${file}"`, readFileSync(file, "utf8"));
   } catch (error) {
     if (error instanceof SyntaxError && notJson !== undefined)
       throw new CliError(`"${file}" cannot be read: ${notJson}`, 2);

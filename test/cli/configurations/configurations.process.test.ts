@@ -220,6 +220,33 @@ resource "terraform_data" "a" {
     expect((await ada.run("up", directory, "--yes")).stdout).toContain("Plan: no changes");
   });
 
+  test("a number that JSON cannot hold is sent as text, which is said", async () => {
+    await using ada = await userMachine(plane);
+    const directory = writeFiles(join(ada.path, "digits"), { "main.tf": 'variable "a" {}' });
+    const file = join(ada.path, "large.tfvars.json");
+    writeFileSync(file, '{"b":{"n":12345678901234567890}}');
+    const options = ["--var", 'a={"n":9007199254740993,"m":[1]}', "--var-file", file];
+    const made = await ada.run(
+      "configurations",
+      "create",
+      "digits",
+      "--dir",
+      directory,
+      ...options,
+    );
+    expect(made).toMatchObject({ exitCode: 0 });
+    for (const what of ["The value of a", `"${file}"`])
+      expect(made.stderr).toContain(`${what} contains a number with more digits`);
+    expect(await ada.json("configurations", "show", "digits")).toMatchObject({
+      variables: {
+        a: { value: { n: "9007199254740993", m: [1] } },
+        b: { value: { n: "12345678901234567890" } },
+      },
+    });
+    const exact = await ada.run("configurations", "update", "digits", "--var", 'a={"n":42}');
+    expect(exact.stderr).not.toContain("digits than");
+  });
+
   test("secrets of every kind are read together, a line each in the order of the options", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const piped = (input: string, ...words: string[]) =>
