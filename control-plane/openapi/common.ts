@@ -28,6 +28,13 @@ const text = (description: string, example: string): Json => ({
   example,
 });
 
+/**
+ * The description of a parameter that may be left out, with an example of it. As `example`, the page
+ * of the document would send it with each request that is tried there.
+ */
+export const withExample = (description: string, example: string): string =>
+  `${description} For example \`${example}\`.`;
+
 const digest = "sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:";
 const etag = '"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"';
 
@@ -35,7 +42,8 @@ const requestHeader = (name: string, description: string, example: string): Json
   name,
   in: "header",
   required: false,
-  ...text(description, example),
+  description: withExample(description, example),
+  schema: { type: "string" },
 });
 
 /** Request headers without a schema: no value of them is refused, except a wrong digest. */

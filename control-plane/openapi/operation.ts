@@ -1,6 +1,7 @@
 /** Converts an endpoint to an OpenAPI operation. */
 import type { TObject } from "typebox";
 import { actsInSpace, type Endpoint } from "../../protocol/endpoint.ts";
+import { withExample } from "./common.ts";
 import { exampleOf } from "./examples.ts";
 import type { Problems } from "./problems.ts";
 import type { Json, Schemas } from "./schemas.ts";
@@ -50,15 +51,18 @@ function parametersOf(endpoint: Endpoint, shared: Shared): Json[] {
 function each(object: TObject | undefined, place: string, { schemas }: Shared): Json[] {
   return Object.entries(object?.properties ?? {}).map(([name, property]) => {
     const { description: _, examples: __, ...schema } = schemas.refer(property);
-    const { description } = property as Json;
+    const { description, enum: words } = property as { description?: string; enum?: unknown };
     const example = exampleOf(property);
+    const required = object?.required?.includes(name) ?? false;
+    const isTold = !required && typeof example === "string" && words === undefined;
+    const said = isTold ? withExample(description ?? "", example).trim() : description;
     return {
       name: place === "header" ? titleCase(name) : name,
       in: place,
-      required: object?.required?.includes(name) ?? false,
-      ...(description === undefined ? {} : { description }),
+      required,
+      ...(said === undefined ? {} : { description: said }),
       schema,
-      ...(example === undefined ? {} : { example }),
+      ...(required && example !== undefined ? { example } : {}),
     };
   });
 }

@@ -93,6 +93,13 @@ it("has an example for every JSON body, and every example matches its schema", (
   expect(checked).toBeGreaterThan(150);
 });
 
+it("has no example of a parameter that may be left out, which its page would send", () => {
+  const optional = [...nodes(document)].filter(({ node }) => node["required"] === false);
+  expect(optional.length).toBeGreaterThan(20);
+  for (const { node, pointer } of optional)
+    expect([pointer, "example" in node || "examples" in node]).toEqual([pointer, false]);
+});
+
 it("equals docs/openapi.json", async () => {
   const kept = await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8");
   expect(JSON.parse(kept), "run: npm run openapi").toEqual(document);
