@@ -12,9 +12,9 @@ import { findHash } from "../jobs/request.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
 /**
- * Returns why a DEPLOY may not run if it is claimed now; undefined if it may. Approvals are for a
- * plan of what the configuration and its state were then: if either has changed, people approved
- * something else.
+ * Returns why a DEPLOY may not run if it is claimed now; undefined if it may. Terraform refuses a
+ * plan of another state, without the reason. Approvals are for a plan of what the configuration was
+ * then: if it has changed, people approved something else.
  */
 export async function findStaleness(
   context: Context,
@@ -25,7 +25,7 @@ export async function findStaleness(
     has_approval_rule,
   }: Pick<ClaimRow, "id" | "plan_job_id" | "has_approval_rule">,
 ): Promise<string | undefined> {
-  if (plan_job_id === null || has_approval_rule === 0) return undefined;
+  if (plan_job_id === null) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });
   if (!plan) throw new Error("the plan of a claimed job is not there");
   const owned = { id: plan.spec_id ?? "", owner: plan.owner_id };
@@ -33,7 +33,8 @@ export async function findStaleness(
   if (!spec) throw new Error("the configuration of a claimed job is not there");
   try {
     await checkFresh(tx, plan);
-    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
+    if (has_approval_rule === 1)
+      checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
     return undefined;
   } catch (error) {
     if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;

@@ -507,4 +507,27 @@ describe("an approved plan that is stale at the claim", () => {
     });
     expect(await steps.claim()).toBe(plan.id);
   });
+
+  it("of no rule, by the state only: the deployment is for what was planned", async ({
+    client,
+    runner,
+    spec,
+    steps,
+  }) => {
+    const changed = await steps.deploy(await steps.plan());
+    const params = { name: spec };
+    await client.get(updateConfiguration, { params, body: { variables: { a: { value: 1 } } } });
+    expect(await steps.claim()).toBe(changed.id);
+    for (const status of ["PROCESSING", "SUCCESS"] as const)
+      await runner.get(reportStatus, { params: changed, body: { status } });
+    const outdated = await steps.deploy(await steps.plan());
+    const blob = `${spec}-state`;
+    const created_at = Date.now() + 1000;
+    await addState(plane.context.store, { spec_id: spec, blob, created_at });
+    expect(await steps.claim()).toBeUndefined();
+    expect(await client.get(getJob, { params: outdated })).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringContaining("The state was changed"),
+    });
+  });
 });
