@@ -76,17 +76,33 @@ export function permissionOfPage(method: "GET" | "POST", url: string): Permissio
   return permission;
 }
 
+/** Downloads that need more than `read`. */
+const downloads: Readonly<Record<string, Permission>> = {
+  "/api/cli/configurations/:id/state/versions/:serial": "deploy",
+  "/api/cli/jobs/:id/debug-log": "deploy",
+};
+
 /** The permission of the form with this address, such as `/zones/018f…/delete`. */
-export function permissionOfForm(address: string): Permission | undefined {
+export const permissionOfForm = (address: string): Permission | undefined =>
+  permissionAt(forms, address);
+
+/** The permission of what a link leads to; undefined: whoever sees the link may follow it. */
+export const permissionOfLink = (address: string): Permission | undefined =>
+  permissionAt(formPages, address) ?? permissionAt(downloads, address);
+
+function permissionAt(
+  table: Readonly<Record<string, Permission>>,
+  address: string,
+): Permission | undefined {
   const [path = ""] = address.split(/[?#]/);
-  if (Object.hasOwn(forms, path)) return forms[path];
+  if (Object.hasOwn(table, path)) return table[path];
   const parts = path.split("/");
-  const url = Object.keys(forms).find((one) => {
+  const url = Object.keys(table).find((one) => {
     const pattern = one.split("/");
     return (
       pattern.length === parts.length &&
       pattern.every((part, index) => part.startsWith(":") || part === parts[index])
     );
   });
-  return url === undefined ? undefined : forms[url];
+  return url === undefined ? undefined : table[url];
 }

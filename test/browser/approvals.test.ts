@@ -1,5 +1,6 @@
 /** The page of a deployment that needs approvals. */
 import { describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { approvalSteps } from "../helpers/approvals.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { addPerson, openTeam } from "../helpers/people.ts";
@@ -36,4 +37,27 @@ describe("the page of a deployment that needs approvals", () => {
       await page.locator(".decisions .comment").waitFor();
     },
   );
+
+  test("keeps why a form was refused while the page is drawn anew", async () => {
+    const team = await openTeam(plane);
+    const { spec, runner } = await addTeamSpec(plane, team.slug);
+    const calls = callsWithin(plane, team.admin.headers, team.slug);
+    const steps = approvalSteps(plane, calls, runner, spec);
+    await steps.rule({ count: 1 });
+    const { id } = await steps.deploy(await steps.plan());
+    const grace = await addPerson(plane, team, "deployer");
+    const { page } = await visitor.visit(plane, grace.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    const params = { slug: team.slug, user_id: grace.id };
+    await team.admin.client.get(endpoints.updateMember, { params, body: { role: "planner" } });
+    // The page may have been drawn anew already, without the button.
+    await page.evaluate(`document.getElementById("cancel").form.submit()`);
+    const refusal = page.getByText("Nothing was changed. This needs the role deployer.");
+    await refusal.waitFor();
+    await page.evaluate(`new Promise((resolve) => {
+      document.addEventListener("drawn", () => resolve(true), { once: true });
+      document.dispatchEvent(new Event("progress"));
+    })`);
+    expect(await refusal.isVisible()).toBe(true);
+  });
 });

@@ -60,12 +60,15 @@ function away(why) {
   document.body.classList.toggle("away", why !== "");
 }
 
+/** Why a form was refused: only the page that answers it says so. */
+const refusal = ".error[autofocus]";
+
 /** @param {Document} fresh */
 function draw(fresh) {
   showTimes(fresh);
   for (const part of parts(fresh)) {
     const old = document.getElementById(part.id);
-    if (!old || drawn.get(part.id) === part.innerHTML) continue;
+    if (!old || drawn.get(part.id) === part.innerHTML || old.querySelector(refusal)) continue;
     drawn.set(part.id, part.innerHTML);
     patch(old, part);
   }

@@ -1,6 +1,7 @@
 /** The buttons on the page of a job: deploy its plan, cancel it, run it again. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { destroysText, jobTypeWords } from "../../../protocol/words.ts";
+import { permissionForJob } from "../../domain/roles.ts";
 import { ruleOfPlan } from "../approvals/approval-view.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
@@ -12,7 +13,7 @@ import { linkOf, offlineNote, type JobStory } from "./job-story.ts";
 /** What can be done with it now. */
 export const actionsOf = (story: JobStory): Html => {
   const { job, plan, use, rule, retry } = story;
-  const { id, status, job_type, plan_job_id, configuration_id } = job;
+  const { status, job_type, plan_job_id, configuration_id } = job;
   const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
   const isDeployable = isPlanned && use.not_deployable === null;
   const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
@@ -21,7 +22,7 @@ export const actionsOf = (story: JobStory): Html => {
   const again =
     isDirect && rule !== null && configuration_id !== null
       ? planForApproval(configuration_id, job_type === "DESTROY")
-      : action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
+      : action(job, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
   const destroys = plan === null ? "" : destroysText(plan.counts);
   return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
     ${
@@ -37,7 +38,7 @@ export const actionsOf = (story: JobStory): Html => {
       ${
         isDeployable
           ? action(
-              id,
+              job,
               "deploy",
               destroys === "" ? "Deploy this plan" : `Deploy this plan (${destroys})`,
               destroys === "" ? "" : "danger",
@@ -86,11 +87,11 @@ const notDeployable = (
 
 /** A job that may have changed something is not cancelled by one click. */
 const cancelOf = ({ job, worker }: JobStory): Html => {
-  const { id, status, job_type } = job;
-  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet");
+  const { status, job_type } = job;
+  if (status === "QUEUED") return action(job, "cancel", "Cancel", "quiet");
   const offline = offlineNote(job, worker);
   const words = offline === null ? "Cancel: stop terraform" : "Cancel";
-  const stop = action(id, "cancel", words, "quiet");
+  const stop = action(job, "cancel", words, "quiet");
   if (job_type === "PLAN") return stop;
   return ask(
     "Cancel…",
@@ -102,14 +103,16 @@ const cancelOf = ({ job, worker }: JobStory): Html => {
   );
 };
 
-const action = (
-  id: string,
-  verb: string,
+function action(
+  { id, job_type, own_source }: Job,
+  verb: "cancel" | "deploy" | "retry",
   words: string,
   look: string,
   inside: Html | null = null,
-): Html =>
-  html`<form method="post" action="/jobs/${id}/${verb}">
+): Html {
+  const needs = verb === "deploy" ? "deploy" : permissionForJob(job_type, own_source);
+  return html`<form method="post" action="/jobs/${id}/${verb}" data-needs="${needs}">
     <button id="${verb}" class="${look}">${words}</button>
     ${inside}
   </form>`;
+}

@@ -3,8 +3,9 @@
  * place, so that no page can forget it.
  */
 import { roleFor } from "../../domain/roles.ts";
+import type { Permission } from "../../../protocol/roles.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { permissionOfForm } from "../page-permissions.ts";
+import { permissionOfForm, permissionOfLink } from "../page-permissions.ts";
 
 /** The slug of the team in which a caller acts; null: their personal space. */
 export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
@@ -37,23 +38,43 @@ export function fitToSpace(page: string, caller: UserCaller): string {
           )
           // A browser replaces the query of such an address by the fields.
           .replaceAll(
-            /<form method="get" action="([^"]*\?team=[^"]*)"[^>]*>/g,
+            /<form\s+method="get"\s+action="([^"]*\?team=[^"]*)"[^>]*>/g,
             (form) => `${form}<input type="hidden" name="team" value="${team}" />`,
           );
-  return linked.replaceAll(
-    /<form method="post" action="([^"]*)"[^>]*>.*?<\/form>/gs,
-    (form, action: string) => withoutRefused(form, action, caller),
-  );
+  return linked
+    .replaceAll(
+      /<form\s+method="post"\s+action="([^"]*)"[^>]*>.*?<\/form>/gs,
+      (form, action: string) => withoutRefused(form, action, caller),
+    )
+    .replaceAll(/<a\s([^>]*)href="([^"]*)"[^>]*>([^<]*)<\/a\s*>/g, (link, start, address, words) =>
+      asRefused(link, { start, address, words }, caller),
+    );
 }
 
 /** The form. If the caller lacks its role, the buttons are off and the role is named. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
   const isApply = /name="job_type" value="(DEPLOY|DESTROY)"/.test(form);
-  const permission = isApply ? "deploy" : permissionOfForm(action);
+  // What a form of a job needs depends on the job.
+  const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
+  const permission = isApply ? "deploy" : ((needs as Permission) ?? permissionOfForm(action));
   const role = permission === undefined ? undefined : roleFor(caller, permission);
   return role === undefined
     ? form
     : form
         .replaceAll("<button", `<button disabled title="Needs the role ${role}"`)
         .replace(/<\/form>$/, `<small class="needs">Needs the role ${role}</small></form>`);
+}
+
+/** A link. If the caller lacks the role for what it leads to, it leads nowhere and the role is named. */
+function asRefused(
+  link: string,
+  { start, address, words }: Readonly<Record<"start" | "address" | "words", string>>,
+  caller: UserCaller,
+): string {
+  const permission = permissionOfLink(address);
+  const role = permission === undefined ? undefined : roleFor(caller, permission);
+  return role === undefined
+    ? link
+    : `<span><a ${start}role="link" aria-disabled="true" title="Needs the role ${role}">${words}</a>
+        <small class="needs">Needs the role ${role}</small></span>`;
 }

@@ -4,6 +4,7 @@ import { roles, type Role } from "../../../../protocol/roles.ts";
 import { words } from "../../../helpers/forms.ts";
 import * as people from "../../../helpers/people.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addState } from "../../../helpers/rows.ts";
 import { newSlug } from "../../../helpers/teams.ts";
 
 const { plane } = planeForFile();
@@ -145,6 +146,32 @@ test.each<[role: Role, off: string[]]>([
       expect([one, found.has(one)]).toEqual([one, off.includes(one)]);
 
     const may = (least: Role) => roles.indexOf(role) >= roles.indexOf(least);
+    // What a job takes depends on its type.
+    const job = { configuration_id: id, job_type: "DEPLOY" } as const;
+    const deployment = await team.calls.get(endpoints.createJob, { body: job });
+    const offOnJob = offOn((await browser.page(`/jobs/${deployment.id}`)).text);
+    expect(offOnJob).toEqual(may("deployer") ? [] : ["Cancel: Needs the role deployer"]);
+    await team.calls.get(endpoints.cancelJob, { params: deployment });
+
+    // Links that lead to what is refused lead nowhere.
+    await addState(plane.context.store, { spec_id: id, blob: id, created_at: Date.now() });
+    const links = (await browser.page(`/configurations/${id}`)).text;
+    const inZone = (await browser.page(`/zones/${zone.id}`)).text;
+    for (const [text, words] of [
+      [links, "Edit the settings"],
+      [links, "Download"],
+      [inZone, "New configuration"],
+    ] as const) {
+      const [link = ""] =
+        new RegExp(`<a [^>]*>${words}<`).exec(text.replaceAll(/\s+>/g, ">")) ?? [];
+      expect([words, link]).toEqual([
+        words,
+        may("deployer")
+          ? expect.stringContaining('href="/')
+          : expect.stringMatching(/^(?!.*href).*title="Needs the role deployer"/),
+      ]);
+    }
+
     for (const [path, least, fields] of [
       [`/configurations/${id}/jobs`, "planner", { job_type: "PLAN" }],
       [`/configurations/${id}/jobs`, "deployer", { job_type: "DEPLOY" }],
