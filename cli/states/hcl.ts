@@ -25,7 +25,7 @@ export function hclValue(value: unknown, indent = ""): string {
 }
 
 /** An attribute of dynamic type, such as the input of a terraform_data, has its type beside it. */
-function isDynamic(value: object): value is { type: unknown; value: unknown } {
+export function isDynamic(value: object): value is { type: unknown; value: unknown } {
   if (Object.keys(value).toSorted().join() !== "type,value") return false;
   const { type } = value as { type: unknown };
   return Array.isArray(type) || ["string", "number", "bool", "dynamic"].includes(String(type));

@@ -1,5 +1,5 @@
 /** Reads the resources of a terraform state (format 4). */
-import { hidden } from "./hcl.ts";
+import { hidden, isDynamic } from "./hcl.ts";
 
 export interface StateDocument {
   readonly version?: number;
@@ -91,10 +91,12 @@ function containerOf(value: unknown, key: string): Record<string, unknown> | und
   return isDynamic ? containerOf(container["value"], key) : undefined;
 }
 
+/** The texts of a value; the type beside a value of dynamic type is none. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === "string" && value !== "") yield value;
-  if (typeof value === "object" && value !== null)
-    for (const inner of Object.values(value)) yield* textsIn(inner);
+  if (typeof value !== "object" || value === null) return;
+  for (const inner of isDynamic(value) ? [value.value] : Object.values(value))
+    yield* textsIn(inner);
 }
 
 function withoutSecrets(value: unknown, isSecret: (text: string) => boolean): unknown {

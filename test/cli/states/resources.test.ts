@@ -58,6 +58,14 @@ describe("the attributes of a resource", () => {
     expect(JSON.stringify(shown)).not.toContain("s3cret");
     expect(shown["input"]).toEqual({ type, value: { name: "web", pw: "(sensitive)" } });
     expect(shown["output"]).toEqual(shown["input"]);
+    // The name of its type is no secret.
+    const text = { value: "s3cret", type: "string" };
+    const whole = { input: text, output: text, kind: "string" };
+    expect(shownAttributes({ attributes: whole, sensitive_attributes: marks("input") })).toEqual({
+      input: "(sensitive)",
+      output: { value: "(sensitive)", type: "string" },
+      kind: "string",
+    });
     const lost = shownAttributes({ attributes, sensitive_attributes: marks("input", "key", "x") });
     expect(lost["input"]).toBe("(sensitive)");
   });
