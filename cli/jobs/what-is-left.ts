@@ -100,6 +100,9 @@ function nextStep(
   const variables = missingVariables(error_message);
   if (variables.length === 0) {
     if (isLocked) return `After that, ${again}`;
+    const isTimeout = /^timed out after \d+ s during /.test(error_message ?? "");
+    if (isTimeout && !outcome_unknown)
+      return `To give it more time, ${set} --timeout SECONDS\nTo try again as it is, ${again}`;
     if (outcome_unknown) return `Once its terraform has ended, ${again}`;
     if (status !== "FAILED" || isOvertakenPlan(error_message)) return `To go on, ${again}`;
     const hints = [...kept, ...(files === undefined ? [] : [files])];

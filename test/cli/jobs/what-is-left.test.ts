@@ -61,6 +61,10 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await end("PLAN", "FAILED", { error_message: unsuitable })).toBe(
     `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE'; to remove it, run: windlass configurations update network --unset size`,
   );
+  const late = await end("PLAN", "FAILED", { error_message: "timed out after 60 s during plan" });
+  expect(late).toBe(
+    "No resource was changed. To give it more time, add to the command: --timeout SECONDS\nTo try again as it is, run windlass up again.",
+  );
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
   );
