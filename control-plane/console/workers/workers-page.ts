@@ -7,9 +7,9 @@ import { isBehind } from "../../domain/worker.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { jobTable } from "../jobs/job-table.ts";
+import { jobTable, linkTo } from "../jobs/job-table.ts";
 import { table } from "../page/table.ts";
-import { ago, badge, clock, sinceThen } from "../page/words.ts";
+import { ago, badge, clock, count, sinceThen } from "../page/words.ts";
 import { teardownView } from "./worker-form.ts";
 
 /** All workers, and the way to one more. `latest` is the highest published release. */
@@ -238,15 +238,23 @@ const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
       )}
       ${ask(
         "Remove this worker…",
-        html`<p>
-            Its jobs count as lost at once, and its token stops working. To lose no job, drain the
-            worker first and wait until it has no jobs.
+        html`<p id="held" data-live>
+            ${heldText(story.jobs)} Its jobs count as lost at once, and its token stops working. To
+            lose no job, drain the worker first and wait until it has no jobs.
           </p>
           ${button(worker, "remove", "Remove the worker", "danger")}`,
       )}
     </div>
   </section>`;
 };
+
+/** What a removal would lose. */
+function heldText(jobs: readonly JobSummary[]): Html | string {
+  const held = jobs.filter(({ status }) => status === "PROCESSING");
+  if (held.length === 0) return "It has no job now.";
+  const links = held.map((job) => html`${linkTo(job)} ${job.name ?? ""} `);
+  return html`<strong>It has ${count(held.length, "job")} now:</strong> ${links}`;
+}
 
 const button = (
   { id }: Worker,
