@@ -1,4 +1,4 @@
-/** Whether the plan of a claimed deployment is still the one that people have approved. */
+/** Whether the plan of a claimed deployment is still one of what is there now. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
@@ -27,14 +27,13 @@ export async function findStaleness(
 ): Promise<string | undefined> {
   if (plan_job_id === null) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });
-  if (!plan) throw new Error("the plan of a claimed job is not there");
-  const owned = { id: plan.spec_id ?? "", owner: plan.owner_id };
-  const spec = await tx.first(findSpec, owned);
-  if (!spec) throw new Error("the configuration of a claimed job is not there");
+  if (!plan) return "The plan no longer exists, so plan again";
   try {
     await checkFresh(tx, plan);
-    if (has_approval_rule === 1)
-      checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
+    if (has_approval_rule === 0) return undefined;
+    const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
+    if (!spec) throw new Error("the configuration of a claimed job is not there");
+    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
     return undefined;
   } catch (error) {
     if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;

@@ -39,7 +39,7 @@ const unreadable =
 
 /**
  * Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way
- * that cannot be opened, or whose approved plan is stale.
+ * that cannot be opened, or whose plan is stale.
  */
 export async function takeJob(
   context: Context,

@@ -98,7 +98,7 @@ export class ClaimsTogether {
 }
 
 /**
- * A job cannot be opened, or its approved plan is stale. The claim that takes it alone fails it.
+ * A job cannot be opened, or its plan is stale. The claim that takes it alone fails it.
  */
 class JobToFailError extends Error {
   override readonly name = "JobToFailError";
