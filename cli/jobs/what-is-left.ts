@@ -102,7 +102,7 @@ function nextStep(
     if (isLocked) return `After that, ${again}`;
     const isTimeout = /^timed out after \d+ s during /.test(error_message ?? "");
     if (isTimeout && !outcome_unknown)
-      return `To give it more time, ${set} --timeout SECONDS\nTo try again as it is, ${again}`;
+      return `To give it more time, ${set} --timeout SECONDS\nTo try again without that, ${again}`;
     if (outcome_unknown) return `Once its terraform has ended, ${again}`;
     if (status !== "FAILED" || isOvertakenPlan(error_message)) return `To go on, ${again}`;
     const hints = [...kept, ...(files === undefined ? [] : [files])];

@@ -86,7 +86,7 @@ const downloads: Readonly<Record<string, Permission>> = {
 export const permissionOfForm = (address: string): Permission | undefined =>
   permissionAt(forms, address);
 
-/** The permission of what a link leads to; undefined: whoever sees the link may follow it. */
+/** The permission of what a link leads to; undefined: it needs no role. */
 export const permissionOfLink = (address: string): Permission | undefined =>
   permissionAt(formPages, address) ?? permissionAt(downloads, address);
 

@@ -63,7 +63,7 @@ test("a job that ended without success says what exists and what to do", async (
   );
   const late = await end("PLAN", "FAILED", { error_message: "timed out after 60 s during plan" });
   expect(late).toBe(
-    "No resource was changed. To give it more time, add to the command: --timeout SECONDS\nTo try again as it is, run windlass up again.",
+    "No resource was changed. To give it more time, add to the command: --timeout SECONDS\nTo try again without that, run windlass up again.",
   );
   expect(await end("DEPLOY", "FAILED")).toMatch(
     /^Nothing is deployed\. Once [^]*\nWhat became of each resource: windlass jobs show [\w-]+$/,
