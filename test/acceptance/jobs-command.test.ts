@@ -197,7 +197,8 @@ describe.concurrent("windlass jobs", () => {
       const words = ["jobs", "list"];
       await using terminal = openTerminal(words, { ...ada.environment, ...environment });
       expect(await terminal.exited).toBe(0);
-      expect(terminal.screen()).toMatch(/^PLAN +waiting +QUEUED/m);
+      // The terminal may show it after the command has ended.
+      await expect.poll(() => terminal.screen()).toMatch(/^PLAN +waiting +QUEUED/m);
       return terminal.raw();
     };
     expect(await shown({})).toContain("\u001b[33mQUEUED");

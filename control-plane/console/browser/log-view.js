@@ -139,6 +139,9 @@ class WindlassLog extends HTMLElement {
     box.addEventListener("change", () => {
       localStorage.setItem(key, box.checked ? "on" : "off");
       set();
+      // The lines have other heights now.
+      if (this.follow?.checked) this.#keepUp();
+      else this.box?.querySelector(".marked")?.scrollIntoView({ block: "center" });
     });
   }
 
