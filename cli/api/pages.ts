@@ -34,5 +34,5 @@ export function parseWholeNumber(option: string, text: string): number {
 /** Parses a whole number, at least 1. Throws `CliError` with exit code 2 otherwise. */
 export function parseCount(option: string, text: string): number {
   if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`${option} must be a whole number of at least 1, not "${text}"`, 2);
+  throw new CliError(`${option} must be a whole number from 1 to 9999999, not "${text}"`, 2);
 }

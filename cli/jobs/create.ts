@@ -82,9 +82,11 @@ export async function deploy(
     throw new CliError(`The plan ${planned.id} is not a plan of "${configuration.name}".`, 2);
   refuseUnplanned(run, planned);
   // Who asks for the latest plan means changes; a previewed destruction is deployed by its id only.
-  if (options.plan.endsWith("-") && planned.plan_options?.destroy)
+  const { destroy, targets = [] } = planned.plan_options ?? {};
+  const what = targets.length > 0 ? "its targets, of what" : "everything that";
+  if (options.plan.endsWith("-") && destroy)
     throw new CliError(
-      `The latest plan would destroy everything that ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(run.api, planned)}`,
+      `The latest plan would destroy ${what} ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(run.api, planned)}`,
       2,
     );
   await deployPlan(run, planned, options);

@@ -69,7 +69,7 @@ export const agent = {
     expected: "labels such as eu-west",
     help: "the labels of the worker, such as gpu or eu-west, separated by commas",
     details:
-      "A job that asks for labels goes only to a worker that has all of them. Without this setting, the worker keeps those that `windlass workers update` gave it",
+      "A job that asks for labels goes only to a worker that has all of them, unless it names its worker. Without this setting, the worker keeps those that `windlass workers update` gave it",
   },
   WINDLASS_ONCE: {
     type: "boolean",
