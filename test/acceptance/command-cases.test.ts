@@ -177,6 +177,8 @@ describe.concurrent("the command line", () => {
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
+    await ada.user.configure({ name: "own", source: inline, backend: "own" });
+    expect((await ada.run("state", "list", "own")).stderr).toContain("terraform state pull");
     const missing = async (...words: string[]): Promise<string> =>
       String((await ada.run(...words)).stderr);
     expect(await missing("state", "download", "db", "--serial", "9")).toContain(

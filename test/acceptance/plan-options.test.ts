@@ -97,6 +97,9 @@ test.concurrent("jobs destroy plans nothing in a pipe, and a previewed destructi
   expect(latest.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
   expect(latest.stderr).toContain('would destroy everything that "previewed" has deployed');
   expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
+  await jobs("plan", name, "--destroy", "--target", "terraform_data.a", "--wait");
+  const partial = await jobs("deploy", name, "--plan", "-", "--wait");
+  expect(partial.stderr).toContain('would destroy its targets, of what "previewed" has deployed');
   await machine.json("jobs", "deploy", "--plan", id, "--wait");
   expect(await read(name)).toMatchObject({ status: "DESTROYED" });
 });
