@@ -10,6 +10,17 @@ import { skipAt } from "../helpers/tools.ts";
 
 const { plane } = planeForFile();
 
+/** A deployment that waits for so many approvals, and a deployer beside its author. */
+async function openWaiting(count: number) {
+  const team = await openTeam(plane);
+  const { spec, runner } = await addTeamSpec(plane, team.slug);
+  const calls = callsWithin(plane, team.admin.headers, team.slug);
+  const steps = approvalSteps(plane, calls, runner, spec);
+  await steps.rule({ count });
+  const { id } = await steps.deploy(await steps.plan());
+  return { team, id, grace: await addPerson(plane, team, "deployer") };
+}
+
 describe("the page of a deployment that needs approvals", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
@@ -17,13 +28,7 @@ describe("the page of a deployment that needs approvals", () => {
   test.each(["approve", "reject"] as const)(
     "breaks a long word in the comment of a decision to %s",
     async (decision) => {
-      const team = await openTeam(plane);
-      const { spec, runner } = await addTeamSpec(plane, team.slug);
-      const calls = callsWithin(plane, team.admin.headers, team.slug);
-      const steps = approvalSteps(plane, calls, runner, spec);
-      await steps.rule({ count: 2 });
-      const { id } = await steps.deploy(await steps.plan());
-      const grace = await addPerson(plane, team, "deployer");
+      const { team, id, grace } = await openWaiting(2);
       const comment = `https://tickets.example.com/${"z".repeat(900)}`;
       await grace.post(`/jobs/${id}/approvals`, { decision, comment });
       const viewport = { width: 390, height: 800 };
@@ -39,13 +44,7 @@ describe("the page of a deployment that needs approvals", () => {
   );
 
   test("keeps why a form was refused while the page is drawn anew", async () => {
-    const team = await openTeam(plane);
-    const { spec, runner } = await addTeamSpec(plane, team.slug);
-    const calls = callsWithin(plane, team.admin.headers, team.slug);
-    const steps = approvalSteps(plane, calls, runner, spec);
-    await steps.rule({ count: 1 });
-    const { id } = await steps.deploy(await steps.plan());
-    const grace = await addPerson(plane, team, "deployer");
+    const { team, id, grace } = await openWaiting(1);
     const { page } = await visitor.visit(plane, grace.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     const params = { slug: team.slug, user_id: grace.id };

@@ -177,7 +177,7 @@ export function injectBackend(context: JobContext, folder: string, kind: Backend
 const quoted = (text: string): string =>
   JSON.stringify(text).replaceAll("${", "$${").replaceAll("%{", "%%{");
 
-/** Removes the override file of a killed agent, which may be empty and then is not JSON. */
+/** Removes the override file of a killed agent, which may be incomplete. */
 export function removeInjected(folder: string): void {
   for (const name of readdirSync(folder).filter(isInjected)) {
     rmSync(join(folder, name), { recursive: true, force: true });

@@ -31,8 +31,12 @@ export const plan = (destroy?: "destroy"): Step => ({
     const { variables } = context.workspace;
     const given = variablesOf(context);
     checkVarFiles(context);
+    // Terraform warns of an undeclared value at every plan, and a set is for those configurations that
+    // declare its variables. A value of the configuration itself stays: it may be misspelt.
+    const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
     // Not again while a terraform that outlived its agent may be reading it.
-    if (given && !hasRun(context, "plan")) writeVariables(context, declaredOf(context, given));
+    if (given && !hasRun(context, "plan"))
+      writeVariables(context, declaredOf(context, given, ofSets));
     await concealFormer(context);
     const end = await runTerraform(context, "plan", args, {
       logged: true,
@@ -162,13 +166,12 @@ export const apply: Step = {
  */
 function ephemeralArguments(context: JobContext): string[] {
   if (!mayBeEphemeral(context)) return [];
-  const { root, variables } = context.workspace;
   const given = variablesOf(context);
   if (!given) return varFilesOf(context);
-  const unused = undeclared(root, known(context, "folder"), Object.keys(given));
   // Not again while a terraform that outlived its agent may be reading it.
-  if (!hasRun(context, "apply")) writeVariables(context, without(given, unused));
-  return [...varFilesOf(context), `-var-file=${variables}`];
+  if (!hasRun(context, "apply"))
+    writeVariables(context, declaredOf(context, given, Object.keys(given)));
+  return [...varFilesOf(context), `-var-file=${context.workspace.variables}`];
 }
 
 /** The outcome is already decided, so outputs that cannot be read do not fail the job. */
@@ -277,22 +280,15 @@ function writeVariables(
   isolation.give(variables);
 }
 
-/**
- * Leaves out the values of variable sets that the files cannot declare: terraform warns of each at
- * every plan, and a set is for those configurations that declare its variables. A value of the
- * configuration itself stays, because it may be misspelt.
- */
+/** Leaves out the values with one of these names that the files cannot declare. */
 function declaredOf(
   context: JobContext,
   given: Readonly<Record<string, unknown>>,
+  names: readonly string[],
 ): Readonly<Record<string, unknown>> {
-  const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
-  const unused = undeclared(context.workspace.root, known(context, "folder"), ofSets);
-  return without(given, unused);
+  const unused = undeclared(context.workspace.root, known(context, "folder"), names);
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
 }
-
-const without = (given: Readonly<Record<string, unknown>>, unused: ReadonlySet<string>) =>
-  Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
 
 function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {
   const variables = Object.entries(claim.job.config_snapshot.variables ?? {});
