@@ -192,8 +192,8 @@ const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html 
     ${
       bytes === null
         ? "Terraform's debug log can be downloaded here when the job has ended."
-        : html`<a href="/api/cli/jobs/${id}/debug-log" download>Debug log</a> (${size(bytes)},
-            gzip). It may contain secrets: check it before you share it.`
+        : html`Terraform's debug log may contain secrets: check it before you share it.
+            <a href="/api/cli/jobs/${id}/debug-log" download>Download it (${size(bytes)}, gzip)</a>`
     }
   </p>`;
 };

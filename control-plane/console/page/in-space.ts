@@ -62,8 +62,11 @@ function withoutRefused(form: string, action: string, caller: UserCaller): strin
     ? form
     : form
         .replaceAll("<button", `<button disabled title="Needs the role ${role}"`)
-        .replace(/<\/form>$/, `<small class="needs">Needs the role ${role}</small></form>`);
+        // Below the last button, not below the boxes to tick that follow it.
+        .replace(lastButton, (end) => `${end}<small class="needs">Needs the role ${role}</small>`);
 }
+
+const lastButton = /.*<\/button\s*>/s;
 
 /** A link. If the caller lacks the role for what it leads to, it leads nowhere and the role is named. */
 function asRefused(

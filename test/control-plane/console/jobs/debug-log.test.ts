@@ -48,8 +48,8 @@ test("the job page links to the debug log and shows its size once it is uploaded
   await ask(plane, "POST", path, { headers: worker.headers, body });
   const link = `/api/cli/jobs/${job.id}/debug-log`;
   const shown = await page(`/jobs/${job.id}`);
-  expect(shown).toMatch(new RegExp(`href="${link}"\\s+download\\s*>Debug log</a\\s*>`));
-  expect(shown).toMatch(new RegExp(`\\(${body.length}\\s(B|&nbsp;B),\\s+gzip\\)`));
+  const words = `Download it \\(${body.length}\\s(B|&nbsp;B), gzip\\)`;
+  expect(shown).toMatch(new RegExp(`href="${link}"\\s+download\\s*>${words}</a\\s*>`));
   const answer = await ask(plane, "GET", link, { headers: fixture.headers });
   expect(answer.body.equals(body)).toBe(true);
 });
