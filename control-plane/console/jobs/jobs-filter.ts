@@ -53,23 +53,42 @@ const names = ["status", "job_type", "configuration", "name", "by", "since", "un
 /** Where the list begins, and whose jobs it shows. */
 const notFilters: ReadonlySet<string> = new Set(["before", "team"]);
 
-/** The parts of an address that filter nothing, such as `status=DONE`. */
+/**
+ * The parts of an address that filter nothing, such as `status=DONE`, besides the days that are
+ * none.
+ */
 export function ignoredIn(query: unknown, filter: JobsFilter): string[] {
   const given = Object.entries(query as Record<string, unknown>);
   return given
     .filter(([name, value]) => {
       if (notFilters.has(name) || value === "") return false;
       const known = names.find((one) => one === name);
+      if (known === "since" || known === "until") return false;
       return known === undefined || filter[known] === undefined;
     })
     .map(([name, value]) => `${name}=${[value].flat().join(",")}`.slice(0, textLimit));
 }
 
+const dayNames = ["since", "until"] as const;
+
+/** The values of `since` and `until` that are not days, and so filter nothing. */
+export type WrongDays = Readonly<Partial<Record<(typeof dayNames)[number], string>>>;
+
+export function wrongDaysIn(query: unknown, filter: JobsFilter): WrongDays {
+  const given = query as Record<string, unknown>;
+  const wrong = dayNames.filter((name) => (given[name] ?? "") !== "" && !filter[name]);
+  return Object.fromEntries(
+    wrong.map((name) => [name, [given[name]].flat().join(",").slice(0, textLimit)]),
+  );
+}
+
 /** The first moment of a day; undefined if the text is not a day. */
 export function startOf(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const start = Date.parse(`${text}T00:00:00Z`);
-  return Number.isNaN(start) ? undefined : start;
+  const start = new Date(`${text}T00:00:00Z`);
+  // Date takes 2026-02-30 for the 2nd of March.
+  const isDay = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text);
+  return isDay ? start.getTime() : undefined;
 }
 
 /** The moment after a day's last one. */
@@ -90,6 +109,7 @@ export function addressOf(filter: JobsFilter, before?: string): string {
 /** The form. `configuration` is the one that is filtered by, with its name if it still exists. */
 export const filterForm = (
   filter: JobsFilter,
+  wrong: WrongDays,
   email: string,
   configuration: { id: string; name: string } | undefined,
 ): Html => {
@@ -102,7 +122,12 @@ export const filterForm = (
         ${values.map((one) => html`<option ${one === filter[name] ? html`selected` : null}>${one}</option>`)}
       </select></label
     >`;
-  const input = (name: "name" | "by" | "since" | "until", label: string, type: string) =>
+  const input = (
+    name: "name" | "by" | "since" | "until",
+    label: string,
+    type: string,
+    about: Html | null = null,
+  ) =>
     html`<label
       >${label}
       <input
@@ -110,12 +135,21 @@ export const filterForm = (
         name="${name}"
         value="${filter[name] ?? ""}"
         ${name === "by" ? html`list="people" placeholder="Part of a name"` : null}
+        ${about}
         autocomplete="off"
     /></label>`;
+  const dayInput = (name: keyof WrongDays, label: string) => {
+    const given = wrong[name];
+    if (given === undefined) return input(name, label, "date");
+    return html`${input(name, label, "date", html`aria-invalid="true" aria-describedby="${name}-wrong"`)}
+      <span class="wrong" id="${name}-wrong" role="alert"
+        >“${given}” is not a day such as 2026-11-24, so it filters nothing.</span
+      >`;
+  };
   return html`<form method="get" action="/jobs" class="filters" role="search">
     ${input("name", "Name", "search")} ${select("job_type", "Type", jobTypes)}
     ${select("status", "Status", jobStatuses)} ${input("by", "Created by", "text")}
-    ${input("since", "Since (UTC)", "date")} ${input("until", "Until (UTC)", "date")}
+    ${dayInput("since", "Since (UTC)")} ${dayInput("until", "Until (UTC)")}
     <datalist id="people"><option value="${email}"></option></datalist>
     ${configuration && html`<input type="hidden" name="configuration" value="${configuration.id}" />`}
     <button class="quiet">Show</button>

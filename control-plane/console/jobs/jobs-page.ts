@@ -3,13 +3,14 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
 import { jobTable } from "./job-table.ts";
-import { addressOf, filterForm, type JobsFilter } from "./jobs-filter.ts";
+import { addressOf, filterForm, type JobsFilter, type WrongDays } from "./jobs-filter.ts";
 
 export interface JobsStory {
   readonly jobs: readonly JobSummary[];
   readonly filter: JobsFilter;
   /** Parts of the address that filter nothing. */
   readonly ignored: readonly string[];
+  readonly wrongDays: WrongDays;
   /** The configuration that is filtered by. */
   readonly configuration: { readonly id: string; readonly name: string } | undefined;
   /** Where the list continues. */
@@ -24,7 +25,7 @@ export interface JobsStory {
 export const jobsPage = (story: JobsStory): Html => {
   const { jobs, filter, ignored, next, searchedUntil } = story;
   return html`<h1>Jobs</h1>
-    ${filterForm(filter, story.email, story.configuration)}
+    ${filterForm(filter, story.wrongDays, story.email, story.configuration)}
     ${
       ignored.length === 0
         ? null

@@ -6,7 +6,14 @@ import { findJobPage } from "../../services/jobs/jobs.ts";
 import { findConfigurationName } from "../../services/search/search.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
-import { endOf, ignoredIn, readFilter, startOf, type JobsFilter } from "./jobs-filter.ts";
+import {
+  endOf,
+  ignoredIn,
+  readFilter,
+  startOf,
+  wrongDaysIn,
+  type JobsFilter,
+} from "./jobs-filter.ts";
 import { jobsPage } from "./jobs-page.ts";
 
 const shown = 100;
@@ -29,6 +36,7 @@ export function jobsPages(signedIn: SignedIn, context: Context): void {
       jobs,
       filter,
       ignored: ignoredIn(query, filter),
+      wrongDays: wrongDaysIn(query, filter),
       configuration,
       next,
       searchedUntil: searchedUntil === undefined ? undefined : timeOf(searchedUntil),

@@ -73,6 +73,21 @@ describe("the list of jobs", () => {
     expect(said).toContain("which is ignored: status=DONE from=2026-01-01");
   });
 
+  test.each(["garbage", "2026-02-30", "2026-1-1", "<b>", "2026-01-01&since=2026-01-02"])(
+    "says beside a day that %s is none",
+    async (given) => {
+      const { status, text } = await page(`/jobs?since=${given}&until=2001-01-01`);
+      expect(status).toBe(200);
+      const value = given.replace("&since=", ",").replace("<b>", "&lt;b&gt;");
+      expect(text).toContain(`“${value}” is not a day such as 2026-11-24, so it filters nothing.`);
+      expect(text).toMatch(
+        /name="since"\s+value=""\s+aria-invalid="true" aria-describedby="since-wrong"/,
+      );
+      expect(text).not.toContain("until-wrong");
+      expect(text).not.toContain("which is ignored");
+    },
+  );
+
   test("says that no job can match a time that ends before it begins", async () => {
     const said = words(await page("/jobs?since=2026-11-25&until=2026-11-24"));
     expect(said).toContain("No job can match: 2026-11-25 is later than 2026-11-24. Show all");
