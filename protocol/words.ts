@@ -266,6 +266,17 @@ export function planOptionsWords(
   ].filter(Boolean);
 }
 
+/**
+ * Says that a plan may leave changes out, as it is to come, was applied, or was not applied as a
+ * whole. `applied`: the job that applied the plan, after its end.
+ */
+export function partialPlanText(applied: Pick<Job, "status"> | undefined): string {
+  if (applied === undefined)
+    return "This plan may not include all changes. After it is applied, plan again for the rest.";
+  const past = "This plan may not have included all changes";
+  return applied.status === "SUCCESS" ? `${past}: plan again for the rest.` : `${past}.`;
+}
+
 /** How many resources a plan destroys; one that it replaces is one of them. */
 export const destroyedCount = (counts: Pick<PlanCounts, "delete" | "replace">): number =>
   counts.delete + counts.replace;

@@ -186,9 +186,24 @@ export async function showPlan(
   for (const line of options) print(clean(line));
   const applied = isApplied(job) ? job : undefined;
   if (plan_summary === null) say(noSummary);
-  else for (const line of planView(plan_summary, { attributes, outputs, applied })) print(line);
+  else {
+    const deployment = await findDeployment(run, job, response);
+    const shown = { attributes, outputs, applied, deployment };
+    for (const line of planView(plan_summary, shown)) print(line);
+  }
   if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
   return plan_summary !== null;
+}
+
+/** Returns the job that deployed the plan of a PLAN, after its end, where the text depends on it. */
+async function findDeployment(
+  { api }: Run,
+  { job_type }: Job,
+  { plan_summary, deploy_job_id: id }: PlanResponse,
+): Promise<Job | undefined> {
+  if (job_type !== "PLAN" || id === null || plan_summary?.complete !== false) return undefined;
+  const job = await api.call("getJob", { params: { id } });
+  return isApplied(job) ? job : undefined;
 }
 
 /** What became of a plan, or how to deploy it. */

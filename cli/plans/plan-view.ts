@@ -20,7 +20,7 @@ import {
   unapplied,
   type AppliedJob,
 } from "../../protocol/plan-text.ts";
-import { outcomeWords, resourceProgressWords } from "../../protocol/words.ts";
+import { outcomeWords, partialPlanText, resourceProgressWords } from "../../protocol/words.ts";
 import { clean, styled } from "../terminal/output.ts";
 
 const signs: Readonly<
@@ -42,12 +42,14 @@ interface Shown {
   readonly outputs?: boolean;
   /** The job that applied the plan and has ended: each resource has what became of it. */
   readonly applied?: AppliedJob | undefined;
+  /** Of the plan of a PLAN: the job that deployed it and has ended. */
+  readonly deployment?: Pick<Job, "status"> | undefined;
 }
 
 /** Returns the plan as lines. */
 export function planView(
   plan: PlanSummary,
-  { attributes = true, outputs = true, applied }: Shown = {},
+  { attributes = true, outputs = true, applied, deployment }: Shown = {},
 ): string[] {
   const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
   const isOver = applied !== undefined;
@@ -79,8 +81,7 @@ export function planView(
       isOver && status === "unknown" ? "check was not known when it was planned" : checks[status];
     lines.push(styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${text}`));
   }
-  if (!plan.complete)
-    lines.push("This plan is partial. After applying it, plan again for the remaining changes.");
+  if (!plan.complete) lines.push(partialPlanText(applied ?? deployment));
   return lines;
 }
 

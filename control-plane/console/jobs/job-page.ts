@@ -84,11 +84,13 @@ export const titleOf = (job: Job): string => `${typeOf(job)} ${nameOf(job)}`;
 const typeOf = ({ job_type, plan_options }: Job): string =>
   destroysAll(plan_options) ? jobTypeWords(job_type, plan_options) : `${job_type} of`;
 
-const planOf = ({ job, plan }: JobStory): Html | null =>
-  plan === null
-    ? null
-    : html`${planView(nameOf(job), plan, tenseOf(job), tenseOf(job) === "planned" ? undefined : job)}
-      ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+const planOf = ({ job, plan, deployment }: JobStory): Html | null => {
+  if (plan === null) return null;
+  const applied = tenseOf(job) === "planned" ? undefined : job;
+  const deployed = deployment?.ended_at ? deployment : undefined;
+  return html`${planView(nameOf(job), plan, tenseOf(job), applied, applied ?? deployed)}
+  ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+};
 
 /** Other jobs plan by themselves, and only what they changed is known. */
 const hasPlan = ({ job_type, plan_job_id }: Job): boolean =>

@@ -85,12 +85,18 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
           nothingTold(refusalOf(error, request).message),
         ),
       ]);
+    const isPartial = job.job_type === "PLAN" && plan?.complete === false;
+    const deployment =
+      isPartial && use.deploy_job_id !== null
+        ? await getJob(context, caller, use.deploy_job_id)
+        : null;
     const now = new Date(context.now()).toISOString();
     const about = {
       job,
       worker,
       plan,
       use,
+      deployment,
       cancel,
       retry,
       rule,

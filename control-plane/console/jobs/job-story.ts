@@ -23,6 +23,8 @@ export interface JobStory {
   readonly plan: PlanSummary | null;
   /** What became of its plan, or of the plan that it applies. */
   readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
+  /** Of a PLAN that was deployed and may leave changes out: the job that deploys it. */
+  readonly deployment: Job | null;
   readonly log: LogStart;
   /** What terraform says went wrong. */
   readonly errors: readonly TerraformDiagnostic[];

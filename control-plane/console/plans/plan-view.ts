@@ -2,9 +2,10 @@
  * A plan drawn so that it is understood before it is read: counts first, then what is destroyed,
  * then the rest.
  */
+import type { Job } from "../../../protocol/jobs.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { planMarkdown, shownChecks, type AppliedJob } from "../../../protocol/plan-text.ts";
-import { planReason } from "../../../protocol/words.ts";
+import { partialPlanText, planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { attributesView, outputView } from "./attributes-view.ts";
 
@@ -30,12 +31,16 @@ const titles = {
   tried: "What the plan was to change",
 } as const satisfies Record<Tense, string>;
 
-/** The whole summary of the plan of a configuration. `applied`: the job that applied it and has ended. */
+/**
+ * The whole summary of the plan of a configuration. `applied`: the job that applied it and has ended.
+ * `deployment`: the same, also on the page of the PLAN.
+ */
 export const planView = (
   name: string,
   plan: PlanSummary,
   tense: Tense,
   applied: AppliedJob | undefined,
+  deployment: Pick<Job, "status"> | undefined,
 ): Html => {
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
@@ -57,7 +62,7 @@ export const planView = (
       ${counts.import > 0 ? tile(counts.import, "none", "↓", "to import", "imported") : null}
     </ul>
     ${plan.changes.length === 0 ? null : toolsOf(plan)}
-    ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}
+    ${plan.complete ? null : html`<p class="warning">${partialPlanText(deployment)}</p>`}
     ${actions.map(([action, sign, word]) => {
       const some = changes.filter((change) => change.action === action);
       return group(some, action, sign, `${verbs[tense](some.length)} ${word}`, shown);

@@ -101,7 +101,7 @@ describe("a plan", () => {
       "Changed outside of terraform since the last apply:",
       "    ~ aws_vpc.a",
       "  ! check.health: check failed",
-      "This plan is partial. After applying it, plan again for the remaining changes.",
+      "This plan may not include all changes. After it is applied, plan again for the rest.",
     ]);
   });
 
@@ -198,6 +198,18 @@ describe("a plan", () => {
       "    + id: (known after the apply)",
       "  ! check.health: check is evaluated after the apply",
     ]);
+  });
+
+  test("that may leave changes out says what to do as long as it is still to be done", () => {
+    const partial = { ...nothing, complete: false };
+    const job = { status: "SUCCESS", started_at: "", resource_progress: null } as const;
+    const past = "This plan may not have included all changes";
+    for (const [shown, text] of [
+      [{ applied: job }, `${past}: plan again for the rest.`],
+      [{ deployment: job }, `${past}: plan again for the rest.`],
+      [{ applied: { ...job, status: "FAILED" } }, `${past}.`],
+    ] as const)
+      expect(planView(partial, shown).at(-1)).toBe(text);
   });
 
   test("without attributes names a few that change", () => {

@@ -262,6 +262,35 @@ test.each(["SUCCESS", "FAILED", "CANCELLED"] as const)(
   },
 );
 
+test.each(["SUCCESS", "FAILED"] as const)(
+  "a plan that may leave changes out says so of the future until its deployment ends %s",
+  async (status) => {
+    const configuration_id = await fixture.configure(`partial ${status}`);
+    await fixture.queue({ job_type: "PLAN", configuration_id });
+    const plan_job_id = await fixture.start();
+    const counts = { ...emptySummary.counts, create: 1 };
+    await fixture.end(plan_job_id, "SUCCESS", {
+      plan_summary: { ...emptySummary, counts, complete: false },
+    });
+    const said = async (id: string) =>
+      /This plan may [^]*?(?= As Markdown|$)/.exec(words({ text: await page(id) }))?.[0];
+    const future = expect.stringMatching(
+      /^This plan may not include all changes\. After it is applied, plan again for the rest\./,
+    );
+    const past = expect.stringMatching(
+      status === "SUCCESS"
+        ? /^This plan may not have included all changes: plan again for the rest\./
+        : /^This plan may not have included all changes\.(?! After)/,
+    );
+    expect(await said(plan_job_id)).toEqual(future);
+    const { id } = await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
+    await fixture.start();
+    expect([await said(plan_job_id), await said(id)]).toEqual([future, future]);
+    await fixture.end(id, status);
+    expect([await said(plan_job_id), await said(id)]).toEqual([past, past]);
+  },
+);
+
 test("a job that was retried names its retry, and a second retry leads there", async () => {
   const configuration_id = await fixture.configure("retried");
   const plan = async () => {
