@@ -337,6 +337,43 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("keeps the first visible line at its place when lines wrap and no longer wrap", async () => {
+    const id = await begin("wrapped");
+    const long = (number: number) => `${number} ${"a long line of a provider ".repeat(25)}`;
+    for (let at = 0; at < 2000; at += 500)
+      await fixture.log(
+        id,
+        Array.from({ length: 500 }, (_, n) => `${n % 3 === 0 ? long(at + n) : "short"}\n`).join(""),
+      );
+    await fixture.end(id, "SUCCESS");
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}#L20`);
+    await page.getByText("This is the whole log. 2,000 lines.").waitFor();
+    // The marked line is out of view.
+    await page.evaluate(`document.querySelector(".lines").scrollTop = 20_000`);
+    const firstLine = `(() => {
+      const { top } = document.querySelector(".lines").getBoundingClientRect();
+      const lines = [...document.querySelectorAll(".block > div")];
+      const first = lines.find((one) => one.getBoundingClientRect().top >= top - 1);
+      return first && { line: first.dataset.line, below: Math.round(first.getBoundingClientRect().top - top) };
+    })()`;
+    const settled = `new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 200))`;
+    await page.evaluate(settled);
+    const before = await page.evaluate<{ line: string; below: number }>(firstLine);
+    expect(Number(before.line)).toBeGreaterThan(800);
+    const wrap = page.getByLabel("Wrap");
+    for (let times = 0; times < 2; times += 1) {
+      for (const isOn of [true, false]) {
+        await wrap.setChecked(isOn);
+        await page.evaluate(settled);
+        const { line, below } = await page.evaluate<{ line: string; below: number }>(firstLine);
+        expect(line).toBe(before.line);
+        expect(Math.abs(below - before.below)).toBeLessThanOrEqual(1);
+      }
+    }
+    expect(complaints).toEqual([]);
+  });
+
   test("is searched for the warning whose link is followed", async () => {
     const id = await begin("warnings");
     const summary = "Value for undeclared variable, of which terraform says a lot in one line";

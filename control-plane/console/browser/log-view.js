@@ -138,10 +138,11 @@ class WindlassLog extends HTMLElement {
     set();
     box.addEventListener("change", () => {
       localStorage.setItem(key, box.checked ? "on" : "off");
+      const keepPlace = this.box && placeKeeper(this.box);
       set();
       // The lines have other heights now.
       if (this.follow?.checked) this.#keepUp();
-      else this.box?.querySelector(".marked")?.scrollIntoView({ block: "center" });
+      else keepPlace?.();
     });
   }
 
@@ -284,6 +285,41 @@ class WindlassLog extends HTMLElement {
     return line;
   }
 }
+
+/**
+ * Returns a function that scrolls the reader's line back to where it is now, after the lines have
+ * got other heights: a marked line that is visible to the middle, else the first visible one to its
+ * place.
+ * @param {HTMLElement} box
+ */
+function placeKeeper(box) {
+  const { top, bottom } = box.getBoundingClientRect();
+  const topOf = (/** @type {Element} */ one) => one.getBoundingClientRect().top;
+  const marked = [...box.querySelectorAll(".marked")].find((one) => {
+    const at = one.getBoundingClientRect();
+    return at.bottom > top && at.top < bottom;
+  });
+  if (marked) return () => marked.scrollIntoView({ block: "center" });
+  const seen = firstBelow(box, top);
+  const lines = [...(seen?.children ?? [])];
+  // The first that begins within the box. A line that fills the box begins above it.
+  const begun = lines.find((line) => topOf(line) >= top - 1 && topOf(line) < bottom);
+  const line = begun ?? lines.findLast((one) => topOf(one) < top) ?? seen;
+  if (!line) return () => undefined;
+  const below = begun ? topOf(begun) - top : 0;
+  const keep = () => {
+    if (line.isConnected) box.scrollTop += topOf(line) - box.getBoundingClientRect().top - below;
+  };
+  return () => {
+    keep();
+    // Blocks above the box get their heights when they are drawn, in the next frame.
+    requestAnimationFrame(() => requestAnimationFrame(keep));
+  };
+}
+
+/** Returns the first block that ends below this place. @param {HTMLElement} box @param {number} y */
+const firstBelow = (box, y) =>
+  [...box.children].find((block) => block.getBoundingClientRect().bottom > y + 1);
 
 /** @param {number} code */
 const isHalf = (code) => code >= 0xd800 && code < 0xdc00;
