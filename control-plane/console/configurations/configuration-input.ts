@@ -11,6 +11,7 @@ import {
   type Source,
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
+import { Name } from "../../../protocol/fields.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { judge } from "../../domain/judge.ts";
 import type { Entries } from "./entries-view.ts";
@@ -62,7 +63,7 @@ export type Described = Omit<CreateConfiguration, "zone_id" | Entries>;
  */
 export const described = (form: Form): Described => ({
   name: form.word("name"),
-  project_name: form.word("project_name") || form.word("name"),
+  ...projectNameOf(form),
   source: sourceOf(form),
   engine: form.text("engine") as NonNullable<CreateConfiguration["engine"]>,
   engine_version: form.word("engine_version") || null,
@@ -83,6 +84,15 @@ export const described = (form: Form): Described => ({
   backend: (form.text("backend") || null) as NonNullable<CreateConfiguration["backend"]> | null,
   timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
 });
+
+const judgeName = judge(Name);
+
+/** Without one of its own, it is the name, unless that is not valid: then only the name is wrong. */
+function projectNameOf(form: Form): Pick<Described, "project_name"> {
+  const [own, name] = [form.word("project_name"), form.word("name")];
+  if (own !== "") return { project_name: own };
+  return isValid(() => judgeName(name)) ? { project_name: name } : {};
+}
 
 const judges = {
   git: judge(GitSource, "body.source"),
@@ -138,9 +148,13 @@ function filesOf(form: Form): Record<string, string> {
 }
 
 /** The schema knows which paths are taken; of many it would not say which one is not. */
-function canBe(path: string): boolean {
+const canBe = (path: string): boolean =>
+  isValid(() => judges.inline({ type: "inline", files: { [path]: "" } }));
+
+/** Whether a judge takes a value. */
+function isValid(judged: () => unknown): boolean {
   try {
-    judges.inline({ type: "inline", files: { [path]: "" } });
+    judged();
     return true;
   } catch (error) {
     if (error instanceof RefusalError) return false;

@@ -1,9 +1,14 @@
 /** Forms that are refused before their handler runs are answered with a page. */
+import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
+import { submit, type Fields } from "../../helpers/forms.ts";
+import { openPerson, type Person } from "../../helpers/people.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { makeSpace } from "../../helpers/role-space.ts";
 import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
+import { join } from "../../helpers/teams.ts";
 
 const { plane } = planeForFile();
 let browser: Browser;
@@ -29,5 +34,45 @@ describe("a form", () => {
     expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
     expect(answer.text).toContain(`<h1>${title}</h1>`);
+  });
+});
+
+describe("a form with a name that is not valid", () => {
+  const name = "long";
+  const git = { source: "git", url: "https://git.example.com/a.git", engine: "terraform" };
+  const role_arn = "arn:aws:iam::123456789012:role/i";
+  let space: Awaited<ReturnType<typeof makeSpace>>;
+  let admin: Person;
+  beforeAll(async () => {
+    space = await makeSpace(plane);
+    admin = await openPerson(plane);
+    await join(plane, space.admin, space.slug, { owner: { id: admin.id, zone: "" } }, "admin");
+  });
+
+  it.each<[path: string, fields: Fields, marked: string[]]>([
+    ["/zones", { name }, ["name"]],
+    ["/zones/:id", { name }, ["name"]],
+    ["/zones/:id/new", { ...git, name }, ["name"]],
+    ["/zones/:id/new", { ...git, name, project_name: "short" }, ["name"]],
+    ["/zones/:id/new", { ...git, name: "short", project_name: name }, ["project_name"]],
+    ["/zones/:id/new", { ...git, name: "" }, ["name"]],
+    ["/configurations/:id/edit", { ...git, zone_id: randomUUID(), name }, ["name"]],
+    ["/variable-sets", { name }, ["name"]],
+    ["/variable-sets/:id", { name }, ["name"]],
+    ["/identities", { name, role_arn }, ["name"]],
+    ["/identities/:id", { name, role_arn }, ["name"]],
+    ["/workers/:id/edit", { name }, ["name"]],
+    ["/teams", { name }, ["name"]],
+    ["/teams/:slug", { name }, ["name"]],
+  ])("at %s with %j marks %j", async (url, fields, marked) => {
+    const long = Object.entries(fields).map(([field, text]) => [
+      field,
+      text === name ? "x".repeat(300) : text,
+    ]);
+    const path = space.pathOf("POST", url);
+    const answer = await submit(plane, path, Object.fromEntries(long), admin.headers);
+    expect(answer.status).toBe(400);
+    const invalid = [...answer.text.matchAll(/name="(\w+)"[^>]*aria-invalid/g)];
+    expect(invalid.map(([, field]) => field)).toEqual(marked);
   });
 });
