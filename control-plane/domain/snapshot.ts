@@ -3,6 +3,7 @@
  * sealed in all but the last.
  */
 import { createHmac, hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import canonicalize from "canonicalize";
 import { constraintProblem } from "../../common/version-constraint.ts";
 import {
@@ -17,6 +18,7 @@ import { checkEnvironment } from "./environment.ts";
 import { gitUrlProblem } from "./git-url.ts";
 import { invalid } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
+import { directoryProblem, gitRefProblem } from "./source-place.ts";
 import {
   mapEntries,
   normalized,
@@ -61,6 +63,7 @@ function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Gi
   checkEnvironment(given.environment ?? {});
   const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;
   if (problem !== undefined) throw invalid("body.source.url", problem);
+  refusePlace(before, { ...before, ...given });
   if (given.engine_version !== before.engine_version) refuseVersion(given.engine_version ?? null);
   const fields: Partial<Given> = { ...pick(given), ...normalized(before, given) };
   refuseSize(fields);
@@ -83,6 +86,20 @@ function refuseSize({ source, variables = {} }: Partial<Given>): void {
     throw invalid("body.source.files", "are larger than 1 MiB in total");
   if (JSON.stringify(variables).length > variablesLimit)
     throw invalid("body.variables", "are larger than 4 MiB in total");
+}
+
+/** Not of an unchanged place: earlier versions of the server accepted any. */
+function refusePlace(before: Partial<Given>, { source, working_directory = "" }: Partial<Given>) {
+  const isSame = working_directory === (before.working_directory ?? "");
+  if (isSame && isDeepStrictEqual(source, before.source)) return;
+  const { ref, path = "" } = source?.type === "git" ? source : {};
+  const problems = {
+    "source.ref": ref === undefined ? undefined : gitRefProblem(ref),
+    "source.path": directoryProblem(path),
+    working_directory: directoryProblem(working_directory, path),
+  };
+  for (const [field, problem] of Object.entries(problems))
+    if (problem !== undefined) throw invalid(`body.${field}`, problem);
 }
 
 /** Not of an unchanged version: earlier versions of the server accepted any. */

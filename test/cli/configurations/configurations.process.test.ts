@@ -418,6 +418,8 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
         "the name of a file of variables must end in .tfvars, or in .tfvars.json if it is JSON",
       ],
       [["update", "y"], 'There is no configuration "y"'],
+      [["create", "x", ...git, "--ref=--upload-pack=x"], "source.ref must be a branch, a tag or"],
+      [["create", "x", ...git, "--path", "../.."], "source.path must be inside the source"],
     ];
     for (const [words, message] of wrong) {
       const { exitCode, stdout, stderr } = await ada.run("configurations", ...words);

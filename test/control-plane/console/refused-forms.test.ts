@@ -37,7 +37,7 @@ describe("a form", () => {
   });
 });
 
-describe("a form with a name that is not valid", () => {
+describe("a form with a value that is not valid", () => {
   const name = "long";
   const git = { source: "git", url: "https://git.example.com/a.git", engine: "terraform" };
   const role_arn = "arn:aws:iam::123456789012:role/i";
@@ -56,6 +56,9 @@ describe("a form with a name that is not valid", () => {
     ["/zones/:id/new", { ...git, name, project_name: "short" }, ["name"]],
     ["/zones/:id/new", { ...git, name: "short", project_name: name }, ["project_name"]],
     ["/zones/:id/new", { ...git, name: "" }, ["name"]],
+    ["/zones/:id/new", { ...git, name: "x", ref: "--upload-pack=x" }, ["ref"]],
+    ["/zones/:id/new", { ...git, name: "x", path: "../.." }, ["path"]],
+    ["/zones/:id/new", { ...git, name: "x", working_directory: ".." }, ["working_directory"]],
     ["/configurations/:id/edit", { ...git, zone_id: randomUUID(), name }, ["name"]],
     ["/variable-sets", { name }, ["name"]],
     ["/variable-sets/:id", { name }, ["name"]],

@@ -198,6 +198,49 @@ describe("an update of a configuration", () => {
     expect(await client.get(updateConfiguration, { params, body: mended })).toMatchObject(mended);
   });
 
+  it("refuses a git ref and directories that no runner can use, and keeps those of before", async ({
+    client,
+    configure,
+    owner,
+  }) => {
+    const git = { type: "git" as const, url: "https://git.example.com/acme/infra.git" };
+    const refused = [
+      [{ source: { ...git, ref: "--upload-pack=x" } }, "body.source.ref"],
+      [{ source: { ...git, ref: "a..b" } }, "body.source.ref"],
+      [{ source: { ...git, path: "../.." } }, "body.source.path"],
+      [{ source: { ...git, path: "a" }, working_directory: "../../b" }, "body.working_directory"],
+      [{ source, working_directory: ".." }, "body.working_directory"],
+    ] as const;
+    const { id, name } = await configure({
+      source: { ...git, path: "a" },
+      working_directory: "..",
+    });
+    const params = { name };
+    const job = { job_type: "PLAN" as const, configuration_id: id };
+    for (const [more, path] of refused) {
+      const problem = { status: 400, problem: { errors: [{ path }] } };
+      const body = { name: randomUUID(), zone_id: owner.zone, ...more };
+      await expect(client.ask(createConfiguration, { body })).rejects.toMatchObject(problem);
+      const change = { params, body: more };
+      await expect(client.ask(updateConfiguration, change)).rejects.toMatchObject(problem);
+      const plan = { body: { ...job, ...more } };
+      await expect(client.ask(createJob, plan)).rejects.toMatchObject(problem);
+    }
+    const alone = { params, body: { working_directory: "../.." } };
+    expect(await client.refusal(updateConfiguration, alone)).toBe("400 invalid_request");
+
+    const stored = { source: { ...git, ref: "-x" }, engine: "terraform" };
+    await plane.context.store.write(({ sql }) =>
+      sql
+        .updateTable("specs")
+        .set({ definition: JSON.stringify(stored) })
+        .where("id", "=", id)
+        .execute(),
+    );
+    const again = { source: stored.source, labels: ["eu"] };
+    expect(await client.get(updateConfiguration, { params, body: again })).toMatchObject(again);
+  });
+
   it("makes plans of the former definition stale until the definition is restored", async ({
     owner,
     client,
