@@ -1,4 +1,5 @@
 /** Moving a zone to another space. */
+import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import { listSpecIds } from "../../store/configurations/configurations.ts";
@@ -44,11 +45,7 @@ export async function moveZone(
   for (const role of [user.role, target.role]) checkPermission({ ...user, role }, "administer");
   const move = { zone: zone.id, from, to };
   const job = await findBusyJob(tx, move);
-  if (job !== undefined)
-    throw new RefusalError(
-      "zone_busy",
-      `the job ${job} of the zone has not ended: wait for it or cancel it first`,
-    );
+  if (job !== undefined) throw new RefusalError("zone_busy", openJobText(job));
   const attached = await findAttached(tx, move);
   if (attached.length > 0)
     throw new RefusalError(

@@ -1,5 +1,6 @@
 /** SQL that moves a zone with its configurations, jobs and states to another space. */
 import { sql } from "kysely";
+import type { OpenJob } from "../../domain/open-job.ts";
 import type { Queries } from "../db.ts";
 
 export interface ZoneMove {
@@ -12,13 +13,15 @@ export interface ZoneMove {
 export async function findBusyJob(
   tx: Queries,
   { zone, from }: ZoneMove,
-): Promise<string | undefined> {
-  const { rows } = await sql<{ id: string }>`
-    select id from jobs where owner_id = ${from} and zone_id = ${zone} and status = 'QUEUED'
+): Promise<OpenJob | undefined> {
+  const fields = sql`id, job_type, status,
+    (select name from specs where specs.id = jobs.spec_id) as configuration`;
+  const { rows } = await sql<OpenJob>`
+    select ${fields} from jobs where owner_id = ${from} and zone_id = ${zone} and status = 'QUEUED'
     union all
-    select id from jobs where owner_id = ${from} and zone_id = ${zone} and worker_id is not null and released_at is null
+    select ${fields} from jobs where owner_id = ${from} and zone_id = ${zone} and worker_id is not null and released_at is null
     limit 1`.execute(tx.sql);
-  return rows[0]?.id;
+  return rows[0];
 }
 
 /** Something of the space that a zone uses. */

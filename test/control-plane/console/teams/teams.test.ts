@@ -194,6 +194,21 @@ test("a zone moves to another space of which the reader is an admin, and back", 
   const names = async () =>
     (await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name);
   expect(await names()).toEqual([]);
+  const source = { type: "inline" as const, files: { "main.tf": "" } };
+  const { id: configuration_id } = await team.admin.client.get(endpoints.createConfiguration, {
+    body: { zone_id: zone.replace("/zones/", ""), name: "network", source },
+  });
+  const job = await team.admin.client.get(endpoints.createJob, {
+    body: { job_type: "PLAN", configuration_id },
+  });
+  const refused = await post(`${zone}/team`, { team: team.slug });
+  expect([refused.status, words(refused)]).toEqual([
+    409,
+    expect.stringContaining(
+      `The PLAN of "network" (job ${job.id}) has not ended: wait for it or cancel it first.`,
+    ),
+  ]);
+  await team.admin.client.get(endpoints.cancelJob, { params: job });
   expect((await post(`${zone}/team`, { team: team.slug })).status).toBe(303);
   expect(await names()).toEqual(["shared"]);
   expect((await page("/zones")).text).not.toContain("shared");

@@ -91,7 +91,11 @@ describe("a zone", () => {
     const move = () => client.refusal(updateZone, { params, body: { team: slug } });
     const spec = await addSpec(store, owner);
     const job = await addJob(store, owner, { spec_id: spec, zone_id: owner.zone });
-    expect(await move()).toBe("409 zone_busy");
+    const refused = client.ask(updateZone, { params, body: { team: slug } });
+    await expect(refused).rejects.toMatchObject({
+      code: "zone_busy",
+      message: `the ${job.job_type} of "${spec}" (job ${job.id}) has not ended: wait for it or cancel it first`,
+    });
     await setRows(plane, "jobs", { status: "CANCELLED", ended_at: 1 }, { id: job.id });
     const set = await client.get(createVariableSet, {
       body: { name: "network values", configuration_ids: [spec] },
