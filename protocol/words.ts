@@ -277,6 +277,20 @@ export function partialPlanText(applied: Pick<Job, "status"> | undefined): strin
   return applied.status === "SUCCESS" ? `${past}: plan again for the rest.` : `${past}.`;
 }
 
+/** So many of several things are named in a sentence. */
+export const namesShown = 3;
+
+/** Names the first of several things, such as `"a", "b", "c" and 2 more`. */
+export function namesInShort(
+  things: readonly { readonly name: string }[],
+  total = things.length,
+): string {
+  const names = things.slice(0, namesShown).map(({ name }) => `"${name}"`);
+  const more = total - names.length;
+  if (more > 0) return `${names.join(", ")} and ${more.toLocaleString("en")} more`;
+  return [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and ");
+}
+
 /** How many resources a plan destroys; one that it replaces is one of them. */
 export const destroyedCount = (counts: Pick<PlanCounts, "delete" | "replace">): number =>
   counts.delete + counts.replace;

@@ -160,6 +160,7 @@ describe.concurrent("the command line", () => {
     await ada.run("configurations", "update", "db", "--identity", "prod");
     const kept = await ada.run("identities", "delete", "prod", "--yes");
     expect(kept).toMatchObject({ exitCode: 1 });
+    expect(kept.stderr).toContain('"prod" is used by the configuration "db": choose another one');
     await ada.run("configurations", "update", "db", "--identity", "none");
     expect(await ada.run("identities", "delete", "prod", "--yes")).toMatchObject({ exitCode: 0 });
     expect(await ada.json("identities", "list")).toEqual([]);

@@ -1,11 +1,12 @@
 /** Cloud identities: the list, and one with the trust policy that its role needs. */
 import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
+import { namesInShort } from "../../../protocol/words.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
-import { clock, count } from "../page/words.ts";
+import { clock } from "../page/words.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
 export const identitiesPage = (
@@ -134,8 +135,9 @@ ${JSON.stringify(policy, null, 2)}</pre>
       ${
         users.length > 0
           ? html`<p class="soft">
-              It cannot be deleted while it is in use: ${count(users.length, "configuration")}
-              ${users.length === 1 ? "uses" : "use"} it.
+              It cannot be deleted while it is in use. Choose another identity, or none, in the
+              settings of the ${users.length === 1 ? "configuration" : "configurations"}
+              ${namesInShort(users)} first.
             </p>`
           : ask(
               "Delete this identity…",

@@ -7,20 +7,22 @@ import type {
   TrustPolicy,
   UpdateCloudIdentity,
 } from "../../../protocol/cloud-identities.ts";
+import { namesInShort, namesShown } from "../../../protocol/words.ts";
 import type { UserCaller } from "../callers.ts";
+import { openJobText } from "../../domain/open-job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   deleteCloudIdentity as deleteRow,
   findCloudIdentity,
   findCloudIdentityByName,
-  findUseOfIdentity,
+  findJobOfIdentity,
   insertCloudIdentity,
   listCloudIdentities as listRows,
   saveCloudIdentity,
   type CloudIdentityRow,
 } from "../../store/identities/identities.ts";
 import type { Queries } from "../../store/db.ts";
-import { listUsersOfIdentity } from "../../store/configurations/summaries.ts";
+import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configurations/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -123,14 +125,31 @@ export async function deleteCloudIdentity(
   await store.write(async (tx) => {
     const row = await find(tx, user, id);
     const { id: identity, name } = row;
-    if (await tx.first(findUseOfIdentity, { identity, owner: user.space_id }))
-      throw new RefusalError(
-        "cloud_identity_in_use",
-        `a configuration or a job uses the cloud identity "${name}"`,
-      );
+    await refuseUsed(tx, user, row);
     await deleteRow(tx, identity);
     await recordOwn(tx, user, { action: "cloud_identity.delete", id: identity, name }, now());
   });
+}
+
+async function refuseUsed(
+  tx: Queries,
+  { space_id: owner }: UserCaller,
+  { id: identity, name }: CloudIdentityRow,
+): Promise<void> {
+  const users = await listUsersOfIdentity(tx, identity, namesShown);
+  if (users.length > 0) {
+    const total = await countUsersOfIdentity(tx, identity);
+    throw new RefusalError(
+      "cloud_identity_in_use",
+      `the cloud identity "${name}" is used by the ${total === 1 ? "configuration" : "configurations"} ${namesInShort(users, total)}: choose another one, or none, there first`,
+    );
+  }
+  const job = await tx.first(findJobOfIdentity, { identity, owner });
+  if (job)
+    throw new RefusalError(
+      "cloud_identity_in_use",
+      `a job uses the cloud identity "${name}": ${openJobText(job)}`,
+    );
 }
 
 /**

@@ -101,3 +101,16 @@ export function listUsersOfIdentity(
     .limit(limit)
     .execute();
 }
+
+/** How many specs use a cloud identity. */
+export async function countUsersOfIdentity(
+  { sql: db }: Queries,
+  identity: string,
+): Promise<number> {
+  const found = await db
+    .selectFrom(specsBy("specs_cloud_identity"))
+    .select(({ fn }) => fn.countAll<number | string>().as("count"))
+    .where("cloud_identity_id", "=", identity)
+    .executeTakeFirst();
+  return Number(found?.count ?? 0);
+}

@@ -1,5 +1,6 @@
 /** SQL of cloud identities. */
 import { sql } from "kysely";
+import type { OpenJob } from "../../domain/open-job.ts";
 import type { Queries } from "../db.ts";
 import { cloudIdentitiesBy, jobsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -62,31 +63,29 @@ export async function deleteCloudIdentity(tx: Queries, id: string): Promise<void
   await tx.sql.deleteFrom("cloud_identities").where("id", "=", id).execute();
 }
 
-/** A configuration or a job that is not over that uses the identity. */
-export const findUseOfIdentity = statement<{ identity: string; owner: string }, { id: string }>(
-  (db, { identity, owner }) =>
-    db
-      .selectFrom("specs")
-      .select("id")
+/** A job that uses the identity and has not ended, or that a runner may still work on. */
+export const findJobOfIdentity = statement<{ identity: string; owner: string }, OpenJob>(
+  (db, { identity, owner }) => {
+    const configuration = sql<
+      string | null
+    >`(select name from specs where specs.id = jobs.spec_id)`.as("configuration");
+    return db
+      .selectFrom(jobsBy("jobs_queued"))
+      .select(["id", "job_type", "status", configuration])
+      .where("owner_id", "=", owner)
       .where("cloud_identity_id", "=", identity)
-      .unionAll(
-        db
-          .selectFrom(jobsBy("jobs_queued"))
-          .select("id")
-          .where("owner_id", "=", owner)
-          .where("cloud_identity_id", "=", identity)
-          .where("status", "=", sql.lit("QUEUED" as const)),
-      )
+      .where("status", "=", sql.lit("QUEUED" as const))
       .unionAll(
         db
           .selectFrom(jobsBy("jobs_held"))
-          .select("id")
+          .select(["id", "job_type", "status", configuration])
           .where("owner_id", "=", owner)
           .where("cloud_identity_id", "=", identity)
           .where("worker_id", "is not", null)
           .where("released_at", "is", null),
       )
-      .limit(1),
+      .limit(1);
+  },
 );
 
 /**

@@ -336,9 +336,13 @@ test("a trust policy names the role's account or the given principal, which must
   expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
   const id = made.split("/").at(-1) ?? "";
   const user = idOf(await create({ cloud_identity_id: id }));
-  expect(words(await page(made))).toContain("It cannot be deleted while it is in use");
+  expect(words(await page(made))).toMatch(
+    /It cannot be deleted while it is in use\. .* settings of the configuration "[^"]+" first\./,
+  );
   const kept = await submit(`${made}/delete`, {});
-  expect(statusAndWords(kept)).toMatch(/^409 .*uses the cloud identity "renamed"\./);
+  expect(statusAndWords(kept)).toMatch(
+    /^409 .*The cloud identity "renamed" is used by the configuration "/,
+  );
   await submit(`/configurations/${user}/delete`, {});
   expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
 });

@@ -5,16 +5,21 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 
 const { cancelJob, claimJob, createCloudIdentity, createConfiguration, createJob } = endpoints;
 const { deleteCloudIdentity, getCloudIdentity, getTrustPolicy, listCloudIdentities } = endpoints;
-const { updateCloudIdentity } = endpoints;
+const { reportStatus, updateCloudIdentity, updateConfiguration } = endpoints;
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 const body = { name: "production", provider: "aws" as const, role_arn };
 
 const { it } = planeForFile();
 
-const configure = (client: Calls, zone_id: string, cloud_identity_id: string) =>
+const configure = (
+  client: Calls,
+  zone_id: string,
+  cloud_identity_id: string | null,
+  name = "cluster",
+) =>
   client.get(createConfiguration, {
     body: {
-      name: "cluster",
+      name,
       zone_id,
       cloud_identity_id,
       source: { type: "inline", files: { "main.tf": "" } },
@@ -108,13 +113,47 @@ describe("a cloud identity", () => {
 
   it("cannot be deleted while a configuration uses it", async ({ owner, client }) => {
     const { id } = await client.get(createCloudIdentity, { body });
-    await configure(client, owner.zone, id);
     const params = { id };
-    expect(await client.refusal(deleteCloudIdentity, { params })).toBe("409 cloud_identity_in_use");
+    const refused = async (names: string) =>
+      expect(client.ask(deleteCloudIdentity, { params })).rejects.toMatchObject({
+        status: 409,
+        code: "cloud_identity_in_use",
+        message: `the cloud identity "production" is used by the ${names}: choose another one, or none, there first`,
+      });
+    await configure(client, owner.zone, id);
+    await refused('configuration "cluster"');
+    for (const name of ["network", "shop"]) await configure(client, owner.zone, id, name);
+    await configure(client, owner.zone, null, "another");
+    await refused('configurations "shop", "network" and "cluster"');
+    for (const name of ["a", "b"]) await configure(client, owner.zone, id, name);
+    await refused('configurations "b", "a", "shop" and 2 more');
     const unused = await client.get(createCloudIdentity, { body: { ...body, name: "unused" } });
     await client.ask(deleteCloudIdentity, { params: { id: unused.id } });
     expect(await client.refusal(getCloudIdentity, { params: { id: unused.id } })).toBe(
       "404 not_found",
     );
+  });
+
+  it("cannot be deleted while a job uses it, which is named", async ({ owner, client, runner }) => {
+    const { id } = await client.get(createCloudIdentity, { body });
+    const spec = await configure(client, owner.zone, id);
+    const job = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    await client.get(updateConfiguration, {
+      params: { name: spec.id },
+      body: { cloud_identity_id: null },
+    });
+    const refused = async (text: string) =>
+      expect(client.ask(deleteCloudIdentity, { params: { id } })).rejects.toMatchObject({
+        code: "cloud_identity_in_use",
+        message: `a job uses the cloud identity "production": the PLAN of "cluster" (job ${job.id}) ${text}`,
+      });
+    await refused("has not ended: wait for it or cancel it first");
+    await runner.get(claimJob, { query: {} });
+    await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
+    await refused("has not ended: wait for it or cancel it first");
+    await client.get(cancelJob, { params: job });
+    await refused("has ended, but its runner has not released it yet: wait for that first");
   });
 });
