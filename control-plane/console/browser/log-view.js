@@ -294,7 +294,6 @@ class WindlassLog extends HTMLElement {
  */
 function placeKeeper(box) {
   const { top, bottom } = box.getBoundingClientRect();
-  const topOf = (/** @type {Element} */ one) => one.getBoundingClientRect().top;
   const marked = [...box.querySelectorAll(".marked")].find((one) => {
     const at = one.getBoundingClientRect();
     return at.bottom > top && at.top < bottom;
@@ -308,7 +307,7 @@ function placeKeeper(box) {
   if (!line) return () => undefined;
   const below = begun ? topOf(begun) - top : 0;
   const keep = () => {
-    if (line.isConnected) box.scrollTop += topOf(line) - box.getBoundingClientRect().top - below;
+    if (line.isConnected) box.scrollTop += topOf(line) - topOf(box) - below;
   };
   return () => {
     keep();
@@ -316,6 +315,9 @@ function placeKeeper(box) {
     requestAnimationFrame(() => requestAnimationFrame(keep));
   };
 }
+
+/** @param {Element} one */
+const topOf = (one) => one.getBoundingClientRect().top;
 
 /** Returns the first block that ends below this place. @param {HTMLElement} box @param {number} y */
 const firstBelow = (box, y) =>
