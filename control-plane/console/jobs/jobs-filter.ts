@@ -70,6 +70,7 @@ export function ignoredIn(query: unknown, filter: JobsFilter): string[] {
 }
 
 const dayNames = ["since", "until"] as const;
+const dayLabels = { since: "Since (UTC)", until: "Until (UTC)" } as const;
 
 /** The values of `since` and `until` that are not days, and so filter nothing. */
 export type WrongDays = Readonly<Partial<Record<(typeof dayNames)[number], string>>>;
@@ -138,22 +139,26 @@ export const filterForm = (
         ${about}
         autocomplete="off"
     /></label>`;
-  const dayInput = (name: keyof WrongDays, label: string) => {
-    const given = wrong[name];
-    if (given === undefined) return input(name, label, "date");
-    return html`${input(name, label, "date", html`aria-invalid="true" aria-describedby="${name}-wrong"`)}
-      <span class="wrong" id="${name}-wrong" role="alert"
-        >“${given}” is not a day such as 2026-11-24, so it filters nothing.</span
-      >`;
+  const dayInput = (name: keyof WrongDays) => {
+    const about = html`aria-invalid="true" aria-describedby="${name}-wrong"`;
+    return input(name, dayLabels[name], "date", wrong[name] === undefined ? null : about);
   };
   return html`<form method="get" action="/jobs" class="filters" role="search">
     ${input("name", "Name", "search")} ${select("job_type", "Type", jobTypes)}
     ${select("status", "Status", jobStatuses)} ${input("by", "Created by", "text")}
-    ${dayInput("since", "Since (UTC)")} ${dayInput("until", "Until (UTC)")}
+    ${dayNames.map(dayInput)}
     <datalist id="people"><option value="${email}"></option></datalist>
     ${configuration && html`<input type="hidden" name="configuration" value="${configuration.id}" />`}
     <button class="quiet">Show</button>
     ${Object.keys(filter).length === 0 ? null : html`<a href="/jobs">Show all</a>`}
+    ${dayNames.map((name) =>
+      wrong[name] === undefined
+        ? null
+        : html`<p class="wrong" id="${name}-wrong" role="alert">
+            ${dayLabels[name]}: “${wrong[name]}” is not a day such as 2026-11-24, so it filters
+            nothing.
+          </p>`,
+    )}
     ${
       configuration &&
       html`<p>
