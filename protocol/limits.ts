@@ -12,6 +12,10 @@ export const idPrefixLength = 4;
 export const accessTokenDaysLimit = 365;
 export const accessTokenDaysDefault = 90;
 
+/** How many runners a registration token may register, and how long it may be valid. */
+export const registrationUsesLimit = 1000;
+export const registrationSecondsLimit = 30 * 24 * 3600;
+
 /** The header that names the team in which a request acts. */
 export const teamHeader = "windlass-team";
 

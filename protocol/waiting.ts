@@ -53,7 +53,7 @@ export const WaitingDetails = Type.Object({
   more_workers: about(Type.Boolean(), "Whether there are more of them."),
   job_id: about(
     Nullable(Uuid),
-    "Of `configuration_busy`: the job of the configuration that is not released.",
+    "Of `configuration_busy`: the job of the configuration that is not released. Of `state_locked`: the job that locks the state because it could not save it; null if another lock is meant.",
   ),
 });
 export type WaitingDetails = Static<typeof WaitingDetails>;

@@ -71,6 +71,12 @@ export function waitingParts({
       { what: "job", id: job_id, text: "another job of this configuration" },
       " is still running",
     ];
+  if (reason === "state_locked" && job_id !== null)
+    return [
+      "the state is locked by ",
+      { what: "job", id: job_id, text: "a job that could not save its state" },
+      ": store the state that its runner has kept, then unlock it",
+    ];
   if (reason === "no_matching_worker" && labels.length > 0)
     return [
       labels.length === 1

@@ -13,6 +13,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { registrationSecondsLimit, registrationUsesLimit } from "./limits.ts";
 
 const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9_]*$" }), {
   maxItems: 64,
@@ -191,14 +192,14 @@ export const CreateRegistrationToken = Type.Object(
     uses: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: 1000,
+        maximum: registrationUsesLimit,
         description: "The number of workers it can register. Default: 1.",
       }),
     ),
     expires_in_seconds: Type.Optional(
       Type.Integer({
         minimum: 60,
-        maximum: 30 * 24 * 3600,
+        maximum: registrationSecondsLimit,
         description: "Default: 3600, an hour.",
       }),
     ),

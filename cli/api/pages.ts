@@ -31,8 +31,8 @@ export function parseWholeNumber(option: string, text: string): number {
   throw new CliError(`${option} must be a whole number of at least 0, not "${text}"`, 2);
 }
 
-/** Parses a whole number, at least 1. Throws `CliError` with exit code 2 otherwise. */
-export function parseCount(option: string, text: string): number {
-  if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`${option} must be a whole number from 1 to 9999999, not "${text}"`, 2);
+/** Parses a whole number from 1 to `limit`. Throws `CliError` with exit code 2 otherwise. */
+export function parseCount(option: string, text: string, limit = 9_999_999): number {
+  if (/^\d{1,7}$/.test(text) && Number(text) > 0 && Number(text) <= limit) return Number(text);
+  throw new CliError(`${option} must be a whole number from 1 to ${limit}, not "${text}"`, 2);
 }

@@ -29,7 +29,7 @@ export function accessTokensCommand() {
     .action(
       action(async (run: Run, name: string, { role, days }: CreateOptions) => {
         const { parseCount } = await import("../api/pages.ts");
-        const expires_in_days = parseCount("--days", days);
+        const expires_in_days = parseCount("--days", days, accessTokenDaysLimit);
         const body = { name, role, expires_in_days };
         const token = await run.api.call("createAccessToken", { body });
         run.show(token, {

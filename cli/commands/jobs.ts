@@ -31,7 +31,10 @@ const comment = () => new Option("--comment <text>", "why, in up to 1,000 charac
 const wait = () =>
   new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
 const worker = () =>
-  new Option("--worker <name>", "name or id of a worker: only its runner may run the job");
+  new Option(
+    "--worker <name>",
+    "name or id of a worker: only its runner may run the job, whatever its labels",
+  );
 const label = () =>
   repeated(
     "--label <label>",

@@ -19,6 +19,7 @@ export function stateCommand() {
         const { run, configuration } = await inSpaceOf(current, name);
         const { id } = configuration;
         const { parseCount, readPages } = await import("../api/pages.ts");
+        const { noStateText } = await states();
         const { storerText } = await import("../../protocol/words.ts");
         const { items, more } = await readPages(parseCount("--limit", limit), async (query) => {
           const page = await run.api.call("listStateVersions", { params: { name: id }, query });
@@ -34,7 +35,7 @@ export function stateCommand() {
             "STORED BY": (version) =>
               version.job_id === null ? storerText(version) : `job ${version.job_id}`,
           },
-          "There is no state yet.",
+          items.length === 0 ? await noStateText(run, id) : "",
         );
         if (more) run.cut("versions");
       }),

@@ -1,7 +1,10 @@
 /** `windlass tokens`: registration tokens for new runners. */
+import { registrationSecondsLimit, registrationUsesLimit } from "../../protocol/limits.ts";
 import { counted, examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
+
+const minutesLimit = registrationSecondsLimit / 60;
 
 /** Builds the command. */
 export function tokensCommand() {
@@ -9,15 +12,27 @@ export function tokensCommand() {
   const create = tokens
     .command("create")
     .description("create a registration token; it is shown only once")
-    .addOption(counted("--uses <count>", "the number of runners it can register", "1"))
-    .addOption(counted("--expires <minutes>", "how long it is valid", "60"))
+    .addOption(
+      counted(
+        "--uses <count>",
+        `the number of runners it can register, at most ${registrationUsesLimit}`,
+        "1",
+      ),
+    )
+    .addOption(
+      counted(
+        "--expires <minutes>",
+        `how long it is valid, at most ${minutesLimit} (30 days)`,
+        "60",
+      ),
+    )
     .action(
       action(async (run: Run, options: { uses: string; expires: string }) => {
         const { parseCount } = await import("../api/pages.ts");
         const token = await run.api.call("createRegistrationToken", {
           body: {
-            uses: parseCount("--uses", options.uses),
-            expires_in_seconds: 60 * parseCount("--expires", options.expires),
+            uses: parseCount("--uses", options.uses, registrationUsesLimit),
+            expires_in_seconds: 60 * parseCount("--expires", options.expires, minutesLimit),
           },
         });
         run.show(token, {

@@ -59,7 +59,7 @@ export const fieldOptions = () => [
   ...sensitive(),
   repeated(
     "--label <label>",
-    'a label the worker must have; repeatable; replaces the earlier labels; "" removes all',
+    'a label the worker must have, unless a job names its worker; repeatable; replaces the earlier labels; "" removes all',
   ),
   ...environment(),
   new Option(

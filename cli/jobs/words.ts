@@ -15,6 +15,7 @@ import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import { unlockCommand } from "../states/lock.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { styled } from "../terminal/output.ts";
 import { ago, duration } from "../terminal/times.ts";
 
@@ -44,9 +45,12 @@ export function waitingLine(
 ): string {
   const text = waitingText(waiting);
   const name = config_snapshot?.name;
-  return waiting.waiting_reason === "state_locked" && name !== undefined
-    ? `${text}: ${unlockCommand(api, name)}`
-    : text;
+  if (waiting.waiting_reason !== "state_locked" || name === undefined) return text;
+  const command =
+    typeof waiting.waiting_details?.job_id === "string"
+      ? `windlass configurations show ${shellWord(name)}${teamWords(api.team)}`
+      : unlockCommand(api, name);
+  return `${text}: ${command}`;
 }
 
 /** Says that the plan of a waiting deployment can no longer be applied, and how to make another. */

@@ -170,10 +170,13 @@ async function newest(run: Run, name: string): Promise<StateVersion> {
   const input = { params: { name }, query: { limit: 1 } };
   const { state_versions } = await run.api.call("listStateVersions", input);
   if (state_versions[0]) return state_versions[0];
+  throw new CliError(await noStateText(run, name));
+}
+
+/** Says why there is no version of the state. */
+export async function noStateText(run: Run, name: string): Promise<string> {
   const { state_backend } = await run.api.call("getConfiguration", { params: { name } });
-  throw new CliError(
-    state_backend === "own"
-      ? "The state is in the configuration's own backend, which Windlass does not read. To read it, run terraform state pull in a directory that declares that backend."
-      : "There is no state yet.",
-  );
+  return state_backend === "own"
+    ? "The state is in the configuration's own backend, which Windlass does not read. To read it, run terraform state pull in a directory that declares that backend."
+    : "There is no state yet.";
 }

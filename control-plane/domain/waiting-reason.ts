@@ -26,6 +26,8 @@ export interface Surroundings {
   readonly busyJob: string | null;
   /** The state of its configuration is locked. */
   readonly isLocked: boolean;
+  /** The job that holds that lock because it could not save its state. */
+  readonly unsavedJob: string | null;
   /** The worker that it tears down holds a job. */
   readonly isTargetHeld: boolean;
   readonly workers: readonly Candidate[];
@@ -48,10 +50,11 @@ export interface Waiting {
  */
 export function waitingOf(
   job: WaitingJob,
-  { busyJob, isLocked, isTargetHeld, workers }: Surroundings,
+  { busyJob, isLocked, unsavedJob, isTargetHeld, workers }: Surroundings,
 ): Waiting | null {
   if (job.status !== "QUEUED") return null;
   if (busyJob !== null) return about("configuration_busy", [], { job_id: busyJob });
+  if (unsavedJob !== null) return about("state_locked", [], { job_id: unsavedJob });
   if (isLocked) return { reason: "state_locked", details: null };
   const isTeardown = job.job_type === "DESTROY_WORKER";
   if (isTeardown && isTargetHeld)

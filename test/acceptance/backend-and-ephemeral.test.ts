@@ -147,6 +147,10 @@ test("a state that could not be saved keeps other jobs from running until a pers
   expect(refused.stderr).toContain("could not save its state");
   const planned = await machine.json<Job>("jobs", "plan", "unsaved");
   expect(planned.waiting_reason).toBe("state_locked");
+  const waits = await machine.run("jobs", "show", planned.id);
+  expect(waits.stdout).toMatch(
+    /a job that could not save its state \([-\da-f]{36}\): store the state that its runner has kept, then unlock it: windlass configurations show unsaved/,
+  );
   const shown = await machine.run("configurations", "show", "unsaved");
   const file = /kept on the runner as (\S+\.tfstate)/.exec(String(shown.stdout))?.[1] ?? "";
   expect(shown.stdout).toContain("which could not save its state. No state records");

@@ -92,6 +92,9 @@ describe.concurrent("the command line", () => {
     expect(made.uses_left).toBe(3);
     expect(Date.parse(made.expires_at) - Date.now()).toBeLessThan(601_000);
     expect(await ada.run("tokens", "create", "--uses", "x")).toMatchObject({ exitCode: 2 });
+    const tooLong = await ada.run("tokens", "create", "--expires", "43201");
+    expect(tooLong.stderr).toContain("--expires must be a whole number from 1 to 43200");
+    expect(tooLong).toMatchObject({ exitCode: 2 });
     expect((await ada.run("tokens", "create")).stderr).toContain("--registration-token-file -");
   });
 
@@ -180,6 +183,8 @@ describe.concurrent("the command line", () => {
     expect(none.stderr).toContain("There is no state yet");
     await ada.user.configure({ name: "own", source: inline, backend: "own" });
     expect((await ada.run("state", "list", "own")).stderr).toContain("terraform state pull");
+    expect((await ada.run("state", "versions", "own")).stderr).toContain("terraform state pull");
+    expect((await ada.run("state", "versions", "db")).stderr).toContain("There is no state yet");
     const missing = async (...words: string[]): Promise<string> =>
       String((await ada.run(...words)).stderr);
     expect(await missing("state", "download", "db", "--serial", "9")).toContain(

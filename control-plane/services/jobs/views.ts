@@ -23,6 +23,7 @@ import {
   findCandidates as findCandidateRows,
   findReadyWorker,
 } from "../../store/workers/workers.ts";
+import { isUnsaved } from "../states/unsaved.ts";
 import { findApprovalNeed, findApprovalReason, viewApprovals } from "../approvals/views.ts";
 import type { Context } from "../context.ts";
 
@@ -205,9 +206,14 @@ async function viewWaiting(
   if (approval !== null) return { waiting_reason: approval, waiting_details: null };
   const { spec_id: spec, assigned_worker_id: target } = job;
   const found = await queries.first(findObstacles, { spec, target });
+  const lock =
+    found && found.lock_id !== null && found.lock_job !== null
+      ? { lock_id: found.lock_id, job_id: found.lock_job }
+      : null;
   const waiting = waitingOf(job, {
     busyJob: found?.busy_job ?? null,
-    isLocked: found?.is_locked === 1,
+    isLocked: lock !== null,
+    unsavedJob: lock && isUnsaved(lock) ? lock.job_id : null,
     isTargetHeld: found?.is_target_held === 1,
     workers: workers ?? (await findDeciding(queries, job)),
   });

@@ -8,7 +8,7 @@ import { addLock, findLock, releaseLock, type StateLockRow } from "../../store/s
 
 const lockIdOf = (job: string): string => `unsaved-${job}`;
 
-export const isUnsaved = ({ lock_id, job_id }: StateLockRow): boolean =>
+export const isUnsaved = ({ lock_id, job_id }: Pick<StateLockRow, "lock_id" | "job_id">): boolean =>
   lock_id === lockIdOf(job_id);
 
 /** Locks the state, in place of the job's own lock. Another job's lock stays. */

@@ -235,12 +235,18 @@ export const findUnansweredCancels = statement<{ before: number }, JobRow>((db, 
 /** What keeps a queued job from being claimed, apart from the workers. */
 export const findObstacles = statement<
   { spec: string | null; target: string | null },
-  { busy_job: string | null; is_locked: number; is_target_held: number }
+  {
+    busy_job: string | null;
+    lock_id: string | null;
+    lock_job: string | null;
+    is_target_held: number;
+  }
 >((db, { spec, target }) => {
   const query = sql`select
     (select id from jobs indexed by jobs_unreleased_spec
       where spec_id = ${spec} and worker_id is not null and released_at is null) as busy_job,
-    exists (select 1 from state_locks where spec_id = ${spec}) as is_locked,
+    (select lock_id from state_locks where spec_id = ${spec}) as lock_id,
+    (select job_id from state_locks where spec_id = ${spec}) as lock_job,
     exists (select 1 from jobs indexed by jobs_unreleased_worker
       where worker_id = ${target} and released_at is null) as is_target_held`;
   return { compile: () => query.compile(db) };

@@ -24,6 +24,7 @@ const worker = {
 const around = (change: Partial<Surroundings>): Surroundings => ({
   busyJob: null,
   isLocked: false,
+  unsavedJob: null,
   isTargetHeld: false,
   workers: [worker],
   ...change,

@@ -383,7 +383,7 @@ describe("a job that could not save its state", () => {
     const { id } = await client.get(createJob, {
       body: { job_type: "PLAN", configuration_id: spec },
     });
-    return (await client.get(getJob, { params: { id } })).waiting_reason;
+    return client.get(getJob, { params: { id } });
   };
 
   it("locks the configuration, also where the control plane keeps no state", async () => {
@@ -391,7 +391,10 @@ describe("a job that could not save its state", () => {
     await report(job, { status: "PROCESSING" });
     expect(await report(job, unsaved)).toMatchObject({ status: "FAILED", outcome_unknown: false });
     expect(await lock()).toMatchObject({ job_id: job.id, held: false, state_unsaved: true });
-    expect(await next()).toBe("state_locked");
+    expect(await next()).toMatchObject({
+      waiting_reason: "state_locked",
+      waiting_details: { job_id: job.id },
+    });
     expect(await runner.ask(claimJob, {})).toBeNull();
     await client.ask(breakStateLock, { params: { name: spec } });
     await report(job, unsaved);
@@ -412,7 +415,7 @@ describe("a job that could not save its state", () => {
       (await ask(plane, "POST", path, { headers, body: JSON.stringify(state) })).status;
     expect(await push()).toBe(201);
     expect(await lock()).toBeNull();
-    expect(await next()).toBe("waiting_for_worker");
+    expect(await next()).toMatchObject({ waiting_reason: "waiting_for_worker" });
 
     // The server may have the state, although terraform did not get the response.
     const other = (await runner.get(claimJob, {})).job;
