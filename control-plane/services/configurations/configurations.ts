@@ -181,7 +181,11 @@ export async function updateConfiguration(
     const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
     const isMoved = (definition.backend === "own") !== (plain.backend === "own");
-    if (isMoved) await refuseResources(tx, before);
+    if (isMoved)
+      await refuseResources(tx, before, {
+        instead:
+          ", or take the state along: migrate it into the backend, delete the configuration with the resources kept, and create it again with its own backend (docs/leaving.md)",
+      });
     const after: SpecRow = {
       ...before,
       name: change.name ?? before.name,
