@@ -87,8 +87,7 @@ function containerOf(value: unknown, key: string): Record<string, unknown> | und
   if (typeof value !== "object" || value === null) return undefined;
   const container = value as Record<string, unknown>;
   if (Object.hasOwn(container, key)) return container;
-  const isDynamic = Object.keys(container).toSorted().join() === "type,value";
-  return isDynamic ? containerOf(container["value"], key) : undefined;
+  return isDynamic(value) ? containerOf(value.value, key) : undefined;
 }
 
 /** The texts of a value; the type beside a value of dynamic type is none. */

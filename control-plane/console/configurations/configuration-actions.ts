@@ -1,5 +1,7 @@
 /** The actions on the page of a configuration: Plan first, the others behind a confirmation. */
+import type { JobType } from "../../../protocol/jobs.ts";
 import { approvalRuleText } from "../../../protocol/words.ts";
+import { permissionForJob } from "../../domain/roles.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
@@ -15,12 +17,16 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
   const type = form.text("job_type");
   const start = (
     words: string,
-    job_type: string,
+    job_type: JobType,
     look: string,
     inside: Html | null = null,
     tickOf: string | null = "",
   ) =>
-    html`<form method="post" action="/configurations/${id}/jobs">
+    html`<form
+      method="post"
+      action="/configurations/${id}/jobs"
+      data-needs="${permissionForJob(job_type, false)}"
+    >
       <input type="hidden" name="job_type" value="${job_type}" />
       ${inside}
       <button class="${look}">${words}</button>

@@ -53,10 +53,9 @@ export function fitToSpace(page: string, caller: UserCaller): string {
 
 /** The form. If the caller lacks its role, the buttons are off and the role is named. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
-  const isApply = /name="job_type" value="(DEPLOY|DESTROY)"/.test(form);
   // What a form of a job needs depends on the job.
   const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
-  const permission = isApply ? "deploy" : ((needs as Permission) ?? permissionOfForm(action));
+  const permission = (needs as Permission | undefined) ?? permissionOfForm(action);
   const role = permission === undefined ? undefined : roleFor(caller, permission);
   return role === undefined
     ? form
