@@ -5,6 +5,7 @@
 import { createHmac, hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import canonicalize from "canonicalize";
+import { gitRefProblem } from "../../common/git-ref.ts";
 import { constraintProblem } from "../../common/version-constraint.ts";
 import {
   inlineFilesLimit,
@@ -18,7 +19,7 @@ import { checkEnvironment } from "./environment.ts";
 import { gitUrlProblem } from "./git-url.ts";
 import { invalid } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
-import { directoryProblem, gitRefProblem } from "./source-place.ts";
+import { directoryProblem } from "./source-place.ts";
 import {
   mapEntries,
   normalized,

@@ -1,4 +1,5 @@
 /** Fetches one commit of a git repository, over https or ssh, and runs nothing of it. */
+import { gitRefProblem } from "../../../common/git-ref.ts";
 import { StepFailed } from "../context.ts";
 import { fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
@@ -27,9 +28,8 @@ export async function fetchGit(
 ): Promise<SourceRevision> {
   const { url, ref } = wish;
   checkAddress(url, "the repository", protocols);
-  if (ref !== undefined && !isSafeRef(ref)) {
-    throw new StepFailed(`source: "${ref}" is not a valid name of a git ref`);
-  }
+  const problem = ref === undefined ? undefined : gitRefProblem(ref);
+  if (problem !== undefined) throw new StepFailed(`source: the ref "${ref}" ${problem}`);
   return fetchCommit(wish, workspace, settings, signal, protocols);
 }
 
@@ -133,11 +133,3 @@ export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
 }
 
 const hasPassword = (url: string): boolean => /^[a-z]+:\/\/[^/]*:[^/]*@/.test(url);
-
-/**
- * As `git check-ref-format` defines it, without names that could be read as an option or a refspec.
- */
-export const isSafeRef = (ref: string): boolean =>
-  /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
-  !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
-  ref.length <= 255;
