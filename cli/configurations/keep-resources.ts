@@ -1,5 +1,6 @@
 /** Deletes of configurations whose resources continue to exist. */
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../../protocol/configurations.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
@@ -9,7 +10,8 @@ import { shellWord } from "../terminal/shell-word.ts";
 
 /**
  * Returns the serial of the newest version of the state; undefined if there is none. Throws
- * `CliError` unless the file has this state or a later one.
+ * `CliError` unless the file has this state, a later one, or the same resources: a state that
+ * terraform migrates into an empty backend gets a new lineage (measured with 1.11, http and s3).
  */
 export async function savedSerial(
   { api }: Run,
@@ -20,20 +22,30 @@ export async function savedSerial(
   const input = { params: { name: id }, query: { limit: 1 } };
   const [newest] = (await api.call("listStateVersions", input)).state_versions;
   if (!newest) return undefined;
-  const problem =
-    saved?.lineage !== newest.lineage
-      ? `"${file}" is not a state of "${name}"`
-      : (saved.serial ?? -1) < newest.serial
-        ? `"${file}" has the serial ${saved.serial}, and the newest version of the state has ${newest.serial}`
-        : undefined;
-  if (problem === undefined) return newest.serial;
+  const isRelated = saved?.lineage === newest.lineage;
+  if (isRelated && (saved?.serial ?? -1) >= newest.serial) return newest.serial;
+  if (!isRelated && saved?.resources !== undefined) {
+    const place = { params: { name: id, serial: String(newest.serial) } };
+    const { body } = await api.send("downloadStateVersion", place);
+    const kept = JSON.parse(await body.text()) as SavedState;
+    if (isDeepStrictEqual(saved.resources, kept.resources)) return newest.serial;
+  }
+  const problem = isRelated
+    ? `"${file}" has the serial ${saved?.serial}, and the newest version of the state has ${newest.serial}`
+    : `"${file}" does not have the resources of the newest version of the state of "${name}"`;
   throw new CliError(
     `${problem}. Nothing was deleted. To save the state: windlass state pull ${shellWord(name)}${teamWords(api.team)} > terraform.tfstate`,
   );
 }
 
+interface SavedState {
+  readonly lineage?: unknown;
+  readonly serial?: number;
+  readonly resources?: unknown;
+}
+
 /** Returns undefined if the file is not JSON. */
-function readState(file: string): { lineage?: unknown; serial?: number } | undefined {
+function readState(file: string): SavedState | undefined {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -41,7 +53,7 @@ function readState(file: string): { lineage?: unknown; serial?: number } | undef
     throw new CliError(`The state cannot be read: ${fileErrorText(error)}`, 2);
   }
   try {
-    return (JSON.parse(text) ?? undefined) as { lineage?: unknown; serial?: number } | undefined;
+    return (JSON.parse(text) ?? undefined) as SavedState | undefined;
   } catch {
     return undefined;
   }

@@ -115,7 +115,7 @@ export async function remove(
   const kept =
     serial === undefined
       ? ""
-      : ` Its resources continue to exist, and only the state in "${file}" records them.`;
+      : ` Its resources continue to exist. Windlass has no record of them after this; the state in "${file}" has.`;
   await confirm(`Delete the configuration "${found}" and all versions of its state?${kept}`, {
     yes,
   });

@@ -1,14 +1,12 @@
 /** Backends, ephemeral variables and files of variables, with a real agent and terraform. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeFiles } from "../helpers/fixtures.ts";
+import { httpBackend } from "../helpers/http-backend.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { folderForFile } from "../helpers/folders.ts";
@@ -117,20 +115,9 @@ test("a backend that was used is replaced by a managed state only after its stat
 });
 
 test("a state that could not be saved keeps other jobs from running until a person has stored it", async () => {
-  const stored = { text: "", isBroken: true };
-  const backend = createServer((request, response) => {
-    const isPost = request.method === "POST";
-    void text(request).then((body) => {
-      if (isPost && !stored.isBroken) stored.text = body;
-      const isFound = isPost ? !stored.isBroken : stored.text !== "";
-      response.writeHead(isFound ? 200 : 404).end(isPost ? "" : stored.text);
-    });
-  });
-  await new Promise<void>((listening) => void backend.listen(0, "127.0.0.1", listening));
-  onTestFinished(() => void backend.close());
-  const { port } = backend.address() as AddressInfo;
+  const { stored, block } = await httpBackend(true);
   const directory = writeFiles(join(machine.path, "unsaved"), {
-    "main.tf": `terraform {\n  backend "http" {\n    address = "http://127.0.0.1:${port}/"\n  }\n}\nresource "terraform_data" "a" {}\n`,
+    "main.tf": `${block}resource "terraform_data" "a" {}\n`,
   });
   const failed = await machine.run("up", directory, "--yes");
   expect(failed).toMatchObject({ exitCode: 1 });

@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { shellBlocks } from "../helpers/documented-commands.ts";
+import { httpBackend } from "../helpers/http-backend.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { root } from "../helpers/source-files.ts";
 import { writeFiles } from "../helpers/fixtures.ts";
@@ -16,10 +17,10 @@ const blocks = shellBlocks(readFileSync(join(root, "docs/leaving.md"), "utf8"));
 const [files = "", plan = "", forget = "", move = ""] = blocks;
 
 it.each([
-  { into: "a file", backend: undefined, last: forget },
+  { into: "a file", backend: async () => undefined, last: forget },
   {
-    into: "a backend",
-    backend: `terraform {
+    into: "a local backend",
+    backend: async () => `terraform {
   backend "local" {
     path = "elsewhere/terraform.tfstate"
   }
@@ -27,6 +28,8 @@ it.each([
 `,
     last: move,
   },
+  // Terraform gives a state that it migrates into it another lineage.
+  { into: "a remote backend", backend: async () => (await httpBackend()).block, last: move },
 ])("the commands of the page take the state back into $into, and destroy nothing", async (page) => {
   await using ada = await userMachine(plane, { agent: true });
   await ada.ready();
@@ -83,10 +86,16 @@ output "size" { value = terraform_data.a.output }
   };
   expect(blocks).toHaveLength(4);
   expect([await type(files), await type(plan)]).toEqual([2, 2]);
-  if (page.backend !== undefined) writeFiles(directory, { "backend.tf": page.backend });
+  const backend = await page.backend();
+  if (backend !== undefined) writeFiles(directory, { "backend.tf": backend });
   await type(page.last);
   expect(await ada.json<Configuration[]>("configurations", "list")).toEqual([]);
   expect((await shell("terraform output -raw size")).stdout).toBe("3");
+  if (backend?.includes("http")) {
+    const again = await ada.run(...up, "--backend", "own");
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stdout).toContain("Plan: no changes");
+  }
   expect(existsSync(kept)).toBe(false);
 });
 
@@ -118,7 +127,10 @@ it("a configuration is not deleted with a file of an older or another state", as
       file("older", 4, lineage, [resource]),
       /older" has the serial 4, and .* state has 5\. Nothing/,
     ],
-    [file("other", 9, "another", []), /other" is not a state of "network"\. Nothing/],
+    [
+      file("other", 9, "another", []),
+      /other" does not have the resources of the newest version of the state of "network"\. Nothing/,
+    ],
     [join(ada.path, "missing"), /The state cannot be read/],
   ] as const)
     expect((await remove(path)).stderr).toMatch(message);
