@@ -48,7 +48,7 @@ export const WaitingDetails = Type.Object({
   ),
   workers: about(
     Type.Array(Type.Object({ id: Uuid, name: Type.String() }), { maxItems: waitingWorkersShown }),
-    "The workers that are offline, are draining, lack the feature or still hold a job.",
+    "The workers that are offline, are draining, lack the feature or still hold a job; of a DESTROY_WORKER that waits for another worker, the one that it tears down.",
   ),
   more_workers: about(Type.Boolean(), "Whether there are more of them."),
   job_id: about(

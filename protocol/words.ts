@@ -5,7 +5,7 @@ import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts"
 import type { JobWarning } from "./job-warnings.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
-import type { WaitingReason } from "./waiting.ts";
+import type { WaitingDetails, WaitingReason } from "./waiting.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
@@ -77,12 +77,7 @@ export function waitingParts({
       { what: "job", id: job_id, text: "a job that could not save its state" },
       ": store the state that its runner has kept, then unlock it",
     ];
-  if (reason === "no_matching_worker" && labels.length > 0)
-    return [
-      labels.length === 1
-        ? `no worker has the label ${labels[0]}: give it to a worker that is to run the job`
-        : `no worker has all of the labels ${labels.join(", ")}: give them to a worker that is to run the job`,
-    ];
+  if (reason === "no_matching_worker") return noMatchParts(labels, workers, words);
   if (workers.length === 0) return [words];
   const [before, after] = wordsOfWorkers[reason] ?? [`${words} of `, ""];
   const mentions = workers.map(({ id, name }) => ({ what: "worker", id, text: name }) as const);
@@ -90,6 +85,27 @@ export function waitingParts({
   const between = (place: number): string[] =>
     place === 0 ? [] : [place === names.length - 1 ? " or " : ", "];
   return [before, ...names.flatMap((name, place) => [...between(place), name]), after];
+}
+
+/** `workers`: the one that a teardown tears down, whose own runner may not run it. */
+function noMatchParts(
+  labels: readonly string[],
+  [target]: WaitingDetails["workers"],
+  words: string,
+): (string | Mention)[] {
+  const what =
+    labels.length === 1 ? `the label ${labels[0]}` : `all of the labels ${labels.join(", ")}`;
+  const give = `give ${labels.length === 1 ? "it" : "them"} to a worker that is to run the job`;
+  const isAny = labels.length === 0;
+  if (target === undefined) return [isAny ? words : `no worker has ${what}: ${give}`];
+  const mention = { what: "worker", id: target.id, text: target.name } as const;
+  return isAny
+    ? [
+        "the runner of ",
+        mention,
+        " cannot run its own teardown: start the runner of another worker",
+      ]
+    : ["no worker has ", what, " but ", mention, `, which the job tears down: ${give}`];
 }
 
 /** Returns the text for a waiting reason. */

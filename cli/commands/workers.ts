@@ -72,7 +72,7 @@ export function workersCommand() {
       .addOption(
         repeated(
           "--label <label>",
-          'a label of the worker; repeatable; replaces the earlier labels; "" removes all',
+          'a label of the worker; repeatable; replaces the earlier labels; "" removes all; a runner with WINDLASS_LABELS sets its own again',
         ),
       )
       .option(

@@ -22,7 +22,7 @@ import { findJob } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
 import { refuseSecondRetry } from "./second-retry.ts";
-import { retryOf } from "./what-is-left.ts";
+import { retryOf, workerLeft } from "./what-is-left.ts";
 import { deployCommand, endWords, followCommand, nameOf } from "./words.ts";
 
 export interface CreateOptions {
@@ -185,7 +185,9 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
 export async function cancel(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
   const { run, id } = await findJob(current, named);
   const job = await cancelled(run, id);
-  run.done(`The ${nameOf(job)} is cancelled${await terraformText(run, job)}`);
+  run.done(
+    `The ${nameOf(job)} is cancelled${await terraformText(run, job)}${await workerLeft(run, job)}`,
+  );
   // The exit code is 0: a cancelled job is what the user asked for.
   await showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
 }

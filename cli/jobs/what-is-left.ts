@@ -47,8 +47,8 @@ async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string
   return `${changesText(job, found)}${next}\nWhat became of each resource: ${show}`;
 }
 
-/** Creating a teardown drains its worker, which its failure does not undo. */
-async function workerLeft({ api }: Run, job: Job): Promise<string> {
+/** Creating a teardown drains its worker, which its end does not undo. Returns a line about it. */
+export async function workerLeft({ api }: Pick<Run, "api">, job: Job): Promise<string> {
   const { job_type, assigned_worker_id: id } = job;
   if (job_type !== "DESTROY_WORKER" || id === null) return "";
   const { workers } = await api.call("listWorkers");

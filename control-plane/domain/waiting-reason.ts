@@ -57,15 +57,12 @@ export function waitingOf(
   if (unsavedJob !== null) return about("state_locked", [], { job_id: unsavedJob });
   if (isLocked) return { reason: "state_locked", details: null };
   const isTeardown = job.job_type === "DESTROY_WORKER";
-  if (isTeardown && isTargetHeld)
-    return about(
-      "worker_in_use",
-      workers.filter(({ id }) => id === job.assigned_worker_id),
-    );
+  const [target = [], others = workers] = isTeardown ? split(workers, job.assigned_worker_id) : [];
+  if (isTeardown && isTargetHeld) return about("worker_in_use", target);
   const claimable = withLists(job);
   const meant = workers.filter((worker) => isMeantFor(worker, claimable));
   if (meant.length === 0)
-    return about("no_matching_worker", [], { labels: missing(claimable, workers) });
+    return about("no_matching_worker", target, { labels: missing(claimable, others) });
   const able = meant.filter((worker) => mayTake(worker, claimable));
   if (able.length === 0) return about(`needs_${rarest(claimable, meant)}`, meant);
   const withStatus = Map.groupBy(able, workerStatus);
@@ -76,6 +73,12 @@ export function waitingOf(
   return draining
     ? about("assigned_worker_draining", draining)
     : about("assigned_worker_offline", able);
+}
+
+/** Separates the worker with this id from the others. */
+function split(workers: readonly Candidate[], one: string | null): [Candidate[], Candidate[]] {
+  const isIt = ({ id }: Candidate): boolean => id === one;
+  return [workers.filter(isIt), workers.filter((worker) => !isIt(worker))];
 }
 
 const about = (

@@ -76,7 +76,12 @@ describe.concurrent("the command line", () => {
     await update(id, "--deploy-file", file);
     const queued = await ada.run("jobs", "destroy-worker", "new", "--yes");
     expect(queued.stderr).toContain('destroy module.worker of "pool", and remove the worker.');
-    expect((await user.call(endpoints.listJobs, { query: {} })).jobs).toHaveLength(1);
+    const { jobs } = await user.call(endpoints.listJobs, { query: {} });
+    expect(jobs).toHaveLength(1);
+    const waits = await ada.run("jobs", "show", jobs[0]?.id ?? "");
+    expect(waits.stdout).toContain('the runner of "new" cannot run its own teardown');
+    const cancelled = await ada.run("jobs", "cancel", jobs[0]?.id ?? "");
+    expect(cancelled.stderr).toContain("To end that: windlass workers undrain new");
     expect(await ada.json("workers", "update", id, "--deploy-configuration", "none")).toMatchObject(
       { name: "new", labels: [], metadata: {} },
     );

@@ -36,6 +36,25 @@ test("a job without a matching worker names the labels that it needs", () => {
   expect(line()).toMatch(/^there is no worker for this job/);
 });
 
+test("a teardown that only its own worker could run says that it needs another", () => {
+  const line = (...labels: string[]): string =>
+    waitingLine({ team: undefined }, noName, {
+      waiting_reason: "no_matching_worker",
+      waiting_details: {
+        labels,
+        workers: [{ id: "w", name: "r1" }],
+        more_workers: false,
+        job_id: null,
+      },
+    });
+  expect(line()).toBe(
+    'the runner of "r1" cannot run its own teardown: start the runner of another worker',
+  );
+  expect(line("eu")).toBe(
+    'no worker has the label eu but "r1", which the job tears down: give it to a worker that is to run the job',
+  );
+});
+
 test("a job that a runner can take does not say that no runner has a free slot", () => {
   const waiting = { waiting_reason: "waiting_for_worker", waiting_details: null };
   expect(waitingLine({ team: undefined }, noName, waiting)).toBe(

@@ -176,6 +176,18 @@ it.each<[what: string, job: JobRow, around: Surroundings, names: string[], label
     [],
   ],
   [
+    "the worker to tear down, if only it has the labels",
+    teardown,
+    around({
+      workers: [
+        { ...worker, id: "t" },
+        { ...other, labels: [] },
+      ],
+    }),
+    ["eu-1"],
+    ["gpu"],
+  ],
+  [
     "only workers with the labels of the job",
     job,
     around({
