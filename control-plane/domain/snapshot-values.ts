@@ -57,24 +57,27 @@ export const isSecretName = (group: TextGroup | "variables", name: string): bool
   isSecretEnvironmentName(name) &&
   !(group === "backend_config" && name === "key");
 
-/**
- * Changes every value. `place` names it: two of the same name in different groups have different
- * places.
- */
+/** Names a value: two of the same name in different groups have different places. */
+export const placeOf = (group: TextGroup | "variables", name: string): string =>
+  group === "variables" ? name : `${group}/${name}`;
+
+/** Changes every value. */
 export function mapEntries<T extends Partial<Definition>>(
   definition: T,
   change: (entry: Entry, place: string) => Entry,
 ): T {
   const changed: Partial<Definition> = {};
   if (definition.variables)
-    changed.variables = mapped(definition.variables, (entry, name) => change(entry, name));
+    changed.variables = mapped(definition.variables, (entry, name) =>
+      change(entry, placeOf("variables", name)),
+    );
   for (const group of textGroups) {
     const texts = definition[group];
     if (!texts) continue;
     changed[group] = mapped(texts, (text, name) =>
       typeof text !== "object" || text === null
         ? text
-        : (change(text, `${group}/${name}`) as TextValue),
+        : (change(text, placeOf(group, name)) as TextValue),
     );
   }
   return { ...definition, ...changed };

@@ -207,6 +207,25 @@ const opener =
     }
   };
 
+/** Marks of sensitive values by their places, as `placeOf` names them. */
+export type ValueMarks = ReadonlyMap<string, string>;
+
+/**
+ * Returns a mark of each sensitive value of a stored definition (JSON), which another value does not
+ * have: so that a form can tell whether a value that is not shown has changed. Keyed, because it is
+ * shown.
+ */
+export function markSecrets(text: string, box: SecretBox, about: string): ValueMarks {
+  const marks = new Map<string, string>();
+  mapEntries(unsealReadable(JSON.parse(text) as Definition, box, about), (entry, place) => {
+    const content = entry.sealed ?? canonicalize(entry.value) ?? "";
+    if (entry.sensitive === true)
+      marks.set(place, box.sign(`mark/${about}/${place}\0${content}`).slice(0, 16));
+    return entry;
+  });
+  return marks;
+}
+
 /** Whether a stored definition (JSON) opens. */
 export function opensWith(text: string, box: SecretBox, about: string): boolean {
   try {

@@ -18,7 +18,7 @@ async function openWaiting(count: number) {
   const steps = approvalSteps(plane, calls, runner, spec);
   await steps.rule({ count });
   const { id } = await steps.deploy(await steps.plan());
-  return { team, id, grace: await addPerson(plane, team, "deployer") };
+  return { team, id, spec, calls, grace: await addPerson(plane, team, "deployer") };
 }
 
 describe("the page of a deployment that needs approvals", () => {
@@ -42,6 +42,26 @@ describe("the page of a deployment that needs approvals", () => {
       await page.locator(".decisions .comment").waitFor();
     },
   );
+
+  test("keeps a comment that is being typed when another person makes the plan stale", async () => {
+    const { id, spec, calls, grace } = await openWaiting(1);
+    const { page } = await visitor.visit(plane, grace.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    const comment = page.getByRole("textbox", { name: "Comment" });
+    await comment.pressSequentially("only the bastion");
+    await calls.get(endpoints.updateConfiguration, {
+      params: { name: spec },
+      body: { variables: { size: { value: 4 } } },
+    });
+    await page.evaluate(`document.dispatchEvent(new Event("progress"))`);
+    await page.getByText("The plan can no longer be applied.").first().waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+    expect(await comment.inputValue()).toBe("only the bastion");
+    expect(await page.evaluate("document.activeElement.name")).toBe("comment");
+    await page.keyboard.type(" changes");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByText("only the bastion changes").first().waitFor();
+  });
 
   test("keeps why a form was refused while the page is drawn anew", async () => {
     const { team, id, grace } = await openWaiting(1);

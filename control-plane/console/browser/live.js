@@ -4,6 +4,7 @@
  * the page is as good as its last load.
  */
 import { hasTyped } from "./forms.js";
+import { keepEntries } from "./entries.js";
 import { patch } from "./patch.js";
 import { showTimes } from "./times.js";
 
@@ -70,7 +71,7 @@ function draw(fresh) {
     const old = document.getElementById(part.id);
     if (!old || drawn.get(part.id) === part.innerHTML || old.querySelector(refusal)) continue;
     drawn.set(part.id, part.innerHTML);
-    patch(old, part);
+    keepEntries(old, () => patch(old, part));
   }
   document.dispatchEvent(new Event("drawn"));
   keep(fresh);

@@ -36,7 +36,7 @@ export interface ConfigurationForms {
 
 /** Everything there is to know of a configuration. */
 export const configurationPage = (story: ConfigurationStory, forms: ConfigurationForms): Html => {
-  const { configuration, zone } = story;
+  const { configuration, marks, zone } = story;
   const path = `/configurations/${configuration.id}`;
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
@@ -48,7 +48,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <h2 id="jobs-title">Jobs</h2>
       <div id="jobs" data-live>${history(story)}</div>
     </section>
-    ${entryKinds.map((kind) => entriesView(path, configuration, kind, forms.entries))}
+    ${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms.entries))}
     ${attachedSets(path, story.sets, forms.sets ?? new Form())}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>

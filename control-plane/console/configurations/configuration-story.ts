@@ -3,6 +3,8 @@ import { validate } from "uuid";
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
+import type { ValueMarks } from "../../domain/snapshot.ts";
+import { readValueMarks } from "../../services/configurations/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
@@ -25,6 +27,8 @@ export interface Slice<T> {
 
 export interface ConfigurationStory {
   readonly configuration: Configuration;
+  /** Of its sensitive values. */
+  readonly marks: ValueMarks;
   readonly zone: ZoneName;
   readonly identity: CloudIdentity | null;
   /** The job that runs, or the one that waits for the longest. */
@@ -58,7 +62,8 @@ export async function configurationStory(
   const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
   const list = (before: string | undefined) =>
     listJobSummaries(context, caller, { configuration: id, before, limit: shown + 1 });
-  const [zone, identity, newest, jobs, runs, versions, lock, sets, all] = await Promise.all([
+  const [marks, zone, identity, newest, jobs, runs, versions, lock, sets, all] = await Promise.all([
+    readValueMarks(context, caller, id),
     getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
     list(undefined),
@@ -71,6 +76,7 @@ export async function configurationStory(
   ]);
   return {
     configuration,
+    marks,
     zone,
     identity,
     open: newest.findLast(({ status, needs_approval }) => isOpen(status) && !needs_approval),

@@ -1,10 +1,11 @@
 /** What the forms of variables and environment make of a configuration or a variable set. */
 import { UpdateConfiguration, type Variable } from "../../../protocol/configurations.ts";
 import { EnvironmentName, VariableName } from "../../../protocol/values.ts";
+import type { ValueMarks } from "../../domain/snapshot.ts";
 import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { drawnAs, entriesOf, type Entries, type Valued } from "./entries-view.ts";
+import { entriesOf, seenAs, type Entries, type Valued } from "./entries-view.ts";
 import { judge } from "../../domain/judge.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
@@ -27,17 +28,24 @@ export const isSecret = (thing: Valued, kind: Entries, form: Form): boolean =>
  */
 export function entriesChange(
   thing: Valued,
+  marks: ValueMarks,
   kind: Entries,
   form: Form,
 ): Pick<UpdateConfiguration, Entries> {
   const name = form.word("name");
   const known = thing[kind] ?? {};
   const isKnown = Object.hasOwn(known, name);
-  if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
+  if (form.text("do") === "set" && !isKnown)
+    throw new RefusalError(
+      "changed_meanwhile",
+      `"${name}" was removed in another tab or by another user while you had it open: if you add it, it is there again`,
+    );
+  if (form.text("do") === "remove" && !isKnown) throw notFound("variable any more");
   if (form.text("do") === "add") judgeName[kind](name);
   if (form.text("do") === "add" && isKnown)
     throw invalid("body.name", "already exists: change that entry instead");
-  if (form.text("do") === "set") refuseStale(form, drawnAs(entriesOf(thing, kind)[name] ?? {}));
+  if (form.text("do") !== "add")
+    refuseStale(form, seenAs(entriesOf(thing, kind)[name] ?? {}, kind, name, marks));
   // Without a value each keeps the one it has.
   const next = new Map<string, Variable>(Object.keys(known).map((one) => [one, {}]));
   if (form.text("do") === "remove") next.delete(name);

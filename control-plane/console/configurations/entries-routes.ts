@@ -2,6 +2,7 @@
 import type { FastifyReply } from "fastify";
 import type { UpdateConfiguration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
+import type { ValueMarks } from "../../domain/snapshot.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { attempt, Form } from "../page/form.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -18,7 +19,7 @@ interface EntriesOwner<T> {
   readonly update: (
     caller: UserCaller,
     thing: T,
-    change: (now: Valued) => Pick<UpdateConfiguration, Entries>,
+    change: (now: Valued, marks: ValueMarks) => Pick<UpdateConfiguration, Entries>,
   ) => Promise<unknown>;
   readonly send: (
     reply: FastifyReply,
@@ -44,13 +45,13 @@ export function entriesForms<T extends Valued & { readonly id: string }>(
         const form = await attempt(
           shown,
           async () => {
-            await update(caller, thing, (now) => entriesChange(now, kind, typed)).catch(
-              (error: unknown) => {
-                throw error instanceof RefusalError
-                  ? ofFields(error, kind, typed.word("name"))
-                  : error;
-              },
-            );
+            const change = (now: Valued, marks: ValueMarks) =>
+              entriesChange(now, marks, kind, typed);
+            await update(caller, thing, change).catch((error: unknown) => {
+              throw error instanceof RefusalError
+                ? ofFields(error, kind, typed.word("name"))
+                : error;
+            });
             reply.redirect(`${path}/${thing.id}#${kind}`, 303);
           },
           `${kind}-refused`,

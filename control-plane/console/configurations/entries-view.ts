@@ -3,6 +3,8 @@
  * one at a time.
  */
 import type { Configuration, Variable } from "../../../protocol/configurations.ts";
+import type { ValueMarks } from "../../domain/snapshot.ts";
+import { placeOf } from "../../domain/snapshot-values.ts";
 import { line, lines, tick, trouble } from "../page/fields.ts";
 import { Form, markOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -52,22 +54,24 @@ export interface RefusedEntry {
 export const entriesView = (
   path: string,
   thing: Valued,
+  marks: ValueMarks,
   kind: Entries,
   refused?: RefusedEntry,
 ): Html => {
   const entries = Object.entries(entriesOf(thing, kind));
   const form = refused?.kind === kind ? refused.form : undefined;
-  const isAdding = form?.text("do") === "add";
+  const isGone = form !== undefined && entries.every(([name]) => name !== form.text("name"));
+  const isAdding = form?.text("do") === "add" || (isGone && form.text("do") === "set");
   const changing = isAdding ? undefined : form?.text("name");
   const { title, one, none } = words[kind];
   return html`<section aria-labelledby="${kind}">
     <h2 id="${kind}">${title}</h2>
-    ${form && !isAdding && entries.every(([name]) => name !== changing) ? trouble(form) : null}
+    ${form && !isAdding && isGone ? trouble(form) : null}
     ${
       entries.length === 0
         ? html`<p class="soft">${none}</p>`
         : html`<div class="entries">
-            ${entries.map(([name, entry], index) => known(path, kind, name, entry, index, changing === name ? form : undefined))}
+            ${entries.map(([name, entry], index) => known(path, kind, name, entry, marks, index, changing === name ? form : undefined))}
           </div>`
     }
     <details class="ask" ${isAdding ? html`open` : null}>
@@ -89,14 +93,23 @@ export function entriesOf(thing: Valued, kind: Entries): Record<string, Variable
 }
 
 /** The fields that the form of one begins with. */
-export const drawnAs = ({ value, sensitive }: Variable): Record<string, string> =>
+const drawnAs = ({ value, sensitive }: Variable): Record<string, string> =>
   sensitive === true ? { sensitive: "on" } : { value: textOf(value) };
+
+/** What a user who saves or removes one has seen of it: of a secret, its mark. */
+export const seenAs = (
+  entry: Variable,
+  kind: Entries,
+  name: string,
+  marks: ValueMarks,
+): Record<string, string> => ({ ...drawnAs(entry), mark: marks.get(placeOf(kind, name)) ?? "" });
 
 const known = (
   path: string,
   kind: Entries,
   name: string,
   entry: Variable,
+  marks: ValueMarks,
   index: number,
   refused: Form | undefined,
 ): Html => {
@@ -115,7 +128,7 @@ const known = (
     <form method="post" action="${actionOf(path, kind)}" class="form">
       ${trouble(form, ["value"], path)}
       <input type="hidden" name="name" value="${name}" />
-      <input type="hidden" name="seen" value="${markOf(drawnAs(entry))}" />
+      <input type="hidden" name="seen" value="${markOf(seenAs(entry, kind, name, marks))}" />
       ${valueField(form, kind, isSecret)} ${sensitiveBox(form)}
       <div class="actions">
         <button name="do" value="set">Save</button>

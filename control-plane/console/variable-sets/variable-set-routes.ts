@@ -18,6 +18,7 @@ import {
   createVariableSet,
   deleteVariableSet,
   getVariableSet,
+  readSetMarks,
   setAttached,
   updateVariableSet,
   type Target,
@@ -74,7 +75,8 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     forms: VariableSetForms = {},
     refused?: Form,
   ): Promise<void> => {
-    const [attachments, zones] = await Promise.all([
+    const [marks, attachments, zones] = await Promise.all([
+      readSetMarks(context, caller, set.id),
       listAttachments(context, caller, set.id),
       listZoneNames(context, caller, most),
     ]);
@@ -84,7 +86,7 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
       configurations.slice(0, stripsShown).map(({ id }) => id),
     );
     const now = new Date(context.now()).toISOString();
-    const body = variableSetPage({ set, attachments, runs, zones, now }, forms);
+    const body = variableSetPage({ set, marks, attachments, runs, zones, now }, forms);
     const from = `/variable-sets/${set.id}`;
     sendPage(reply, { ...frame(caller), title: set.name, body, from }, refused?.status);
   };

@@ -1,5 +1,6 @@
 /** Variable sets: the list, and one with its values and what it is attached to. */
 import type { VariableSet } from "../../../protocol/variable-sets.ts";
+import type { ValueMarks } from "../../domain/snapshot.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
 import type { Attachment, VariableSetSummary } from "../../services/variable-sets/lists.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
@@ -50,6 +51,8 @@ export const variableSetsPage = (
 
 export interface VariableSetStory {
   readonly set: VariableSet;
+  /** Of its sensitive values. */
+  readonly marks: ValueMarks;
   readonly attachments: readonly Attachment[];
   /** Of the first configurations among them. */
   readonly runs: Runs;
@@ -70,7 +73,7 @@ export interface VariableSetForms {
 
 /** One variable set. */
 export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms): Html => {
-  const { set, attachments } = story;
+  const { set, marks, attachments } = story;
   const path = `/variable-sets/${set.id}`;
   const rename = forms.rename ?? new Form({ name: set.name }, undefined, "rename");
   return html`<nav class="trail" aria-label="Above">
@@ -81,7 +84,7 @@ export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms
       Changed ${clock(set.updated_at)}. Jobs get the values that the set has when they are created.
       After a change, earlier plans that used other values can no longer be deployed.
     </p>
-    ${valueKinds.map((kind) => entriesView(path, set, kind, forms.entries))}
+    ${valueKinds.map((kind) => entriesView(path, set, marks, kind, forms.entries))}
     ${attachedTo(path, story, forms)} ${renameSection(path, set.name, rename)}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>

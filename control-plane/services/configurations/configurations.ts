@@ -12,11 +12,13 @@ import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import {
   definitionOf,
+  markSecrets,
   mask,
   seal,
   unsealReadable,
   updatedDefinition,
   type Definition,
+  type ValueMarks,
 } from "../../domain/snapshot.ts";
 import {
   findComponents,
@@ -102,6 +104,16 @@ export async function getConfiguration(
   return viewFound(read, await findNamed(read, owner, name));
 }
 
+/** The marks of its sensitive values; throws 404. */
+export async function readValueMarks(
+  { store: { read }, box }: Context,
+  { space_id: owner }: UserCaller,
+  name: string,
+): Promise<ValueMarks> {
+  const { id, definition } = await findNamed(read, owner, name);
+  return markSecrets(definition, box("variables"), id);
+}
+
 /**
  * Returns a configuration by its id or by its name; throws 404. The id comes first, so that no name
  * hides another configuration.
@@ -168,13 +180,16 @@ export async function updateConfiguration(
   context: Context,
   user: UserCaller,
   name: string,
-  asked: UpdateConfiguration | ((now: Configuration) => UpdateConfiguration),
+  asked: UpdateConfiguration | ((now: Configuration, marks: ValueMarks) => UpdateConfiguration),
 ): Promise<Configuration> {
   const owner = user.space_id;
   const box = context.box("variables");
   const id = await writeJobs(context, async (tx, rings) => {
     const before = await findNamed(tx, owner, name);
-    const change = typeof asked === "function" ? asked(viewSpec(before)) : asked;
+    const change =
+      typeof asked === "function"
+        ? asked(viewSpec(before), markSecrets(before.definition, box, before.id))
+        : asked;
     if (Object.keys(change).length === 0) return before.id;
     if (change.name !== undefined && change.name !== before.name)
       await refuseIdAsName(tx, owner, change.name);

@@ -7,7 +7,14 @@ import {
   type UpdateVariableSet,
   type VariableSet,
 } from "../../../protocol/variable-sets.ts";
-import { mask, seal, unsealReadable, updatedValues } from "../../domain/snapshot.ts";
+import {
+  markSecrets,
+  mask,
+  seal,
+  unsealReadable,
+  updatedValues,
+  type ValueMarks,
+} from "../../domain/snapshot.ts";
 import type { Values } from "../../domain/snapshot-values.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findSpec } from "../../store/configurations/configurations.ts";
@@ -84,6 +91,16 @@ export async function getVariableSet(
   return view(read, await find(read, user, id));
 }
 
+/** The marks of its sensitive values; throws 404. */
+export async function readSetMarks(
+  { store: { read }, box }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<ValueMarks> {
+  const { id: set, definition } = await find(read, user, id);
+  return markSecrets(definition, box("variables"), set);
+}
+
 /**
  * PATCH /api/cli/variable-sets/{id}. Existing jobs keep their snapshot. A change that depends on
  * the set is passed as a function of it, so that no other change comes in between.
@@ -92,12 +109,15 @@ export async function updateVariableSet(
   context: Context,
   user: UserCaller,
   id: string,
-  asked: UpdateVariableSet | ((now: VariableSet) => UpdateVariableSet),
+  asked: UpdateVariableSet | ((now: VariableSet, marks: ValueMarks) => UpdateVariableSet),
 ): Promise<VariableSet> {
   const box = context.box("variables");
   return context.store.write(async (tx) => {
     const before = await find(tx, user, id);
-    const change = typeof asked === "function" ? asked(await view(tx, before)) : asked;
+    const change =
+      typeof asked === "function"
+        ? asked(await view(tx, before), markSecrets(before.definition, box, before.id))
+        : asked;
     if (Object.keys(change).length === 0) return view(tx, before);
     const { name = before.name } = change;
     if (name !== before.name) await checkName(tx, user.space_id, name);

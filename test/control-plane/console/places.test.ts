@@ -172,7 +172,8 @@ describe("the forms of variables", () => {
     const wrong: [Fields, string][] = [
       [{ do: "add", name: "count", value: "" }, "Already exists: change that entry instead."],
       [{ do: "add", name: "1st", value: "" }, "Name Must be up to 255 letters, digits"],
-      [{ do: "set", name: "list", value: "x" }, "There is no such variable any more."],
+      [{ do: "set", name: "list", value: "x" }, "was removed in another tab or by another user"],
+      [{ do: "remove", name: "list" }, "There is no such variable any more."],
       [{ do: "set", name: "count", value: "{" }, "Begins with { but is not valid JSON"],
     ];
     for (const [fields, said] of wrong) {

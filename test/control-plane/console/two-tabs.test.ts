@@ -77,6 +77,49 @@ test("a change of a variable that was changed after its form was opened is refus
   });
 });
 
+test.each(["variables", "environment"] as const)(
+  "a new secret of the %s does not replace one that was set after its form was opened",
+  async (kind) => {
+    const id = await fixture.configure(`two tabs of secrets in ${kind}`);
+    const page = `/configurations/${id}`;
+    const set = (fields: Fields) =>
+      send(`${page}/${kind}`, { name: "key", sensitive: "on", ...fields });
+    await set({ do: "add", value: "old" });
+    await set({ do: "add", name: "other", value: "old" });
+    const key = () => seen(page, 'name="name" value="key"');
+    const old = await key();
+    // Another value is no change of this one, nor is a form that keeps it.
+    const other = await seen(page, 'name="name" value="other"');
+    expect((await set({ do: "set", name: "other", value: "x", seen: other })).status).toBe(303);
+    expect((await set({ do: "set", value: "", seen: old })).status).toBe(303);
+    expect(await key()).toBe(old);
+    expect((await set({ do: "set", value: "first", seen: old })).status).toBe(303);
+    expect(await key()).not.toBe(old);
+    const refused = await set({ do: "set", value: "second", seen: old });
+    expect(refused).toMatchObject({
+      status: 409,
+      text: expect.stringContaining("This was changed in another tab or by another user"),
+    });
+    expect(refused.text).not.toContain("second");
+    expect((await set({ do: "remove", seen: old })).status).toBe(409);
+    expect((await set({ do: "remove", seen: await key() })).status).toBe(303);
+  },
+);
+
+test("a change of a variable that was removed after its form was opened can be added again", async () => {
+  const id = await fixture.configure("two tabs of a removed value");
+  const page = `/configurations/${id}`;
+  const set = (fields: Fields) => send(`${page}/variables`, { name: "gone", ...fields });
+  await set({ do: "add", value: "old" });
+  const mark = await seen(page, 'name="name" value="gone"');
+  expect((await set({ do: "remove", seen: mark })).status).toBe(303);
+  const refused = await set({ do: "set", value: "typed for long", seen: mark });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain("&quot;gone&quot; was removed in another tab or by another user");
+  const [, adding = ""] = refused.text.split(/<summary>\s*Add a variable/);
+  expect(adding).toMatch(/value="gone"[^]*typed for long[^]*value="add"/);
+});
+
 test("a rename of a zone that was renamed after the form was opened is refused", async () => {
   const { id } = await fixture.person.get(endpoints.createZone, { body: { name: "first" } });
   const path = `/zones/${id}`;
