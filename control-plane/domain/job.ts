@@ -61,6 +61,8 @@ export interface JobRow {
   claimed_at: number | null;
   started_at: number | null;
   cancelled_at: number | null;
+  /** The name of the user who cancelled it, as in the audit log; null after a rejection. */
+  cancelled_by: string | null;
   /** When the last decision was made about how it ended: a cancel, a presumed loss or a report. */
   ended_at: number | null;
   released_at: number | null;
@@ -94,6 +96,7 @@ export type JobState = Pick<
   | "claimed_at"
   | "started_at"
   | "cancelled_at"
+  | "cancelled_by"
   | "ended_at"
   | "released_at"
   | "omitted_at"
@@ -117,6 +120,7 @@ export const newlyQueued = {
   claimed_at: null,
   started_at: null,
   cancelled_at: null,
+  cancelled_by: null,
   ended_at: null,
   released_at: null,
   omitted_at: null,
@@ -218,15 +222,16 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
 }
 
 /**
- * A user's cancel. A job that was never started ends at once; a started job stays held until its
+ * A user's cancel; `by` is null if it is a rejection. A job that was never started ends at once; a started job stays held until its
  * runner responds.
  */
-export function cancel<J extends JobState>(job: J, now: number): J {
+export function cancel<J extends JobState>(job: J, by: string | null, now: number): J {
   if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);
   return {
     ...job,
     status: "CANCELLED",
     cancelled_at: now,
+    cancelled_by: by,
     ended_at: now,
     released_at: job.started_at === null ? now : null,
   };
@@ -267,7 +272,7 @@ export const endUnstarted = <J extends JobState>(
 
 /** A person has refused the deployment, for this reason. */
 export const reject = <J extends JobState>(job: J, error_message: string, now: number): J => ({
-  ...cancel(job, now),
+  ...cancel(job, null, now),
   error_message,
 });
 

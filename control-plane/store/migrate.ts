@@ -38,6 +38,7 @@ import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
 import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
 import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
 import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
+import * as whoActed from "./migrations/0039-who-acted.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -88,6 +89,7 @@ export const migrations: readonly Migration[] = [
   quickTriggers,
   omittedOutputs,
   outputsLeftOut,
+  whoActed,
 ];
 
 export interface SchemaTransaction {

@@ -237,6 +237,10 @@ export interface StateVersionsTable {
   blob: string;
   job_id: string | null;
   created_at: Millis;
+  /** The name of the user who pushed it or rolled back to it, as in the audit log. */
+  stored_by: string | null;
+  /** The serial of the version to which the user rolled back. */
+  copy_of: number | null;
 }
 
 export interface StateLocksTable {

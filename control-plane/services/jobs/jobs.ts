@@ -191,7 +191,8 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
     await checkJobPermission(tx, user, job);
-    await changeJob(tx, rings, job, cancel(job, now), now, { by: nameOf(user) });
+    const by = nameOf(user);
+    await changeJob(tx, rings, job, cancel(job, by, now), now, { by });
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);

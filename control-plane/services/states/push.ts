@@ -69,7 +69,8 @@ export async function pushState(
       if (newest && isRepeated(newest, summary))
         return { answer: { version: view(newest), isNew: false }, stored: false };
       if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
-      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
+      const version = { spec_id: spec, ...summary, ...written, copy_of: null };
+      const row = await addOwnVersion(context, tx, user, version);
       await followState(tx, spec, outputs);
       const target = { id: spec, name: named.name, details: { serial: row.serial } };
       await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);

@@ -110,6 +110,8 @@ export async function writeState(
         size_bytes: written.size_bytes,
         blob: written.blob,
         job_id: caller.job_id,
+        stored_by: null,
+        copy_of: null,
         created_at: context.now(),
       });
       return { answer: undefined, stored: true };

@@ -4,7 +4,7 @@ import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/limits.ts";
-import type { UserCaller } from "../callers.ts";
+import { nameOf, type UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
 import { withSerial } from "../../domain/state-serial.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -118,7 +118,8 @@ export async function rollBackState(
           "state_conflict",
           "the state has changed in the meantime; check it and try again",
         );
-      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
+      const version = { spec_id: spec, ...summary, ...written, copy_of: serial };
+      const row = await addOwnVersion(context, tx, user, version);
       const details = { serial: next, from_serial: serial };
       const target = { id: spec, name: named.name, details };
       await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
@@ -160,13 +161,13 @@ export async function breakStateLock(
 export async function addOwnVersion(
   context: Context,
   tx: Queries,
-  { space_id }: UserCaller,
+  user: UserCaller,
   version: NewVersion,
 ) {
-  const { spec_id, serial, lineage, md5, resources, size_bytes, blob } = version;
-  await checkStateBytes(context, tx, space_id, size_bytes);
-  const content = { spec_id, serial, lineage, md5, resources, size_bytes, blob };
-  const row = { ...content, job_id: null, created_at: context.now() };
+  const { spec_id, serial, lineage, md5, resources, size_bytes, blob, copy_of } = version;
+  await checkStateBytes(context, tx, user.space_id, size_bytes);
+  const content = { spec_id, serial, lineage, md5, resources, size_bytes, blob, copy_of };
+  const row = { ...content, job_id: null, stored_by: nameOf(user), created_at: context.now() };
   await addState(tx, row);
   return row;
 }
@@ -190,7 +191,7 @@ export async function followState(
   await tx.run(moveSpec, { id, status: await deployedStatus(tx, { id, ...spec }) });
 }
 
-type NewVersion = Omit<StateVersionRow, "id" | "job_id" | "created_at">;
+type NewVersion = Omit<StateVersionRow, "id" | "job_id" | "stored_by" | "created_at">;
 
 async function findVersion(queries: Queries, spec: string, serial: number) {
   const version = await queries.first(findStateVersion, { spec, serial });

@@ -97,6 +97,7 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
       claimed_at: job.claimed_at,
       started_at: job.started_at,
       cancelled_at: job.cancelled_at,
+      cancelled_by: job.cancelled_by,
       ended_at: job.ended_at,
       released_at: job.released_at,
       omitted_at: job.omitted_at,

@@ -21,6 +21,7 @@ const queued: JobState = {
   claimed_at: null,
   started_at: null,
   cancelled_at: null,
+  cancelled_by: null,
   ended_at: null,
   released_at: null,
   omitted_at: null,
@@ -32,12 +33,14 @@ const queued: JobState = {
 };
 const claimed: JobState = { ...queued, status: "PROCESSING", worker_id: "w", claimed_at: 1 };
 const started: JobState = { ...claimed, started_at: 2 };
-const cancelling: JobState = { ...started, status: "CANCELLED", cancelled_at: 3, ended_at: 3 };
+const ada = "ada@example.com";
+const byAda = { status: "CANCELLED", cancelled_by: ada } as const;
+const cancelling: JobState = { ...started, ...byAda, cancelled_at: 3, ended_at: 3 };
 const released = { released_at: 4, ended_at: 4 };
 const succeeded: JobState = { ...started, status: "SUCCESS", ...released };
 const cancelledInQueue: JobState = {
   ...queued,
-  status: "CANCELLED",
+  ...byAda,
   cancelled_at: 3,
   ended_at: 3,
   released_at: 3,
@@ -73,7 +76,7 @@ const change = {
   "the end of the cancel": (job: JobState) =>
     reportEnd(job, { ...success, status: "CANCELLED" }, now),
   "more outputs": (job: JobState) => reportEnd(job, { ...success, execution_metadata: "{}" }, now),
-  cancel: (job: JobState) => cancel(job, now),
+  cancel: (job: JobState) => cancel(job, ada, now),
   lose: (job: JobState) => lose(job, now),
 } as const;
 
@@ -148,20 +151,15 @@ describe("a job", () => {
       { presumed_lost_at: null, outcome_unknown: 1, ended_at: now },
     ],
     ["succeeded", succeeded, "success", "unchanged"],
-    [
-      "queued",
-      queued,
-      "cancel",
-      { status: "CANCELLED", cancelled_at: now, ended_at: now, released_at: now },
-    ],
+    ["queued", queued, "cancel", { ...byAda, cancelled_at: now, ended_at: now, released_at: now }],
     [
       "claimed",
       claimed,
       "cancel",
-      { status: "CANCELLED", cancelled_at: now, ended_at: now, released_at: now },
+      { ...byAda, cancelled_at: now, ended_at: now, released_at: now },
     ],
     // A started job occupies its configuration until its runner reports its end.
-    ["started", started, "cancel", { status: "CANCELLED", cancelled_at: now, ended_at: now }],
+    ["started", started, "cancel", { ...byAda, cancelled_at: now, ended_at: now }],
     ["succeeded", succeeded, "cancel", "refused"],
     ["cancelled and running", cancelling, "cancel", "refused"],
     ["queued", queued, "lose", "unchanged"],
