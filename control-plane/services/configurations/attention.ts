@@ -31,7 +31,7 @@ export async function listFailedConfigurations(
       name,
       status,
       error_message: shownError({ status, ...row }),
-      deployed: await findDeployed(read, owner, { id, ...row }),
+      deployed: await findDeployed(read, { id, ...row }),
       failed_job: await findFailedJob(read, row),
     })),
   );

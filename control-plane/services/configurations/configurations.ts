@@ -291,7 +291,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
     sensitive: sensitive === 1,
     ...(omitted_bytes === null ? {} : { omitted_bytes }),
   }));
-  const deployed = await findDeployed(queries, spec.owner_id, spec);
+  const deployed = await findDeployed(queries, spec);
   const variable_sets = await findAttachedSets(queries, spec);
   const failed_job = await findFailedJob(queries, spec);
   const viewed = viewSpec(spec, components, deployed);

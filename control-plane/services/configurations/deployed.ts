@@ -5,7 +5,6 @@
 import type { Configuration, ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Deployed } from "../../../protocol/deployed.ts";
 import { isDestruction } from "../../domain/job.ts";
-import { findActorAt } from "../../store/audit/audit.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findCreatedBy, findLastDeployment } from "../../store/jobs/jobs.ts";
@@ -16,11 +15,7 @@ type StateBackend = NonNullable<Configuration["backend"]>;
 type Spec = Pick<SpecRow, "id" | "deployed_backend">;
 
 /** Returns what is deployed; null if nothing is. */
-export async function findDeployed(
-  queries: Queries,
-  owner: string,
-  spec: Spec,
-): Promise<Deployed | null> {
+export async function findDeployed(queries: Queries, spec: Spec): Promise<Deployed | null> {
   const { state, last, status } = await read(queries, spec);
   if (status !== "DEPLOYED") return null;
   if (state)
@@ -29,7 +24,7 @@ export async function findDeployed(
       resources: state.resources,
       at: time(state.created_at),
       job_id: state.job_id,
-      by: await findWriter(queries, owner, state),
+      by: await findWriter(queries, state),
     };
   if (!last) return null;
   const { id: job_id, ended_at, created_by: by } = last;
@@ -65,32 +60,8 @@ async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
 /** The user who queued the job that wrote a state, or who rolled back to it or pushed it. */
 async function findWriter(
   queries: Queries,
-  owner: string,
-  { spec_id, job_id, created_at: at }: StateVersionRow,
+  { job_id, stored_by }: StateVersionRow,
 ): Promise<string | null> {
-  if (job_id !== null)
-    return (await queries.first(findCreatedBy, { id: job_id }))?.created_by ?? null;
-  return (await findStorer(queries, owner, spec_id, at))?.by ?? null;
-}
-
-/** A user who stored a version of a state. */
-export interface Storer {
-  readonly by: string | null;
-  /** The version to which the user rolled back; null after a push. */
-  readonly from: number | null;
-}
-
-/** Returns who stored a version at this time; undefined if the audit log does not have it. */
-export async function findStorer(
-  queries: Queries,
-  owner: string,
-  spec: string,
-  at: number,
-): Promise<Storer | undefined> {
-  for (const action of ["state.roll_back", "state.push"] as const) {
-    const found = await queries.first(findActorAt, { owner, target: spec, at, action });
-    const details = JSON.parse(found?.details ?? "{}") as { from_serial?: number };
-    if (found) return { by: found.actor_name, from: details.from_serial ?? null };
-  }
-  return undefined;
+  if (job_id === null) return stored_by;
+  return (await queries.first(findCreatedBy, { id: job_id }))?.created_by ?? null;
 }

@@ -24,7 +24,7 @@ import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs } from "./changes
 import { checkJobPermission } from "./own-source.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
-import { findCancel, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
+import { cancelOf, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
 /** The job whose request is repeated, and whether it may have destroyed some of its targets. */
@@ -119,7 +119,7 @@ export async function findJobCancel(
   id: string,
 ): Promise<Cancel | null> {
   const job = await read.first(findOwnJob, { id, owner });
-  return job ? findCancel(read, job) : null;
+  return job ? cancelOf(job) : null;
 }
 
 /** The ids of a page of GET /api/jobs. */

@@ -12,7 +12,6 @@ import { waitingOf, type Candidate, type WaitingJob } from "../../domain/waiting
 import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findActorAt } from "../../store/audit/audit.ts";
 import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
@@ -81,7 +80,7 @@ async function viewJob(
     approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
-    cancelled_by: (await findCancel(queries, job))?.by ?? null,
+    cancelled_by: cancelOf(job)?.by ?? null,
     ...(await viewWaiting(queries, job)),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
@@ -146,22 +145,20 @@ export type JobSummary = Pick<
   readonly needs_approval: boolean;
 };
 
-/** When a user cancelled a job, and who it was, if the audit log has it. */
+/** When a user cancelled a job, and who it was, if that is known. */
 export interface Cancel {
   readonly at: string;
   readonly by: string | null;
 }
 
 /** Returns null unless the job was cancelled by a user. */
-export async function findCancel(
-  queries: Queries,
-  { id, owner_id, status, cancelled_at: at }: CancelledJob,
-): Promise<Cancel | null> {
-  if (status !== "CANCELLED" || at === null) return null;
-  const of = { owner: owner_id, target: id, at, action: "job.cancel" } as const;
-  return { at: time(at), by: (await queries.first(findActorAt, of))?.actor_name ?? null };
+export function cancelOf({
+  status,
+  cancelled_at: at,
+  cancelled_by: by,
+}: Pick<JobRow, "status" | "cancelled_at" | "cancelled_by">): Cancel | null {
+  return status === "CANCELLED" && at !== null ? { at: time(at), by } : null;
 }
-type CancelledJob = Pick<JobRow, "id" | "owner_id" | "status" | "cancelled_at">;
 
 /** Jobs of one owner in short. */
 export async function viewSummaries(
@@ -183,7 +180,7 @@ export async function viewSummaries(
       changes: countsOf(job.changes),
       error_message: job.error_message,
       ...(await viewWaiting(queries, job, workers)),
-      cancel: await findCancel(queries, job),
+      cancel: cancelOf(job),
       needs_approval: job.status === "QUEUED" && job.unapproved === 1 && job.plan_job_id !== null,
       created_at: time(job.created_at),
       started_at: timeOrNull(job.started_at),

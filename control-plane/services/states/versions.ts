@@ -21,7 +21,7 @@ import {
   listStateVersions as listRows,
 } from "../../store/states/states.ts";
 import { findNamed } from "../configurations/configurations.ts";
-import { deployedStatus, findStorer } from "../configurations/deployed.ts";
+import { deployedStatus } from "../configurations/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
@@ -43,14 +43,7 @@ export async function listStateVersions(
 ): Promise<StateVersion[]> {
   const { id } = await findNamed(read, space_id, name);
   const rows = await listRows(read, id, before, limit);
-  return Promise.all(
-    rows.map(async (row) => {
-      // The audit log has who rolled back or pushed.
-      const storer =
-        row.job_id === null ? await findStorer(read, space_id, id, row.created_at) : undefined;
-      return { ...view(row), stored_by: storer?.by ?? null, copy_of: storer?.from ?? null };
-    }),
-  );
+  return rows.map((row) => ({ ...view(row), stored_by: row.stored_by, copy_of: row.copy_of }));
 }
 
 /** GET …/state/lock; null if the state is not locked. */

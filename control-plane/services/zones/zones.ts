@@ -145,7 +145,7 @@ export async function listConfigurationSummaries(
     rows.map(async ({ deployed_backend, failed_job_id, ...row }) => ({
       ...row,
       error_message: shownError(row),
-      deployed: await findDeployed(read, owner, { id: row.id, deployed_backend }),
+      deployed: await findDeployed(read, { id: row.id, deployed_backend }),
       failed_job: await findFailedJob(read, { failed_job_id }),
       updated_at: time(row.updated_at),
     })),

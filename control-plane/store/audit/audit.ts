@@ -52,21 +52,6 @@ export const findAuditPosition = statement<{ id: string; owner: string }, AuditP
       .where("owner_id", "=", owner),
 );
 
-/** Who did something to an object of an owner at a certain time, and its details as JSON. */
-export const findActorAt = statement<
-  { owner: string; target: string; at: number; action: AuditAction },
-  Pick<AuditRow, "actor_name" | "details">
->((db, { owner, target, at, action }) =>
-  db
-    .selectFrom(auditEntriesBy("audit_entries_target"))
-    .select(["actor_name", "details"])
-    .where("owner_id", "=", owner)
-    .where("target_id", "=", target)
-    .where("created_at", "=", at)
-    .where("action", "=", action)
-    .limit(1),
-);
-
 /** A page of an owner's entries, newest first. */
 export function listAuditEntries(
   { sql: db }: Queries,

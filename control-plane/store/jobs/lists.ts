@@ -75,6 +75,7 @@ const summaryColumns = [
   "created_at",
   "started_at",
   "cancelled_at",
+  "cancelled_by",
   "ended_at",
 ] as const;
 

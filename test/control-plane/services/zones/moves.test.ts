@@ -10,6 +10,7 @@ import { addTestUser } from "../../../helpers/test-user.ts";
 const { createVariableSet, deleteVariableSet, getConfiguration, getJob, getZone, updateZone } =
   endpoints;
 const { createConfiguration, createZone, listAuditEntries, listJobs, listZones } = endpoints;
+const { cancelJob, createJob, listStateVersions, rollBackState } = endpoints;
 
 const { plane, it } = planeForFile();
 const usageOf = async (owner: string) =>
@@ -64,6 +65,37 @@ describe("a zone", () => {
     await client.get(updateZone, { params, body: { team: null } });
     expect([await usageOf(owner.id), await usageOf(team)]).toEqual([used, 0]);
     expect(await viewer.client.refusal(getZone, { params })).toBe("404 not_found");
+  });
+
+  it("keeps who cancelled its jobs, and who pushed and rolled back its states", async () => {
+    const user = await addTestUser(plane);
+    const { owner, client, headers } = user;
+    const { slug, calls } = await addTeam(plane, user);
+    const spec = await addSpec(plane.context.store, owner);
+    const plan = { job_type: "PLAN", configuration_id: spec } as const;
+    const job = await client.get(createJob, { body: plan });
+    await client.get(cancelJob, { params: { id: job.id } });
+    const resources = [{ mode: "managed", type: "t", name: "a", instances: [{}] }];
+    const json = { version: 4, serial: 1, lineage: "l", outputs: {}, resources };
+    await ask(plane, "POST", `/api/cli/configurations/${spec}/state/versions`, { headers, json });
+    await client.get(rollBackState, { params: { name: spec, serial: "1" } });
+    const by = `${owner.id}@example.com`;
+    const move = (team: string | null) =>
+      client.get(updateZone, { params: { id: owner.zone }, body: { team } });
+    for (const [space, team] of [
+      [calls, slug],
+      [client, null],
+    ] as const) {
+      await move(team);
+      expect((await space.get(getJob, { params: { id: job.id } })).cancelled_by).toBe(by);
+      const params = { name: spec };
+      const { state_versions } = await space.get(listStateVersions, { params, query: {} });
+      expect(state_versions).toMatchObject([
+        { serial: 2, stored_by: by, copy_of: 1 },
+        { serial: 1, stored_by: by, copy_of: null },
+      ]);
+      expect((await space.get(getConfiguration, { params })).deployed).toMatchObject({ by });
+    }
   });
 
   it("moves only for an admin of both spaces", async () => {
