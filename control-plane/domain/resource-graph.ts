@@ -81,50 +81,95 @@ export const withoutKeys = (address: string): string =>
 const addressPattern =
   /^(?<module>(?:module\.[^.]+\.)*)(?<data>data\.)?(?<type>(?!module\.)[^.]+)\.(?<name>[^.]+)$/;
 
-/** Adds the resources of a state in terraform's format 4; what has another shape is left out. */
-export function addState(graph: ResourceGraph, state: unknown): void {
+/** New addresses of instances that a plan moves, by their addresses in the state. */
+type Moves = ReadonlyMap<string, string>;
+
+/**
+ * Adds the resources of a state in terraform's format 4; what has another shape is left out. What
+ * moves is added where it moves to.
+ */
+export function addState(graph: ResourceGraph, state: unknown, moves: Moves = new Map()): void {
+  const renamed = renamedResources(state, moves);
   for (const { address, instances } of resourcesOf(state)) {
-    const added = graph.add(address, instances.length);
-    if (!added) continue;
-    for (const instance of instances)
-      for (const dependency of listOf(recordOf(instance)["dependencies"]))
-        if (typeof dependency === "string" && dependency.length <= textLimit)
-          graph.connect(added.address, withoutKeys(dependency));
+    const places = Map.groupBy(instances, (instance) => {
+      const stored = address + keyOf(instance);
+      return withoutKeys(moves.get(stored) ?? stored);
+    });
+    if (places.size === 0) graph.add(address, 0);
+    for (const [place, some] of places) {
+      const added = graph.add(place, some.length);
+      if (!added) continue;
+      for (const instance of some)
+        for (const dependency of listOf(recordOf(instance)["dependencies"]))
+          if (typeof dependency === "string" && dependency.length <= textLimit) {
+            const name = withoutKeys(dependency);
+            for (const to of renamed.get(name) ?? [name]) graph.connect(added.address, to);
+          }
+    }
   }
+}
+
+/** The new addresses, without keys, of resources of which every instance moves. */
+function renamedResources(state: unknown, moves: Moves): ReadonlyMap<string, ReadonlySet<string>> {
+  const renamed = new Map<string, Set<string>>();
+  if (moves.size === 0) return renamed;
+  const staying = new Set<string>();
+  for (const { address, instances } of resourcesOf(state))
+    for (const instance of instances) {
+      const to = moves.get(address + keyOf(instance));
+      const name = withoutKeys(address);
+      if (to === undefined) staying.add(name);
+      else renamed.set(name, (renamed.get(name) ?? new Set()).add(withoutKeys(to)));
+    }
+  for (const name of staying) renamed.delete(name);
+  return renamed;
 }
 
 /** What a plan says of resources. */
 export type PlannedGraph = Pick<PlanSummary, "changes" | "graph">;
 
 /**
- * Adds what a plan does with resources, and what those that change depend on. The other resources
- * and their dependencies come from the state. It may be older or newer than the plan, so an instance
- * of the plan is counted unless the state has it.
+ * Adds a state, and what a plan does with resources and what those that change depend on. The other
+ * resources and their dependencies come from the state. It may be older or newer than the plan, so
+ * an instance of the plan is counted unless the state has it.
  */
 export function addPlan(
   graph: ResourceGraph,
   { changes, graph: planned }: PlannedGraph,
-  state?: unknown,
+  state: unknown,
 ): void {
+  const stored = new Set<string>();
+  for (const { address, instances } of resourcesOf(state))
+    for (const instance of instances) stored.add(address + keyOf(instance));
+  const moves = pendingMoves(changes, stored);
+  addState(graph, state, moves);
   const missing = new Set(changes.map(({ address }) => address));
-  const nameOf = new Map(
-    changes
-      .filter(
-        ({ address, previous_address: old = "" }) => withoutKeys(old) === withoutKeys(address),
-      )
-      .map(({ address, previous_address }) => [previous_address, address]),
-  );
-  for (const resource of resourcesOf(state))
-    for (const instance of resource.instances) {
-      const stored = `${resource.address}${keyOf(instance)}`;
-      missing.delete(nameOf.get(stored) ?? stored);
-    }
+  for (const address of stored) missing.delete(moves.get(address) ?? address);
   for (const { address, action } of changes) {
     const resource = graph.add(address, missing.delete(address) ? 1 : 0);
     if (resource) resource.actions[action] = (resource.actions[action] ?? 0) + 1;
   }
   for (const { address, needs } of planned ?? [])
     for (const needed of needs) graph.connect(address, needed);
+}
+
+/**
+ * The moves of a plan that the state does not have yet: of each the old address is there, and the
+ * new one is free, or becomes free by another move.
+ */
+function pendingMoves(changes: PlannedGraph["changes"], stored: ReadonlySet<string>): Moves {
+  const moves = new Map(
+    changes.flatMap(({ address, previous_address: old }) =>
+      old !== undefined && stored.has(old) ? [[old, address] as const] : [],
+    ),
+  );
+  // Each round removes what another one has blocked. Few moves follow each other.
+  for (let isDone = false; !isDone;) {
+    isDone = true;
+    for (const [old, address] of moves)
+      if (stored.has(address) && !moves.has(address)) isDone = !moves.delete(old);
+  }
+  return moves;
 }
 
 /** The resources of a state; the address has the keys of modules and not that of an instance. */

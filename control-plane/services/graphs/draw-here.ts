@@ -30,8 +30,8 @@ export function* drawHere({ state, plan, choice }: GraphSources): Iterable<Drawn
   const document =
     state === undefined ? {} : (JSON.parse(new TextDecoder().decode(state)) as object);
   if ("encrypted_data" in document) return yield { view: "encrypted" };
-  addState(graph, document);
   if (plan) addPlan(graph, plan, document);
+  else addState(graph, document);
   const view = viewOf(graph, choice);
   yield { view };
   yield { drawing: drawingOf(view) };

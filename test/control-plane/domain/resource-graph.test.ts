@@ -95,7 +95,7 @@ describe("the graph of a plan", () => {
     ["after it", after],
     ["after the destruction", []],
   ])("counts its instances once with the state %s", (_, resources) => {
-    const graph = graphOf({ resources });
+    const graph = new ResourceGraph();
     addPlan(graph, { changes }, { resources });
     const counts = [...graph.resources.values()].map(({ address, instances }) => [
       address,
@@ -106,6 +106,73 @@ describe("the graph of a plan", () => {
       "module.app.aws_instance.web": 2,
       "aws_subnet.a": 2,
       "aws_eip.b": 1,
+    });
+  });
+
+  const user = stateResource("terraform_data.user", ["terraform_data.a"]);
+  const moved = (from: string, to: string) =>
+    ({ address: to, action: "none", previous_address: from }) as const;
+  const drawn = (changes: PlannedGraph["changes"], resources: object[]) => {
+    const graph = new ResourceGraph();
+    addPlan(graph, { changes }, { resources });
+    const counts = [...graph.resources.values()].map(({ address, instances }) => [
+      address,
+      instances,
+    ]);
+    return { counts: Object.fromEntries(counts) as object, edges: graph.edges };
+  };
+
+  test.each([
+    ["before its deployment", [stateResource("terraform_data.a"), user]],
+    [
+      "after it",
+      [
+        stateResource("terraform_data.b"),
+        stateResource("terraform_data.user", ["terraform_data.b"]),
+      ],
+    ],
+  ])("has a resource that moves at its new address, with the state %s", (_, resources) => {
+    expect(drawn([moved("terraform_data.a", "terraform_data.b")], resources)).toEqual({
+      counts: { "terraform_data.b": 1, "terraform_data.user": 1 },
+      edges: [["terraform_data.user", "terraform_data.b"]],
+    });
+  });
+
+  test("has a new resource at the old address of one that has moved", () => {
+    const changes = [
+      moved("terraform_data.a", "terraform_data.b"),
+      { address: "terraform_data.a", action: "create" } as const,
+    ];
+    const counts = { "terraform_data.a": 1, "terraform_data.b": 1, "terraform_data.user": 1 };
+    expect(drawn(changes, [stateResource("terraform_data.a"), user]).counts).toEqual(counts);
+    const after = ["terraform_data.a", "terraform_data.b"].map((one) => stateResource(one));
+    expect(drawn(changes, [...after, user]).counts).toEqual(counts);
+  });
+
+  test("follows moves in a row, of instances and into modules", () => {
+    const two = stateResource("terraform_data.a", [], 2);
+    const instances = [{ index_key: 0 }, { index_key: 1 }];
+    const changes = [
+      moved("terraform_data.a[0]", "module.m.terraform_data.a"),
+      moved("terraform_data.c", "terraform_data.d"),
+      moved("terraform_data.b", "terraform_data.c"),
+    ];
+    const resources = [
+      { ...two, instances },
+      stateResource("terraform_data.b"),
+      stateResource("terraform_data.c"),
+      user,
+    ];
+    expect(drawn(changes, resources)).toEqual({
+      counts: {
+        "module.m.terraform_data.a": 1,
+        "terraform_data.a": 1,
+        "terraform_data.c": 1,
+        "terraform_data.d": 1,
+        "terraform_data.user": 1,
+      },
+      // Not every instance of it moves.
+      edges: [["terraform_data.user", "terraform_data.a"]],
     });
   });
 });
