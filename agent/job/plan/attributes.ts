@@ -88,10 +88,11 @@ export function* attributesOf(change: Change, secrecy: Secrecy): Iterable<Planne
       (side) => values[side] instanceof LargeNumber,
     );
     const isHidden = sensitive === true || hides(before) || hides(after);
+    const [old, next] = fromDifference(before, after);
     yield {
       path: shortened(secrecy.mask(path), pathLimit),
-      ...(isHidden || before === undefined ? {} : { before: boundedValue(before) }),
-      ...(isHidden || after === undefined ? {} : { after: boundedValue(after) }),
+      ...(isHidden || before === undefined ? {} : { before: boundedValue(old) }),
+      ...(isHidden || after === undefined ? {} : { after: boundedValue(next) }),
       ...(isHidden ? { sensitive: true } : {}),
       ...(unknown === true ? { unknown: true } : {}),
       ...(isHidden || numbers.length === 0 ? {} : { large_numbers: numbers }),
@@ -225,6 +226,25 @@ function sensitiveTexts(value: unknown, mark: unknown): string[] {
     sensitiveTexts(record(value)[name], below),
   );
 }
+
+/**
+ * Returns both values; of two texts of which one is too long to be shown whole, the parts from
+ * shortly before their first difference, so that what is shown is what changes.
+ */
+function fromDifference(before: unknown, after: unknown): [before: unknown, after: unknown] {
+  if (typeof before !== "string" || typeof after !== "string") return [before, after];
+  if (before.length <= planValueLimit && after.length <= planValueLimit) return [before, after];
+  let difference = 0;
+  while (difference < before.length && before[difference] === after[difference]) difference++;
+  if (difference < planValueLimit / 2) return [before, after];
+  const earliest = difference - contextLimit;
+  const line = before.lastIndexOf("\n", before.lastIndexOf("\n", difference - 1) - 1) + 1;
+  const start = Math.max(line, earliest);
+  return [`…${before.slice(start).toWellFormed()}`, `…${after.slice(start).toWellFormed()}`];
+}
+
+/** Characters that are shown before the first difference: the line before it, if it is not longer. */
+const contextLimit = 400;
 
 /** Returns a plain value or a list of them, not longer than the limit. */
 function boundedValue(value: unknown): unknown {

@@ -176,6 +176,16 @@ describe("of a sensitive attribute", () => {
 });
 
 describe("the limits of attributes", () => {
+  test("of two long texts begin with the line before the first difference", () => {
+    const lines = Array.from({ length: 400 }, (_, line) => `line ${line} ${"x".repeat(40)}`);
+    const [text] = changed({ a: lines.join("\n") }, { a: lines.with(200, "other").join("\n") });
+    expect(text?.before).toMatch(/^…line 199 x+\nline 200 x+\nline 201 /);
+    expect(text?.after).toMatch(/^…line 199 x+\nother\nline 201 /);
+    expect(String(text?.after)).toHaveLength(planValueLimit);
+    const word = "x".repeat(9000);
+    expect(changed({ a: word }, { a: `${word}y` })[0]?.after).toBe(`…${"x".repeat(400)}y`);
+  });
+
   test("cut a long value and a long list", () => {
     const [text, values] = changed({}, { a: "é".repeat(9000), b: Array(5000).fill("word") });
     expect(text?.after).toMatch(/^é+…$/u);
