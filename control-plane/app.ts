@@ -76,7 +76,11 @@ export async function buildApp(
     // Our own refusal has more details.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 600 },
-    frameworkErrors: sendProblem,
+    // Of an address that cannot be decoded, or is too long.
+    frameworkErrors: (error, request, reply) =>
+      asksForPage(request)
+        ? void sendErrorPage(context, error, request, reply)
+        : sendProblem(error, request, reply),
   });
   app.addHttpMethod("LOCK", { hasBody: true });
   app.addHttpMethod("UNLOCK", { hasBody: true });

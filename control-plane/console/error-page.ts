@@ -32,7 +32,7 @@ export async function sendErrorPage(
     ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
     : refusalPage(title, sentence(refusal.message), back === "" ? "/" : back);
   // An address without a route has no guard.
-  if (request.is404) request.caller ??= await callerOf(context, request, reply);
+  request.caller ??= await callerOf(context, request, reply);
   const { email } = (request.caller as UserCaller | null) ?? {};
   const page = email === undefined ? { title, body } : { title, body, email };
   sendPage(reply.headers(refusal.headers), page, status);

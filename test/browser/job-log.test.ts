@@ -321,13 +321,13 @@ describe("the log of a job", () => {
     await untilTrue(page, `document.querySelector("[name=follow]").checked`);
 
     await fixture.end(id, "SUCCESS");
-    await page.getByText("This is the whole log. 3,300 lines.").waitFor();
+    await page.getByText("The log ends here. 3,300 lines.").waitFor();
     // A log that has ended is loading, not live.
     await page.addInitScript(`window.said = new Set();
       new MutationObserver(() => said.add(document.querySelector(".log-state")?.textContent))
         .observe(document, { childList: true, subtree: true })`);
     await page.reload();
-    await page.getByText("This is the whole log. 3,300 lines.").waitFor();
+    await page.getByText("The log ends here. 3,300 lines.").waitFor();
     expect(await page.evaluate<string>("[...said].join()")).toMatch(/^[^]*Loading the log[^]*$/);
     expect(await page.evaluate<string>("[...said].join()")).not.toContain("Live");
     const download = page.waitForEvent("download");
@@ -348,7 +348,7 @@ describe("the log of a job", () => {
     await fixture.end(id, "SUCCESS");
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${id}#L20`);
-    await page.getByText("This is the whole log. 2,000 lines.").waitFor();
+    await page.getByText("The log ends here. 2,000 lines.").waitFor();
     // The marked line is out of view.
     await page.evaluate(`document.querySelector(".lines").scrollTop = 20_000`);
     const firstLine = `(() => {
@@ -413,7 +413,7 @@ describe("the log of a job", () => {
     await fixture.end(id, "FAILED", { error_message: "<img src=x onerror=alert(1)>" });
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${id}`);
-    await page.getByText("This is the whole log. 10,001 lines.").waitFor();
+    await page.getByText("The log ends here. 10,001 lines.").waitFor();
     // A block has an element per line while it is visible.
     const seen = await page.evaluate(`(async () => {
       const tags = new Set(), attributes = new Set(), styled = [], numbers = [];
@@ -463,7 +463,7 @@ describe("the log of a job", () => {
     ]);
     await fixture.log(id, "ating...\nno newline");
     await fixture.end(id, "FAILED");
-    await page.getByText("This is the whole log. 4 lines.").waitFor();
+    await page.getByText("The log ends here. 4 lines.").waitFor();
     const shown = ["first", "Error: no", "null_resource.a: Still creating...", "no newline"];
     expect(await lines.allTextContents()).toEqual(shown);
     const search = page.getByRole("searchbox", { name: "Search the log" });
@@ -507,7 +507,7 @@ describe("the log of a job", () => {
       followed.push(await memory());
     }
     await fixture.end(id, "SUCCESS");
-    await page.getByText("This is the whole log.").waitFor();
+    await page.getByText("The log ends here.").waitFor();
 
     // Open the complete log.
     await page.addInitScript(watchPage);

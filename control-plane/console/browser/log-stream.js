@@ -12,7 +12,7 @@
  * @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }}
  * Progress
  */
-/** @typedef {"live" | "away" | "ended" | "signed_out" | "gone" | "unreadable"} State */
+/** @typedef {"live" | "away" | "ended" | "unconfirmed" | "signed_out" | "gone" | "unreadable"} State */
 
 const shortestPause = 250;
 const longestPause = 5000;
@@ -49,8 +49,9 @@ export function readLog(job, reader) {
     stream.addEventListener("status", ({ data }) => reader.progress(JSON.parse(data)));
     stream.addEventListener("end", ({ data }) => {
       close();
-      reader.progress(JSON.parse(data));
-      reader.state("ended");
+      const progress = /** @type {Progress} */ (JSON.parse(data));
+      reader.progress(progress);
+      reader.state(progress.log_complete === true ? "ended" : "unconfirmed");
     });
     // One way back, ours: a browser does not come back by itself after an answer that is no stream.
     stream.addEventListener("error", () => {

@@ -26,6 +26,8 @@ const words = {
   live: "Live",
   away: "The server does not respond. Trying again; nothing is lost.",
   ended: "This is the whole log.",
+  // Of a runner that was lost, or that did not say how much it has written.
+  unconfirmed: "The log ends here.",
   signed_out: "You are signed out. Reload the page to sign in again.",
   gone: "This job no longer exists.",
   unreadable: "The rest of this log cannot be read: it is damaged on the server.",
@@ -80,6 +82,11 @@ class WindlassLog extends HTMLElement {
         if (!this.#isWriting) this.#wrote();
       },
     });
+  }
+
+  /** Whether nothing more will come. */
+  get #isOver() {
+    return this.#state === "ended" || this.#state === "unconfirmed";
   }
 
   disconnectedCallback() {
@@ -184,7 +191,7 @@ class WindlassLog extends HTMLElement {
 
   /** All that has arrived is written. */
   #wrote() {
-    if (this.#state === "ended") {
+    if (this.#isOver) {
       this.lines?.finish();
       this.lines?.draw();
     }
@@ -199,8 +206,7 @@ class WindlassLog extends HTMLElement {
       dropped === 0
         ? `${count.toLocaleString("en")} ${count === 1 ? "line" : "lines"}`
         : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines; the raw log has all of them`;
-    const text =
-      this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
+    const text = this.#isOver && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
     const live = this.hasAttribute("ended")
       ? `Loading the log: ${shown} so far.`
       : `Live: ${count === 0 ? "no output yet" : shown}.`;
@@ -252,7 +258,7 @@ class WindlassLog extends HTMLElement {
     const known = numbers.filter(Boolean).map(Number);
     const lines = known.map((number) => (kind === "C" ? this.#lineOf.get(number) : number));
     // Another try follows once more is written.
-    if (lines.includes(undefined) && this.#state !== "ended") return;
+    if (lines.includes(undefined) && !this.#isOver) return;
     const [from, to] = lines;
     if (from) this.#go(from, Math.max(from, to || 0));
   }
@@ -260,7 +266,7 @@ class WindlassLog extends HTMLElement {
   /** Once all of the log is there. @param {string} text */
   #find(text) {
     const field = /** @type {HTMLInputElement | null} */ (this.querySelector("[name=find]"));
-    if (!field || this.#state !== "ended") return;
+    if (!field || !this.#isOver) return;
     field.value = text;
     void this.search?.find(text);
   }

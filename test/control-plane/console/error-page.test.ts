@@ -27,6 +27,12 @@ describe("an error in a browser", () => {
     },
   );
 
+  it("of an address that cannot be decoded is a page with the navigation", async () => {
+    const headers = { ...browser.headers, accept };
+    const { status, text } = await ask(plane, "GET", "/%E0%A4%A", { headers });
+    expect([status, text.includes(navigation)]).toEqual([400, true]);
+  });
+
   it("names the page, or says what is not there", async () => {
     const { text } = await ask(plane, "GET", "/nope", { headers: { ...browser.headers, accept } });
     expect(text).toMatch(/<title>There is no such page\b/);
