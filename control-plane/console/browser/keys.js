@@ -68,7 +68,7 @@ function search() {
 
 /** Of the navigation, which knows the team. @param {string} path */
 const addressOf = (path) =>
-  [...document.querySelectorAll("header nav a")]
+  [...document.querySelectorAll('header nav a, header a[href^="/teams"]')]
     .map((link) => /** @type {HTMLAnchorElement} */ (link).href)
     .find((address) => new URL(address).pathname === path) ?? path;
 

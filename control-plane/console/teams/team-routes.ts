@@ -90,7 +90,7 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
       if (new Form(body).word("confirm") !== slugOf(params))
         throw new RefusalError("invalid_request", "The slug that you typed is not the team's");
       await deleteTeam(context, caller);
-      reply.redirect("/teams", 303);
+      reply.redirect("/teams?team=", 303);
     });
     if (remove) sendPage(reply, await page(caller, { remove }), remove.status);
   });
@@ -107,7 +107,7 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
     const members = await attempt({}, async () => {
       await removeMember(context, caller, user);
       const isSelf = user === caller.user_id;
-      reply.redirect(isSelf ? "/teams" : `/teams/${slugOf(params)}#members`, 303);
+      reply.redirect(isSelf ? "/teams?team=" : `/teams/${slugOf(params)}#members`, 303);
     });
     if (members) sendPage(reply, await page(caller, { members }), members.status);
   });

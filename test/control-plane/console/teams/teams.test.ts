@@ -39,7 +39,7 @@ test("a team is made, renamed and deleted on its pages", async () => {
     expect.stringContaining("The slug that you typed is not the team's"),
   ]);
   const deleted = await post(`/teams/${after}/delete`, { confirm: after });
-  expect([deleted.status, deleted.headers["location"]]).toEqual([303, "/teams"]);
+  expect([deleted.status, deleted.headers["location"]]).toEqual([303, "/teams?team="]);
   expect(words(await page("/teams"))).toContain("You are in no team yet.");
 });
 
@@ -103,6 +103,8 @@ test("lists, links, forms and redirects stay in the team that the address names"
   expect(list.text).toContain(`<form method="post" action="/zones${inTeam}"`);
   expect(list.text).toContain(`<a href="/jobs${inTeam}"`);
   expect(list.text).toContain(`<input type="hidden" name="team" value="${team.slug}" />`);
+  expect(list.text).toContain(`<a href="/teams${inTeam}"`);
+  expect((await browser.page(`/teams${inTeam}`)).text).toContain(`<a href="/jobs${inTeam}"`);
   const made = await browser.post(`/zones${inTeam}`, { name: "shared" });
   const zone = String(made.headers["location"]);
   expect((await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name)).toEqual([
