@@ -19,6 +19,7 @@ import type {
   DeployOptions,
   PlanJobOptions,
 } from "../jobs/create.ts";
+import { labelOption, workerOption } from "./value-options.ts";
 import type { DecideOptions } from "../jobs/approvals.ts";
 import type { DebugLogOptions } from "../logs/debug-log.ts";
 import type { LogsOptions } from "../logs/logs.ts";
@@ -30,17 +31,6 @@ const approvals = () => import("../jobs/approvals.ts");
 const comment = () => new Option("--comment <text>", "why, in up to 1,000 characters");
 const wait = () =>
   new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
-const worker = () =>
-  new Option(
-    "--worker <name>",
-    "name or id of a worker: only its runner may run the job, whatever its labels",
-  );
-const label = () =>
-  repeated(
-    "--label <label>",
-    'a label the worker must have, instead of the configuration\'s; repeatable; "" for none',
-  );
-
 const jobHelp =
   "its id, or the beginning of it; NAME/- for the latest job of that configuration, - for that of this directory";
 
@@ -65,8 +55,8 @@ export function jobsCommand() {
         "--detailed-exitcode",
         "like --wait, but exit with 0 if there are no changes, 2 if there are changes, 1 if the job failed, 64 on wrong usage",
       )
-      .addOption(worker())
-      .addOption(label())
+      .addOption(workerOption())
+      .addOption(labelOption())
       .addOption(debugOption())
       .action(
         action(async (run: Run, name: string, options: PlanJobOptions) =>
@@ -90,8 +80,8 @@ export function jobsCommand() {
         "apply the plan of this job; - for the latest plan (default: plan and apply in one job)",
       )
       .addOption(wait())
-      .addOption(worker())
-      .addOption(label())
+      .addOption(workerOption())
+      .addOption(labelOption())
       .addOption(debugOption())
       .action(
         action(async (run: Run, name: string | undefined, options: DeployOptions) =>
@@ -115,8 +105,8 @@ export function jobsCommand() {
       "do not ask; destroy in one job, or deploy the plan if the configuration requires approvals; needed without a terminal",
     )
     .addOption(wait())
-    .addOption(worker())
-    .addOption(label())
+    .addOption(workerOption())
+    .addOption(labelOption())
     .addOption(debugOption())
     .action(
       action(async (run: Run, name: string, options: AskingOptions) =>

@@ -112,3 +112,17 @@ export const approvalOptions = () => [
 /** Of every command that queues a job. */
 export const debugOption = () =>
   new Option("--debug", "keep terraform's debug log (TF_LOG=DEBUG); it may hold secrets");
+
+/** Of the commands that queue a job. */
+export const workerOption = () =>
+  new Option(
+    "--worker <name>",
+    "name or id of a worker: only its runner may run the job, whatever its labels",
+  );
+
+/** The same. */
+export const labelOption = () =>
+  repeated(
+    "--label <label>",
+    'a label the worker must have, instead of the configuration\'s; repeatable; "" for none',
+  );

@@ -18,13 +18,13 @@ import {
   changesText,
   gitSourceText,
   idleApprovalsText,
-  isWaiting,
   jobTypeWords,
   planOptionsWords,
   resourceProgressWords,
   sentence,
   warningText,
 } from "../../protocol/words.ts";
+import { isWaiting } from "../../protocol/waiting-words.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import { findZone } from "../zones/find.ts";
 import { findJob } from "./find.ts";

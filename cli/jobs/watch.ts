@@ -8,7 +8,7 @@ import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { teamWords } from "../api/team.ts";
-import { isWaiting } from "../../protocol/words.ts";
+import { isWaiting } from "../../protocol/waiting-words.ts";
 import { adviseWorker } from "../workers/none.ts";
 import { noteUndeclared, undeclaredVariables } from "./undeclared.ts";
 import { whatIsLeft, type NextStep } from "./what-is-left.ts";

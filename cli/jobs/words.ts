@@ -8,9 +8,8 @@ import {
   isOvertakenPlan,
   sentence,
   waitingForApproval,
-  waitingText,
-  type Waiting,
 } from "../../protocol/words.ts";
+import { waitingText, type Waiting } from "../../protocol/waiting-words.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";

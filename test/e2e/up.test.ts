@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeLink } from "../../cli/up/origin.ts";
-import { waitingWords } from "../../protocol/words.ts";
+import { waitingWords } from "../../protocol/waiting-words.ts";
 import { copyFixture, writeFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";

@@ -1,6 +1,6 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
 import type { Job, JobStatus } from "../../../protocol/jobs.ts";
-import { isWaiting, waitingParts } from "../../../protocol/words.ts";
+import { isWaiting, waitingParts } from "../../../protocol/waiting-words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
