@@ -16,7 +16,10 @@ export const accessTokenDaysDefault = 90;
 export const registrationUsesLimit = 1000;
 export const registrationSecondsLimit = 30 * 24 * 3600;
 
-/** The header that names the team in which a request acts. */
+/**
+ * The header that names the team in which a request acts; empty: the personal space. In the response
+ * to a user with teams it names the one in which it acted, which what is named by id decides.
+ */
 export const teamHeader = "windlass-team";
 
 /** How many days the link of an invitation works. */

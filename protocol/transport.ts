@@ -71,6 +71,8 @@ export interface CallOptions {
   /** How long the response body may be silent, in milliseconds. Default: 5 minutes (undici). */
   readonly silence?: number;
   readonly dispatcher?: Dispatcher;
+  /** Called with the headers of the response, whatever its status. */
+  readonly onHeaders?: (headers: Dispatcher.ResponseData["headers"]) => void;
 }
 
 type Input<E extends Endpoint> = (Params<E> extends undefined
@@ -132,6 +134,7 @@ export async function send(
     ...(options.dispatcher ? { dispatcher: options.dispatcher } : {}),
   });
   await refuseRedirect(from, path, response);
+  options.onHeaders?.(response.headers);
   if (response.statusCode >= 400) throw await problemOf(response);
   return response;
 }

@@ -20,6 +20,22 @@ export const approvalsText = (count: number): string =>
 export const approvalRuleText = ({ when, count, by_author }: ApprovalRule): string =>
   `${when === "always" ? "Every deployment" : "A deployment that deletes or replaces something"} needs ${approvalsText(count)}${by_author ? "; an author may approve" : " other than its authors"}.`;
 
+/**
+ * Says that the outputs of a configuration may be older than its state; null if they are not. A
+ * failed apply leaves them as they were, and a state that a user stores afterwards brings its own.
+ */
+export const outputsNote = ({
+  status,
+  failed_job,
+  deployed,
+}: Pick<Configuration, "status" | "failed_job" | "deployed">): string | null =>
+  !failed_job ||
+  failed_job.job_type === "PLAN" ||
+  isChanging(status) ||
+  (deployed !== null && deployed.serial !== null && deployed.job_id === null)
+    ? null
+    : "Of the last deployment that succeeded. The last apply did not, so the state may have others.";
+
 /** What lists call a deployment that waits for approvals. */
 export const waitingForApproval = "waiting for approval";
 

@@ -32,7 +32,8 @@ export interface Api {
   readonly isAccessToken: boolean;
   /**
    * The slug of the team that requests name; undefined: the user's or the token's own space; "" for
-   * the personal space, if other commands act in a team unless `--team ""` is passed.
+   * the personal space, if other commands act in a team unless `--team ""` is passed. After a call
+   * that names something by its id, it is the space of that.
    */
   readonly team: string | undefined;
   /** The same user in another space: a team by its slug, or with "" the personal space. */
@@ -57,7 +58,14 @@ export function openApi(given: ApiOptions): Api {
   const { settings, server, profile, team: option } = given;
   const { signal = new AbortController().signal } = given;
   const credential = credentialOf(settings, server, profile);
-  const team = chooseTeam(option, settings, credential);
+  let team = chooseTeam(option, settings, credential);
+  /** What is named by its id may be in another space: later calls act there too. */
+  const follow = (name: keyof Endpoints): CallOptions => ({
+    onHeaders: ({ [teamHeader]: slug }) => {
+      if (typeof slug !== "string" || isPersonal(name) || slug === (team?.slug ?? "")) return;
+      team = { slug, remedy: listTeamsRemedy };
+    },
+  });
   /** A stream of logs connects again by itself, and goes on after its last line. */
   const attempt = <T>(
     name: keyof Endpoints,
@@ -114,12 +122,15 @@ export function openApi(given: ApiOptions): Api {
     server: credential.server,
     email: credential.email,
     isAccessToken: credential.isAccessToken,
-    team: team?.slug,
+    get team() {
+      return team?.slug;
+    },
     inSpace: (slug) => openApi({ ...given, team: slug }),
     call: async (name, input) => {
       try {
         const response = await attempt(name, (headers) =>
           call(credential.server, endpointNamed(name), (input ?? {}) as never, {
+            ...follow(name),
             headers,
             signal,
           }),
@@ -134,6 +145,7 @@ export function openApi(given: ApiOptions): Api {
       try {
         return await attempt(name, (headers) =>
           send(credential.server, endpointNamed(name), input, {
+            ...follow(name),
             ...more,
             headers: { ...headers, ...more.headers },
             signal: AbortSignal.any(signals),

@@ -6,7 +6,8 @@ import { CliError } from "../terminal/output.ts";
 
 /** Returns a `CliError` for network and HTTP errors, and any other error unchanged. */
 export function toCliError(error: unknown, server: string): unknown {
-  if (error instanceof ProblemError) return new CliError(problemText(error, server), 1, error);
+  if (error instanceof ProblemError)
+    return new CliError(problemText(error, server), isWrongUsage(error.problem) ? 2 : 1, error);
   if (!(error instanceof Error) || error instanceof CliError || error.name === "AbortError")
     return error;
   if (error instanceof RedirectError) {
@@ -125,6 +126,11 @@ const withOptions = (message: string): string =>
   message.replace(/(?<=^cannot be combined with )(destroy|refresh_only)$/, (field) =>
     field === "destroy" ? "--destroy" : "--refresh-only",
   );
+
+/** Whether options are all that is wrong with a request: then the command was typed wrongly. */
+const isWrongUsage = ({ errors = [] }: Partial<Problem>): boolean =>
+  errors.length > 0 &&
+  errors.every(({ path }) => optionNames[/^body\.\w+/.exec(path)?.[0] ?? ""] !== undefined);
 
 /** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {

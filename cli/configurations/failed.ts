@@ -5,6 +5,7 @@ import { styled } from "../terminal/output.ts";
 import { ago } from "../terminal/times.ts";
 
 type Standing = Pick<Configuration, "status" | "deployed" | "failed_job">;
+type Failure = Pick<Configuration, "error_message" | "failed_job">;
 
 /** Returns the status, red if a failure has not been made good. */
 export function styledStanding(standing: Standing): string {
@@ -20,3 +21,16 @@ export const failedText = ({
   status,
   ended_at,
 }: NonNullable<Standing["failed_job"]>) => `last ${job_type} ${status} ${ago(ended_at)}, job ${id}`;
+
+/** Whether the error of a configuration is that of its failure, and not of a PLAN after it. */
+export const hasErrorOfFailure = ({ error_message, failed_job }: Failure): boolean =>
+  !failed_job?.error_message || (error_message ?? "").includes(failed_job.error_message);
+
+/** Returns the failure, with its error unless that is the error of the configuration. */
+export function failureText({ error_message, failed_job }: Failure): string | null {
+  if (!failed_job) return null;
+  const text = failedText(failed_job);
+  return error_message !== null && hasErrorOfFailure({ error_message, failed_job })
+    ? text
+    : [text, failed_job.error_message].filter(Boolean).join(": ");
+}

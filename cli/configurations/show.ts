@@ -1,14 +1,14 @@
 /** Shows configurations. */
 import type { Configuration, Source } from "../../protocol/configurations.ts";
 import type { VariableSet } from "../../protocol/variable-sets.ts";
-import { approvalRuleText, stateWords } from "../../protocol/words.ts";
+import { approvalRuleText, outputsNote, stateWords } from "../../protocol/words.ts";
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { originOf } from "./facts.ts";
-import { failedText, styledStanding } from "./failed.ts";
+import { failureText, hasErrorOfFailure, styledStanding } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
@@ -26,14 +26,15 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     ? [undefined, [], null]
     : await Promise.all([namesOf(run, it), setsOf(run, it), findLostLock(run.api, it.id)]);
   const { variables, environment } = linesWithSets(it, sets);
+  const isOfFailure = hasErrorOfFailure(it);
   run.show(it, {
     name: it.name,
     id: it.id,
     project: it.project_name === it.name ? null : it.project_name,
     zone: names?.zone,
     status: styledStanding(it),
-    error: it.error_message,
-    failure: it.failed_job && failedText(it.failed_job),
+    ...(isOfFailure ? { error: it.error_message } : { "later error": it.error_message }),
+    failure: it.failed_job && failureText(it),
     deployed: it.deployed && deployedText(it.deployed),
     source: sourceText(it.source),
     "created from": originOf(it),
@@ -58,7 +59,10 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
     console: `${run.api.server}/configurations/${it.id}`,
   });
-  if (!run.json) printOutputs(run, outputsOf(it), it);
+  if (run.json) return;
+  printOutputs(run, outputsOf(it), it);
+  const note = outputsNote(it);
+  if (note !== null && it.components.length > 0) run.done(note);
 }
 
 /** Its variable sets with their values, in the order in which they win. */

@@ -65,6 +65,10 @@ export async function unlock(
   const { run, configuration } = await inSpaceOf(current, name);
   const { id, name: found } = configuration;
   const { state_lock: lock } = await run.api.call("getStateLock", { params: { name: id } });
+  if (lock === null && configuration.state_backend === "own")
+    return run.done(
+      `Windlass does not lock the state of "${found}": it is in the configuration's own backend, which may have a lock of its own. To remove that, run terraform force-unlock in a directory that declares that backend.`,
+    );
   if (lock === null) return run.done(`The state of "${found}" is not locked.`);
   if (lock.held)
     throw new CliError(

@@ -1,5 +1,5 @@
 /** Decides by the address and a header of a request in which space it acts. */
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import { checkPermission } from "../domain/roles.ts";
@@ -21,6 +21,20 @@ export async function actingFor(
   const [, kind = "", name = ""] = /\/([a-z-]+)\/:(\w+)/.exec(request.routeOptions.url ?? "") ?? [];
   const id = (request.params as Record<string, string>)[name] ?? "";
   return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
+}
+
+/** The same. Names that space in the response to a user who has several. */
+export async function actingWithNote(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  caller: UserCaller,
+): Promise<UserCaller> {
+  const acting = await actingFor(context, request, caller);
+  const { spaces, space_id } = acting;
+  if (spaces.length > 1)
+    reply.header(teamHeader, spaces.find((space) => space.space_id === space_id)?.slug ?? "");
+  return acting;
 }
 
 /**

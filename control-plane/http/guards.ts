@@ -13,7 +13,7 @@ import { isReleaseSecret } from "../services/releases/releases.ts";
 import { checkJobToken, type JobCredential } from "../services/states/job-tokens.ts";
 import { workerTokens } from "../services/workers/credentials.ts";
 import { findRegistrationToken } from "../services/workers/registration-tokens.ts";
-import { actingBelow, actingFor } from "./acting.ts";
+import { actingBelow, actingWithNote } from "./acting.ts";
 import type { Guards } from "./route.ts";
 import { findSession, refuseForeignOrigin } from "./session.ts";
 
@@ -51,14 +51,19 @@ function clientGuard(context: Context): Guards["client"] {
     const { authorization } = request.headers;
     if (authorization === undefined) {
       const caller = await callerOfSession(context, request, reply);
-      if (caller) return actingFor(context, request, caller);
+      if (caller) return actingWithNote(context, request, reply, caller);
     }
     const token = bearerOf(request);
     if (token !== undefined && isAccessToken(token))
-      return actingFor(context, request, await checkAccessToken(context, token, request));
+      return actingWithNote(
+        context,
+        request,
+        reply,
+        await checkAccessToken(context, token, request),
+      );
     const caller =
       token === undefined ? undefined : await findSignedIn(context, "cli", token, request);
-    if (caller) return actingFor(context, request, caller);
+    if (caller) return actingWithNote(context, request, reply, caller);
     throw unauthenticated(
       authorization === undefined
         ? "send an access token in the header Authorization: Bearer TOKEN"

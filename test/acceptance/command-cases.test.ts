@@ -189,6 +189,9 @@ describe.concurrent("the command line", () => {
     await ada.user.configure({ name: "own", source: inline, backend: "own" });
     expect((await ada.run("state", "list", "own")).stderr).toContain("terraform state pull");
     expect((await ada.run("state", "versions", "own")).stderr).toContain("terraform state pull");
+    const kept = await ada.run("state", "unlock", "own", "--yes");
+    expect(kept.stderr).toContain("run terraform force-unlock in a directory");
+    expect((await ada.run("state", "unlock", "db")).stderr).toContain("is not locked");
     expect((await ada.run("state", "versions", "db")).stderr).toContain("There is no state yet");
     const missing = async (...words: string[]): Promise<string> =>
       String((await ada.run(...words)).stderr);

@@ -70,9 +70,11 @@ test.concurrent("jobs plan --detailed-exitcode tells changes, none, failures and
   await machine.json("jobs", "deploy", name, "--wait");
   expect(await code(name)).toBe(0);
   expect(await code(name, "--destroy")).toBe(2);
-  expect(await code(name, "--destroy", "--refresh-only")).toBe(1);
+  expect(await code(name, "--destroy", "--refresh-only")).toBe(64);
   expect(await code()).toBe(64);
   expect(await code(name, "--no-such-option")).toBe(64);
+  expect(await code(name, "--target", "not an address")).toBe(64);
+  expect(await jobs("plan", name, "--replace", "a.b", "--destroy")).toMatchObject({ exitCode: 2 });
 });
 
 test.concurrent("jobs destroy plans nothing in a pipe, and a previewed destruction is deployed by its id", async () => {

@@ -6,7 +6,7 @@ import {
   type Configuration,
   type FailedJob,
 } from "../../../protocol/configurations.ts";
-import { sentence, stateWords } from "../../../protocol/words.ts";
+import { outputsNote, sentence, stateWords } from "../../../protocol/words.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
@@ -129,11 +129,10 @@ const outputsOf = (configuration: Configuration): Html | null => {
   const all = [...named, ...components];
   const state = configuration.state_backend === "managed" ? "#state-title" : undefined;
   const shown = outputs(all, configuration.outputs_omitted, state);
-  if (shown === null || failedApply(configuration) === null) return shown;
+  const note = outputsNote(configuration);
+  if (shown === null || note === null) return shown;
   return html`${shown}
-    <p class="soft">
-      Of the last deployment that succeeded. The last apply did not, so the state may have others.
-    </p>`;
+    <p class="soft">${note}</p>`;
 };
 
 const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>

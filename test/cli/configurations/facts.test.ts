@@ -1,7 +1,7 @@
-import { statusWords } from "../../../protocol/words.ts";
+import { outputsNote, statusWords } from "../../../protocol/words.ts";
 import { expect, test } from "vitest";
 import { originOf } from "../../../cli/configurations/facts.ts";
-import { failedText } from "../../../cli/configurations/failed.ts";
+import { failedText, failureText, hasErrorOfFailure } from "../../../cli/configurations/failed.ts";
 
 test("the origin of a configuration says what an id stands for", () => {
   const id = "bfe01b2f-1627-4f0c-8000-000000000001";
@@ -35,4 +35,41 @@ test("the status of a configuration says what is deployed and what failed, befor
   expect(failedText({ ...apply, ended_at: new Date().toISOString() })).toMatch(
     /^last DEPLOY FAILED .+, job 1$/,
   );
+});
+
+test("a failure has its own error beside that of a later plan", () => {
+  const failed_job = {
+    id: "1",
+    job_type: "DEPLOY",
+    status: "FAILED",
+    error_message: "apply failed",
+    ended_at: new Date().toISOString(),
+  } as const;
+  const own = { failed_job, error_message: "DEPLOY: apply failed" };
+  expect(hasErrorOfFailure(own)).toBe(true);
+  expect(failureText(own)).toMatch(/, job 1$/);
+  const later = { failed_job, error_message: "init failed" };
+  expect(hasErrorOfFailure(later)).toBe(false);
+  expect(failureText(later)).toMatch(/^last DEPLOY FAILED .+, job 1: apply failed$/);
+  // After a plan that succeeded.
+  expect(failureText({ failed_job, error_message: null })).toMatch(/, job 1: apply failed$/);
+  expect(failureText({ failed_job: null, error_message: null })).toBeNull();
+});
+
+test("outputs are called older than the state only after a failed apply without a stored state", () => {
+  const failed_job = {
+    id: "1",
+    job_type: "DEPLOY",
+    status: "FAILED",
+    error_message: null,
+    ended_at: "",
+  } as const;
+  const deployed = { serial: 2, resources: 1, at: "", job_id: "1", by: null };
+  const failed = { status: "DEPLOYED", deployed, failed_job } as const;
+  expect(outputsNote(failed)).toContain("the state may have others");
+  expect(outputsNote({ ...failed, deployed: null })).toContain("the state may have others");
+  expect(outputsNote({ ...failed, deployed: { ...deployed, job_id: null } })).toBeNull();
+  expect(outputsNote({ ...failed, failed_job: { ...failed_job, job_type: "PLAN" } })).toBeNull();
+  expect(outputsNote({ ...failed, failed_job: null })).toBeNull();
+  expect(outputsNote({ ...failed, status: "DEPLOYING" })).toBeNull();
 });
