@@ -81,8 +81,9 @@ it("what is in another space of the user is named with that space, and with no o
   // A whole id is found in whichever space it is.
   expect(await findIn(job)).toBe("found");
   expect(await refusal(configurationOf(api, spec))).toBe("found");
+  expect(api.team).toBe(slug);
   const start = spec.slice(0, 35);
-  expect(await refusal(configurationOf(api, start))).toBe(
+  expect(await refusal(configurationOf(await openFor(user.headers), start))).toBe(
     `There is no configuration "${start}" here.${there}`,
   );
   const own = (await addSpec(store, user.owner)).slice(0, 35);
