@@ -220,9 +220,28 @@ export function attributeLine(
   isOver = false,
 ): string {
   const { before, after } = attributeText(action, attribute, isOver);
-  const values = [before, after].filter((text) => text !== undefined).join(" → ");
+  const from = differenceStart(before, after);
+  const values = [before, after]
+    .filter((text) => text !== undefined)
+    .map((text) => (from === 0 ? text : `…${text.slice(from).toWellFormed()}`))
+    .join(" → ");
   return values === "" ? visible(attribute.path) : `${visible(attribute.path)}: ${values}`;
 }
+
+/**
+ * Returns where to begin to show two long values on a line, so that their first difference is seen;
+ * 0 if that is near their start.
+ */
+export function differenceStart(before: string | undefined, after: string | undefined): number {
+  if (before === undefined || after === undefined) return 0;
+  let difference = 0;
+  while (difference < before.length && before[difference] === after[difference]) difference++;
+  return difference > farCharacters ? difference - contextCharacters : 0;
+}
+
+/** A difference after so many characters may be cut off, and so many before it are shown. */
+const farCharacters = 80;
+const contextCharacters = 30;
 
 const cut = (text: string, limit: number): string =>
   text.length > limit ? `${text.slice(0, limit - 1).toWellFormed()}…` : text;

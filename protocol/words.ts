@@ -175,18 +175,30 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
   unknown: "unknown",
 };
 
-/** Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. */
-export function planOptionsWords(
-  { destroy, refresh_only, targets, replace }: PlanOptions,
-  plan?: { readonly applyable: boolean } | null,
-): string[] {
+/** Says that a plan changes nothing, and what that means for a plan with these options. */
+export function nothingText(options: PlanOptions | null | undefined): string {
+  if (options?.destroy) return "Nothing: there is nothing to destroy.";
+  if (options?.refresh_only)
+    return "Nothing: nothing was changed outside of terraform. Whether the infrastructure matches the configuration, an ordinary plan says.";
+  if ((options?.targets.length ?? 0) > 0)
+    return "Nothing: this part of the infrastructure matches the configuration.";
+  return "Nothing: the infrastructure matches the configuration.";
+}
+
+/** Describes how a plan differs from an ordinary one, in sentences. */
+export function planOptionsWords({
+  destroy,
+  refresh_only,
+  targets,
+  replace,
+}: PlanOptions): string[] {
   const limit = targets.length === 0 ? "" : targets.join(", ");
   return [
     destroy && limit === ""
       ? "This plan destroys everything that the configuration has deployed."
       : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
-    refresh_only && plan?.applyable !== false
+    refresh_only
       ? "This plan changes only the state: it takes over what was changed outside of terraform."
       : "",
     !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",

@@ -182,7 +182,7 @@ export async function showPlan(
     run.show(response, {});
     return plan_summary !== null;
   }
-  const options = plan_options ? planOptionsWords(plan_options, plan_summary) : [];
+  const options = plan_options ? planOptionsWords(plan_options) : [];
   for (const line of options) print(clean(line));
   const applied = isApplied(job) ? job : undefined;
   if (plan_summary === null) say(noSummary);

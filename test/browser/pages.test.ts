@@ -49,6 +49,10 @@ describe("the pages", () => {
     await plan.getByText(/Copied|Selected/).waitFor();
     await plan.getByLabel("Show").selectOption("all changes");
     await expect.poll(shown).toHaveLength(6);
+    // Blanks are part of a value.
+    const spaces =
+      "[...document.querySelectorAll('del, ins')].map((one) => getComputedStyle(one).whiteSpace)";
+    expect(new Set(await page.evaluate<string[]>(spaces))).toEqual(new Set(["pre-wrap"]));
     const long = plan.locator(".long");
     expect(await long.locator("pre").isVisible()).toBe(false);
     await long.locator("summary").click();
@@ -102,11 +106,11 @@ describe("the pages", () => {
 
   test("show the lines of a value", async () => {
     const id = await fixture.configure("with a value of two lines");
-    const body = { variables: { text: { value: "one\ntwo" } } };
+    const body = { variables: { text: { value: "one\n    two" } } };
     await fixture.person.get(endpoints.updateConfiguration, { params: { name: id }, body });
     const { page } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/configurations/${id}`);
-    expect(await page.locator(".entry .clamp").first().innerText()).toBe("one\ntwo");
+    expect(await page.locator(".entry .clamp").first().innerText()).toBe("one\n    two");
   });
 
   test("break a long name on a narrow screen", async () => {

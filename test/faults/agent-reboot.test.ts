@@ -33,7 +33,7 @@ test("an apply during a reboot is FAILED with its outcome unknown, and the state
   const end = await user.released(job);
   expect(end).toMatchObject({ status: "FAILED", log_complete: true, attempt: 1 });
   expect(end.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);
-  expect(end.error_message).toContain(`the state is locked, lock ID ${lock.lock_id}:`);
+  expect(end.error_message).toContain(`the state was left locked, lock ID ${lock.lock_id}:`);
   await until(() => readdirSync(join(work, "jobs")).length === 0);
 
   // The next job waits until a user has unlocked the state.

@@ -23,7 +23,7 @@ export async function lockLeft(context: JobContext): Promise<string> {
   if (end.code === 0) return "the state is not locked; check what was changed before you continue";
   const id = lockIdOf(await readFile(end.stderr, "utf8"));
   if (id === undefined) return lockUnknown;
-  return `the state is locked, lock ID ${id}: check what was changed, then unlock the state`;
+  return `the state was left locked, lock ID ${id}: check what was changed before you unlock it`;
 }
 
 const lockUnknown = "the state may still be locked";

@@ -1,4 +1,5 @@
 /** What the forms of variables and environment make of a configuration or a variable set. */
+import { parseExactly } from "../../../common/exact-json.ts";
 import { UpdateConfiguration, type Variable } from "../../../protocol/configurations.ts";
 import { EnvironmentName, VariableName } from "../../../protocol/values.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";
@@ -73,7 +74,9 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
   if (isPlain && isExact(typed)) return JSON.parse(typed);
   if (!/^\s*[[{]/.test(typed)) return typed;
   try {
-    return parseJson(Buffer.from(typed), { isExact: true });
+    const parsed = parseJson(Buffer.from(typed), { isExact: true });
+    refuseLosses(typed);
+    return parsed;
   } catch (error) {
     if (error instanceof RefusalError)
       throw invalid("body.value", `cannot be kept: ${error.message}`);
@@ -84,6 +87,16 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
       `begins with ${typed.trim().charAt(0)} but is not valid JSON${place ? ` at ${place}` : ""}`,
     );
   }
+}
+
+/** Throws for a number in JSON that would become another one; without it, as it may be a secret. */
+function refuseLosses(json: string): void {
+  parseExactly(json, () => {
+    throw new RefusalError(
+      "malformed_json",
+      "a number in it would lose digits: write it as text in double quotes, which terraform converts for a variable of type number",
+    );
+  });
 }
 
 /**

@@ -57,7 +57,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, story.worker)}
       ${approvalView(story)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
-      ${job.plan_options === null ? null : planOptionsView(job.plan_options, plan)}
+      ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
     </div>
     <div id="decide" data-live>${decideView(story)}</div>
     <div id="doings" data-live>
@@ -88,7 +88,7 @@ const planOf = ({ job, plan, deployment }: JobStory): Html | null => {
   if (plan === null) return null;
   const applied = tenseOf(job) === "planned" ? undefined : job;
   const deployed = deployment?.ended_at ? deployment : undefined;
-  return html`${planView(nameOf(job), plan, tenseOf(job), applied, applied ?? deployed)}
+  return html`${planView(nameOf(job), plan, tenseOf(job), applied, applied ?? deployed, job.plan_options)}
   ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
 };
 

@@ -4,7 +4,12 @@ import type {
   PlannedAttribute,
   PlannedChange,
 } from "../../../protocol/plan-summary.ts";
-import { attributesOf, attributeText, visible } from "../../../protocol/plan-text.ts";
+import {
+  attributesOf,
+  attributeText,
+  differenceStart,
+  visible,
+} from "../../../protocol/plan-text.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
 
@@ -42,17 +47,18 @@ function valuesOf(
   isOver: boolean,
 ): Html {
   const { before, after } = attributeText(action, attribute, isOver);
-  const old = before === undefined ? null : value("del", before, attribute.before);
+  const from = differenceStart(before, after);
+  const old = before === undefined ? null : value("del", before, attribute.before, from);
   if (after === undefined) return html`${old}`;
   const isMarked = attribute.sensitive || attribute.unknown;
-  const next = isMarked ? html`<em>${after}</em>` : value("ins", after, attribute.after);
+  const next = isMarked ? html`<em>${after}</em>` : value("ins", after, attribute.after, from);
   return html`${old}${old === null ? null : html` <span role="img" aria-label="becomes">→</span> `}${next}`;
 }
 
 /** A value with its own line breaks where it is folded. */
-function value(tag: "del" | "ins", text: string, own: unknown): Html {
+function value(tag: "del" | "ins", text: string, own: unknown, from: number): Html {
   const whole = typeof own === "string" ? own.split("\n").map(visible).join("\n") : text;
-  return folded(text, whole, (shown) =>
-    tag === "del" ? html`<del>${shown}</del>` : html`<ins>${shown}</ins>`,
-  );
+  const inLine = (shown: string): Html =>
+    tag === "del" ? html`<del>${shown}</del>` : html`<ins>${shown}</ins>`;
+  return folded(text, whole, inLine, from);
 }

@@ -1,6 +1,5 @@
 /** The options of a plan: the form that asks for them, and how a plan shows them. */
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { planOptionsWords } from "../../../protocol/words.ts";
 import { choice, lines } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
@@ -39,7 +38,7 @@ export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
 };
 
 /** What a plan with options does differently. */
-export const planOptionsView = (options: PlanOptions, plan: PlanSummary | null): Html | null => {
-  const words = planOptionsWords(options, plan);
+export const planOptionsView = (options: PlanOptions): Html | null => {
+  const words = planOptionsWords(options);
   return words.length === 0 ? null : html`<p class="notice">${words.join(" ")}</p>`;
 };

@@ -3,9 +3,10 @@
  * then the rest.
  */
 import type { Job } from "../../../protocol/jobs.ts";
+import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { planMarkdown, shownChecks, type AppliedJob } from "../../../protocol/plan-text.ts";
-import { partialPlanText, planReason } from "../../../protocol/words.ts";
+import { nothingText, partialPlanText, planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { attributesView, outputView } from "./attributes-view.ts";
 
@@ -41,6 +42,7 @@ export const planView = (
   tense: Tense,
   applied: AppliedJob | undefined,
   deployment: Pick<Job, "status"> | undefined,
+  options: PlanOptions | null | undefined,
 ): Html => {
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
@@ -50,7 +52,7 @@ export const planView = (
     count(number, action, sign, tense === "done" ? done : planned);
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
     <h2 id="plan-title">${titles[tense]}</h2>
-    ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
+    ${plan.applyable ? null : html`<p>${nothingText(options)}</p>`}
     ${counts.only === undefined || changed.length > 0 ? null : html`<p>${onlySentence[counts.only]}</p>`}
     <ul class="counts">
       ${tile(counts.create, "create", "+", "to create", "created")}

@@ -98,7 +98,7 @@ function resolved(
   return {
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
-    hash: configHash(plain, key),
+    hash: hashOf(spec, plain, key),
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
@@ -113,7 +113,18 @@ export async function findHash(
 ): Promise<string> {
   const own = await snapshotOf(tx, spec, context.box("variables"));
   const key = await hashKeyOf(context, tx, { isReader: true });
-  return configHash(files ? updatedDefinition(own, files) : own, key);
+  return hashOf(spec, files ? updatedDefinition(own, files) : own, key);
+}
+
+/**
+ * Hashes a snapshot without a backend that only follows from the state: a plan that was queued
+ * before the first deployment has none.
+ */
+function hashOf(spec: SpecRow | null, snapshot: ConfigSnapshot, key: Uint8Array): string {
+  const { backend, ...others } = snapshot;
+  const isChosen =
+    spec === null || (JSON.parse(spec.definition) as Definition).backend !== undefined;
+  return configHash(isChosen && backend !== undefined ? snapshot : others, key);
 }
 
 /** A configuration with all its values, also those of its variable sets. */

@@ -175,6 +175,10 @@ describe("the forms of variables", () => {
       [{ do: "set", name: "list", value: "x" }, "was removed in another tab or by another user"],
       [{ do: "remove", name: "list" }, "There is no such variable any more."],
       [{ do: "set", name: "count", value: "{" }, "Begins with { but is not valid JSON"],
+      [
+        { do: "add", name: "account", value: '{"id":[9007199254740993]}' },
+        "Cannot be kept: a number in it would lose digits: write it as text in double quotes",
+      ],
     ];
     for (const [fields, said] of wrong) {
       const refused = await set(id, fields);

@@ -66,6 +66,20 @@ describe("a plan that can be deployed", () => {
   });
 });
 
+describe("a plan that was queued before the first deployment had ended", () => {
+  it("can be deployed after it, although the state is managed from then on", async ({
+    user,
+    configuration,
+    deploy,
+    use,
+  }) => {
+    const version = { spec_id: configuration, blob: "", serial: 1, resources: 1 };
+    await addState(plane.context.store, { ...version, created_at: 1 });
+    expect(await use()).toMatchObject({ not_deployable: null });
+    expect(await user.person.get(createJob, deploy)).toMatchObject({ status: "QUEUED" });
+  });
+});
+
 describe("a stale plan", () => {
   it("is not offered, and its page says that the configuration has changed", async ({
     user,
