@@ -14,6 +14,8 @@ export interface ClientSettings {
   readonly url: string | undefined;
   /** `WINDLASS_TOKEN`, for pipelines: used instead of a profile's token. */
   readonly token: string | undefined;
+  /** Whether `WINDLASS_TOKEN_FILE` names the file of the token. */
+  readonly isTokenInFile?: boolean;
   /** `WINDLASS_TEAM`: overrides the team of the profile; `--team` overrides it. */
   readonly team?: string | undefined;
   /** The directory of the profiles and tokens. */
@@ -26,10 +28,15 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   return {
     url: read("WINDLASS_URL"),
     token: tokenOf(read("WINDLASS_TOKEN")),
+    isTokenInFile: !environment["WINDLASS_TOKEN"],
     team: read("WINDLASS_TEAM"),
     directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),
   };
 }
+
+/** The variable that has the token, for messages. */
+export const tokenVariable = ({ isTokenInFile }: ClientSettings): string =>
+  isTokenInFile ? "WINDLASS_TOKEN_FILE" : "WINDLASS_TOKEN";
 
 /** A line break or an ellipsis would make a header that cannot be sent. */
 function tokenOf(text: string | undefined): string | undefined {

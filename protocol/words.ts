@@ -179,27 +179,28 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
 export function nothingText(options: PlanOptions | null | undefined): string {
   if (options?.destroy) return "Nothing: there is nothing to destroy.";
   if (options?.refresh_only)
-    return "Nothing: nothing was changed outside of terraform. Whether the infrastructure matches the configuration, an ordinary plan says.";
+    return "Nothing: nothing was changed outside of terraform. An ordinary plan says whether the infrastructure matches the configuration.";
   if ((options?.targets.length ?? 0) > 0)
     return "Nothing: this part of the infrastructure matches the configuration.";
   return "Nothing: the infrastructure matches the configuration.";
 }
 
-/** Describes how a plan differs from an ordinary one, in sentences. */
-export function planOptionsWords({
-  destroy,
-  refresh_only,
-  targets,
-  replace,
-}: PlanOptions): string[] {
+/** Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. */
+export function planOptionsWords(
+  { destroy, refresh_only, targets, replace }: PlanOptions,
+  plan?: { readonly applyable: boolean } | null,
+): string[] {
   const limit = targets.length === 0 ? "" : targets.join(", ");
   return [
     destroy && limit === ""
       ? "This plan destroys everything that the configuration has deployed."
       : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
-    refresh_only
+    refresh_only && plan?.applyable !== false
       ? "This plan changes only the state: it takes over what was changed outside of terraform."
+      : "",
+    refresh_only && plan?.applyable === false
+      ? "This plan looked only for what was changed outside of terraform."
       : "",
     !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",
     replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/transport.ts";
 import { sentence } from "../../protocol/words.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
-import type { ClientSettings } from "../config.ts";
+import { tokenVariable, type ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
 import { chooseTeam, listTeamsRemedy, teamWords } from "./team.ts";
 import { shellWordsOr } from "../terminal/shell-word.ts";
@@ -97,7 +97,7 @@ export function openApi(given: ApiOptions): Api {
       const renewed = await credential.token(true);
       if (renewed !== used) return once({ authorization: `Bearer ${renewed}`, ...inSpace });
       throw new CliError(
-        `WINDLASS_TOKEN is not accepted by ${credential.server}: ${sentence(error.message)} To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
+        `${tokenVariable(settings)} is not accepted by ${credential.server}: ${sentence(error.message)} To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
         1,
         error,
       );
@@ -229,7 +229,7 @@ function credentialOf(
     // A token may only be sent to the server that issued it, which only the user knows.
     if (server === undefined)
       throw new CliError(
-        "WINDLASS_TOKEN is set without a server. Set WINDLASS_URL or pass --server.",
+        `${tokenVariable(settings)} is set without a server. Set WINDLASS_URL or pass --server.`,
       );
     const { token } = settings;
     const isAccessToken = token.startsWith("wlt_");

@@ -64,7 +64,11 @@ const teamText = (team: ShownTeam | null): string =>
     : `${team.slug} ${team.role === null ? "(you are not a member)" : `(you are ${team.role})`}`;
 
 /** Shows what `WINDLASS_TOKEN` is. */
-async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void> {
+async function showAccessToken(
+  api: Run["api"],
+  show: Run["show"],
+  tokenName: string,
+): Promise<void> {
   const token = await api.call("getCurrentAccessToken");
   const team = await teamOf(api);
   const { id, name, role, expires_at, created_by } = token;
@@ -76,10 +80,11 @@ async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void
     access_token: { id, name, role, expires_at },
     team,
   };
+  const limit = team?.role && team.role !== role ? team.role : undefined;
   show(value, {
     server: value.server,
-    "access token": `${name}, from WINDLASS_TOKEN`,
-    role,
+    "access token": `${name}, from ${tokenName}`,
+    role: limit === undefined ? role : `${role}, limited to ${limit}: the role of its creator`,
     team: teamText(team),
     "created by": created_by,
     expires: time(expires_at),
@@ -90,9 +95,11 @@ async function showAccessToken(api: Run["api"], show: Run["show"]): Promise<void
 export const whoamiCommand = () =>
   examples(
     new Command("whoami").description("show who is signed in, and to which server").action(
-      action(async ({ api, show }) => {
+      action(async ({ api, show, settings }) => {
+        const { tokenVariable } = await import("../config.ts");
+        const tokenName = tokenVariable(settings);
         // The token of the environment is used if no profile was asked for.
-        if (api.isAccessToken) return showAccessToken(api, show);
+        if (api.isAccessToken) return showAccessToken(api, show, tokenName);
         const { logins } = await api.call("listLogins");
         const login = logins.find(({ current }) => current);
         const value = {
@@ -104,7 +111,7 @@ export const whoamiCommand = () =>
         };
         show(value, {
           server: value.server,
-          email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
+          email: value.user_email ?? `unknown: the token comes from ${tokenName}`,
           "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
           login: value.login_id,
           team: teamText(value.team),

@@ -182,7 +182,7 @@ export async function showPlan(
     run.show(response, {});
     return plan_summary !== null;
   }
-  const options = plan_options ? planOptionsWords(plan_options) : [];
+  const options = plan_options ? planOptionsWords(plan_options, plan_summary) : [];
   for (const line of options) print(clean(line));
   const applied = isApplied(job) ? job : undefined;
   if (plan_summary === null) say(noSummary);
@@ -263,7 +263,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
       `by ${job.cancelled_by}${job.started_at === null ? " before it started" : ""}`,
     lost:
       job.presumed_lost_at &&
-      `its runner was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,
+      `its runner was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one, unless its worker was removed`,
     plan: job.plan_job_id,
     worker: worker && !run.json ? await workerName(run, worker) : null,
     labels: job.labels.join(", "),

@@ -5,6 +5,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { call, ProblemError } from "../../protocol/transport.ts";
 import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
+import { tokenVariable } from "../config.ts";
 import { toCliError } from "../api/failures.ts";
 import { CliError, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
@@ -52,7 +53,7 @@ export async function logout(run: Run): Promise<void> {
   const { settings } = run;
   if (settings.token !== undefined && run.profile === undefined)
     throw new CliError(
-      "WINDLASS_TOKEN is set, so there is no sign-in to end. Unset WINDLASS_TOKEN instead.",
+      `${tokenVariable(settings)} is set, so there is no sign-in to end. Unset ${tokenVariable(settings)} instead.`,
     );
   const server = run.server ?? settings.url;
   const found = findProfile(readAuth(settings.directory), {

@@ -154,10 +154,14 @@ async function showAndConfirm(
       else printOutputs(run, outputs, configuration);
       if (use !== undefined)
         run.done(`${use}. Pass --yes for that, or run: ${deployCommand(run.api, planned)}`);
-      // A user has stored the state, and the server could not read its outputs.
-      else if (configuration.deployed?.job_id === null && configuration.components.length === 0)
+      // A user has stored the state. The server cannot read the outputs of an encrypted one.
+      else if (
+        configuration.engine === "opentofu" &&
+        configuration.deployed?.job_id === null &&
+        configuration.components.length === 0
+      )
         run.done(
-          `To record the outputs of this state, run: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
+          `If OpenTofu encrypts this state, a deployment records its outputs: windlass jobs deploy ${shellWord(configuration.name)} --wait${teamWords(run.api.team)}`,
         );
       return false;
     }

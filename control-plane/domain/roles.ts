@@ -70,12 +70,11 @@ export function checkPermission(caller: Permitted, permission: Permission): void
     );
   const least = roleFor(caller, permission);
   if (least === undefined) return;
-  const who =
-    caller.token_name === undefined ? "You have" : `The access token "${caller.token_name}" has`;
-  throw new RefusalError(
-    "permission_denied",
-    `This needs the role ${least}. ${who} the role ${caller.role}.`,
-  );
+  const has =
+    caller.token_name === undefined
+      ? `You have the role ${caller.role}.`
+      : `The access token "${caller.token_name}" has the role ${caller.role}, at most that of its creator.`;
+  throw new RefusalError("permission_denied", `This needs the role ${least}. ${has}`);
 }
 
 /**

@@ -64,15 +64,19 @@ export function waitingOf(
   if (meant.length === 0)
     return about("no_matching_worker", target, { labels: missing(claimable, others) });
   const able = meant.filter((worker) => mayTake(worker, claimable));
-  if (able.length === 0) return about(`needs_${rarest(claimable, meant)}`, meant);
-  const withStatus = Map.groupBy(able, workerStatus);
+  // What the agent of a worker supports is known once its runner has started.
+  const started = meant.filter(({ last_heartbeat_at: at }) => at !== null);
+  if (able.length === 0 && started.length > 0)
+    return about(`needs_${rarest(claimable, started)}`, started);
+  const possible = able.length === 0 ? meant : able;
+  const withStatus = Map.groupBy(possible, workerStatus);
   if (withStatus.has("ONLINE")) return { reason: "waiting_for_worker", details: null };
   const draining = withStatus.get("DRAINING");
   if (isTeardown || job.assigned_worker_id === null)
-    return draining ? about("workers_draining", draining) : about("no_worker_online", able);
+    return draining ? about("workers_draining", draining) : about("no_worker_online", possible);
   return draining
     ? about("assigned_worker_draining", draining)
-    : about("assigned_worker_offline", able);
+    : about("assigned_worker_offline", possible);
 }
 
 /** Separates the worker with this id from the others. */

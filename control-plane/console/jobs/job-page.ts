@@ -57,7 +57,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, story.worker)}
       ${approvalView(story)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
-      ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
+      ${job.plan_options === null ? null : planOptionsView(job.plan_options, plan)}
     </div>
     <div id="decide" data-live>${decideView(story)}</div>
     <div id="doings" data-live>

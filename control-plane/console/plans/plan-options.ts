@@ -38,7 +38,10 @@ export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
 };
 
 /** What a plan with options does differently. */
-export const planOptionsView = (options: PlanOptions): Html | null => {
-  const words = planOptionsWords(options);
+export const planOptionsView = (
+  options: PlanOptions,
+  plan: { readonly applyable: boolean } | null,
+): Html | null => {
+  const words = planOptionsWords(options, plan);
   return words.length === 0 ? null : html`<p class="notice">${words.join(" ")}</p>`;
 };

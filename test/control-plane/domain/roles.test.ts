@@ -50,7 +50,7 @@ describe("a permission", () => {
   it("is refused with the role that is needed and the role of the caller", () => {
     const token = { role: "planner", login_kind: "token", token_name: "ci" } as const;
     expect(() => checkPermission(token, "deploy")).toThrow(
-      'This needs the role deployer. The access token "ci" has the role planner.',
+      'This needs the role deployer. The access token "ci" has the role planner, at most that of its creator.',
     );
     expect(() => checkPermission({ role: "viewer", login_kind: "cli" }, "plan")).toThrow(
       "This needs the role planner. You have the role viewer.",

@@ -115,6 +115,18 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "needs_var_files",
   ],
   [
+    "no runner of a worker has started, so its features are not known",
+    { ...job, features: '["debug"]' },
+    around({ workers: [{ ...worker, features: [], last_heartbeat_at: null }] }),
+    "no_worker_online",
+  ],
+  [
+    "the runner of one worker has not started, and that of another lacks the feature",
+    { ...job, features: '["debug"]' },
+    around({ workers: [{ ...worker, features: [], last_heartbeat_at: null }, worker] }),
+    "needs_debug",
+  ],
+  [
     "the assigned worker does not support the job's feature",
     { ...job, assigned_worker_id: "w", features: '["backend_config"]' },
     around({}),
