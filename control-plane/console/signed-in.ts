@@ -45,8 +45,8 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
           // Also for the page of a refusal.
           request.caller = caller;
           const acting = await actingFor(context, request, caller);
-          checkPermission(acting, permission);
           request.caller = acting;
+          checkPermission(acting, permission);
           return;
         }
         reply.header("location", signInOf(context, request));

@@ -57,8 +57,8 @@ export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | nul
     ${
       mayDecide?.staleness
         ? html`<p>
-            <strong>The plan can no longer be applied.</strong> ${sentence(mayDecide.staleness)} If
-            the deployment is approved all the same, it fails.
+            <strong>The plan can no longer be applied.</strong> ${sentence(mayDecide.staleness)} The
+            deployment can only be rejected or cancelled.
           </p>`
         : null
     }

@@ -133,10 +133,11 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const by = worker === null ? "" : ` by ${worker.name}`;
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
   const isFailed = status === "FAILED";
+  const isOver = ended_at !== null;
   return html`<ol class="steps" aria-label="Steps">
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
-    ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
-    ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
+    ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`, { isOver })}
+    ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null, { isOver })}
     ${steps.map(({ name, started_at: at, took_ms, ended_at: until }, index) => {
       const isNow = took_ms === null && ended_at === null;
       const took =
@@ -172,11 +173,11 @@ const step = (
   name: string,
   time: string | null,
   more: Html | string | null,
-  { isNow = false, isFailed = false } = {},
+  { isNow = false, isFailed = false, isOver = false } = {},
 ): Html =>
   html`<li class="${isFailed ? "failed" : isNow ? "now" : time === null ? "todo" : "done"}">
     <strong>${name}</strong>
-    <span>${time === null ? "not yet" : clock(time)}</span>
+    <span>${time === null ? (isOver ? "never" : "not yet") : clock(time)}</span>
     ${more === null ? null : html`<span>${more}</span>`}
   </li>`;
 

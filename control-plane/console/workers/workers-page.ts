@@ -239,8 +239,9 @@ const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
       ${ask(
         "Remove this worker…",
         html`<p id="held" data-live>
-            ${heldText(story.jobs)} Its jobs count as lost at once, and its token stops working. To
-            lose no job, drain the worker first and wait until it has no jobs.
+            ${heldText(story.jobs)} Jobs that it has when it is removed count as lost at once, and
+            its token stops working. To lose no job, drain the worker first and wait until it has no
+            jobs.
           </p>
           ${button(worker, "remove", "Remove the worker", "danger")}`,
       )}

@@ -181,8 +181,10 @@ test.each<[role: Role, off: string[]]>([
       [`/workers/register?team=${team.slug}`, "admin", {}],
       [`/teams/${team.slug}/invitations`, "admin", { role: "viewer" }],
     ] as const) {
-      const { status } = await browser.post(path, fields);
+      const { status, text } = await browser.post(path, fields);
       expect([path, fields, status === 403]).toEqual([path, fields, !may(least)]);
+      // The page of the refusal stays in the team.
+      if (status === 403) expect(text).toContain(`<a href="/jobs?team=${team.slug}"`);
     }
   },
 );

@@ -26,7 +26,9 @@ test("a worker is shown with the jobs that it holds, not with those of its last 
   expect(await shown()).toEqual(["1 of 2", "1 of 2"]);
   // Its removal says what would be lost.
   const page = async () => words(await ask(plane, "GET", `/workers/${id}`, { headers }));
-  expect(await page()).toMatch(/It has 1 job now: PLAN held Its jobs count as lost/);
+  expect(await page()).toMatch(
+    /It has 1 job now: PLAN held Jobs that it has when it is removed count as lost/,
+  );
   await setRows(plane, "workers", { active_job_ids: JSON.stringify([job]) }, { id });
   await fixture.end(job, "SUCCESS");
   expect(await shown()).toEqual(["0 of 2", "0 of 2"]);
