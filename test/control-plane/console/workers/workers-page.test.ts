@@ -32,7 +32,9 @@ test("a worker is shown with the jobs that it holds, not with those of its last 
   await setRows(plane, "workers", { active_job_ids: JSON.stringify([job]) }, { id });
   await fixture.end(job, "SUCCESS");
   expect(await shown()).toEqual(["0 of 2", "0 of 2"]);
-  expect(await page()).toContain("It has no job now. Its jobs count as lost");
+  expect(await page()).toContain(
+    "It has no job now. Jobs that it has when it is removed count as lost",
+  );
 });
 
 test("a worker that never started is not one that went offline, and its page says how to start it", async () => {
