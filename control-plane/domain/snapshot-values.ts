@@ -132,8 +132,12 @@ function asEntry(text: TextValue | undefined): Entry | undefined {
 /** A sensitive value stays sensitive: otherwise an update could disclose it. */
 function kept(path: string, before: Entry | undefined, given: Entry): Entry {
   if (given.value !== undefined) return given;
-  if (!before || (before.sensitive === true && given.sensitive === false))
-    throw invalid(`body.${path}.value`, "is missing");
+  if (before?.sensitive === true && given.sensitive === false)
+    throw invalid(
+      `body.${path}.value`,
+      "is missing: a sensitive value does not become readable, so enter a new one",
+    );
+  if (!before) throw invalid(`body.${path}.value`, "is missing");
   return { ...before, ...given };
 }
 

@@ -153,7 +153,9 @@ const valueField = (form: Form, kind: Entries, isSecret: boolean): Html =>
     name: "value",
     label: isSecret ? "New value" : "Value",
     rows: Math.min(12, form.text("value").split("\n").length + 1),
-    hint: isSecret ? `Empty: keep the current value. ${words[kind].hint}` : words[kind].hint,
+    hint: isSecret
+      ? `Empty: keep the current value, which stays sensitive. ${words[kind].hint}`
+      : words[kind].hint,
   });
 
 const sensitiveBox = (form: Form): Html =>

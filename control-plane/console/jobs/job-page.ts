@@ -132,7 +132,7 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;
   const by = worker === null ? "" : ` by ${worker.name}`;
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
-  const isFailed = status === "FAILED";
+  const end = status === "FAILED" ? "failed" : status === "CANCELLED" ? "stopped" : undefined;
   const isOver = ended_at !== null;
   return html`<ol class="steps" aria-label="Steps">
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
@@ -142,14 +142,14 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
       const isNow = took_ms === null && ended_at === null;
       const took =
         took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
-      // A job that fails goes no further.
+      // A job that fails or is cancelled goes no further.
       const isLast = index === steps.length - 1;
       return step(name, at, isNow ? `for ${took}` : html`${took}${afterEnd(job, until)}`, {
         isNow,
-        isFailed: isFailed && isLast,
+        end: isLast ? end : undefined,
       });
     })}
-    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { isFailed })}
+    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { end })}
     ${
       ended_at !== null && claimed_at !== null && released_at === null
         ? html`<li class="now">
@@ -173,9 +173,18 @@ const step = (
   name: string,
   time: string | null,
   more: Html | string | null,
-  { isNow = false, isFailed = false, isOver = false } = {},
+  {
+    isNow = false,
+    isOver = false,
+    end,
+  }: {
+    readonly isNow?: boolean;
+    readonly isOver?: boolean;
+    /** How its job ended in it, unless with success. */
+    readonly end?: "failed" | "stopped" | undefined;
+  } = {},
 ): Html =>
-  html`<li class="${isFailed ? "failed" : isNow ? "now" : time === null ? "todo" : "done"}">
+  html`<li class="${end ?? (isNow ? "now" : time === null ? "todo" : "done")}">
     <strong>${name}</strong>
     <span>${time === null ? (isOver ? "never" : "not yet") : clock(time)}</span>
     ${more === null ? null : html`<span>${more}</span>`}

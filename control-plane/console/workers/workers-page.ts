@@ -112,7 +112,7 @@ export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
       <h2>Jobs</h2>
       ${
         jobs.length === 0
-          ? html`<p class="soft">It has not run any of your jobs yet.</p>`
+          ? html`<p class="soft">It has run no job that is in this space.</p>`
           : jobTable(jobs, story.now)
       }
     </div>

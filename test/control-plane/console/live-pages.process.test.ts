@@ -53,7 +53,9 @@ describe("the pages of workers", () => {
     await fixture.end(own, "SUCCESS");
     const other = await addTestWorker(plane, fixture.owner);
     expect(await read(`/workers/${fixture.worker}`)).toContain("ran on it SUCCESS");
-    expect(await read(`/workers/${other.id}`)).toContain("It has not run any of your jobs yet.");
+    expect(await read(`/workers/${other.id}`)).toContain(
+      "It has run no job that is in this space.",
+    );
   });
 
   test("say what to do about a silent worker", async () => {
