@@ -34,7 +34,7 @@ export const outputsNote = ({
   isChanging(status) ||
   (deployed !== null && deployed.serial !== null && deployed.job_id === null)
     ? null
-    : "Of the last deployment that succeeded. The last apply did not, so the state may have others.";
+    : `Of the last deployment that succeeded. The last ${failed_job.job_type} did not: if it had changed something by then, the state may have others.`;
 
 /** What lists call a deployment that waits for approvals. */
 export const waitingForApproval = "waiting for approval";
@@ -81,7 +81,7 @@ export const isChanging = (status: Configuration["status"]): boolean =>
 
 /**
  * Describes the status of a configuration: what is deployed and, until it is made good, what failed,
- * such as `DEPLOYED, last apply failed`. The words stay the same when a PLAN ends the status FAILED.
+ * such as `DEPLOYED, last deploy failed`. The words stay the same when a PLAN ends the status FAILED.
  */
 export function statusWords({
   status,
@@ -96,7 +96,7 @@ export function statusWords({
 
 const failedWhat = {
   PLAN: "plan",
-  DEPLOY: "apply",
+  DEPLOY: "deploy",
   DESTROY: "destroy",
   DESTROY_WORKER: "teardown",
 } as const satisfies Record<JobType, string>;

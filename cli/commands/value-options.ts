@@ -67,7 +67,10 @@ export const fieldOptions = () => [
     'the cloud identity whose role its jobs assume; "none" removes it',
   ),
   oneOf("--engine <name>", "the engine that its jobs run", ["terraform", "opentofu"]),
-  new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
+  new Option(
+    "--engine-version <constraint>",
+    'version of the engine, such as "~> 1.14"; "" removes it',
+  ),
   new Option(
     "--working-directory <path>",
     "the directory of the source in which terraform runs; it reads subdirectories only as modules",

@@ -102,7 +102,7 @@ export async function fieldsOf(
     project_name: options.projectName,
     labels: options.label?.filter(Boolean),
     engine: engine as CreateConfiguration["engine"],
-    engine_version: options.engineVersion,
+    engine_version: options.engineVersion === "" ? null : options.engineVersion,
     working_directory: options.workingDirectory,
     backend: backend === undefined ? undefined : backendOf(backend),
     var_files: varFilesOf(options, root),

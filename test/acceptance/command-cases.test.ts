@@ -187,6 +187,9 @@ describe.concurrent("the command line", () => {
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
+    const versioned = ["configurations", "update", "db", "--engine-version"];
+    expect(await ada.json(...versioned, "~> 1.11")).toMatchObject({ engine_version: "~> 1.11" });
+    expect(await ada.json(...versioned, "")).toMatchObject({ engine_version: null });
     await ada.user.configure({ name: "own", source: inline, backend: "own" });
     expect((await ada.run("state", "list", "own")).stderr).toContain("terraform state pull");
     expect((await ada.run("state", "versions", "own")).stderr).toContain("terraform state pull");

@@ -16,11 +16,11 @@ test("the status of a configuration says what is deployed and what failed, befor
   const apply = { ...job, job_type: "DEPLOY" } as const;
   for (const status of ["FAILED", "DEPLOYED"] as const)
     expect(statusWords({ status, deployed, failed_job: apply })).toBe(
-      "DEPLOYED, last apply failed",
+      "DEPLOYED, last deploy failed",
     );
   for (const status of ["FAILED", "NEW", "DESTROYED"] as const)
     expect(statusWords({ status, deployed: null, failed_job: apply })).toBe(
-      "NOT DEPLOYED, last apply failed",
+      "NOT DEPLOYED, last deploy failed",
     );
   const destroy = { ...job, job_type: "DESTROY", status: "CANCELLED" } as const;
   expect(statusWords({ status: "FAILED", deployed, failed_job: destroy })).toBe(

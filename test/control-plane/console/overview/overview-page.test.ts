@@ -76,13 +76,13 @@ describe("a failed apply", () => {
       );
       for (const path of pages.slice(2))
         expect((await read(path)).text).toContain(
-          `<span class="badge FAILED">NOT DEPLOYED, last apply failed</span>`,
+          `<span class="badge FAILED">NOT DEPLOYED, last deploy failed</span>`,
         );
       await run("PLAN", "SUCCESS");
     }
     await run("DEPLOY", "SUCCESS");
     for (const path of pages)
-      expect(words(await read(path))).not.toMatch(/last DEPLOY|last apply|Needs you/);
+      expect(words(await read(path))).not.toMatch(/last DEPLOY|last deploy|Needs you/);
   });
 });
 

@@ -146,7 +146,7 @@ describe("a cancelled apply with an unknown outcome", () => {
     const failed_job = { id, status: "CANCELLED" };
     const error_message = "cancelled, outcome unknown";
     expect(await read()).toMatchObject({ status: "FAILED", error_message, failed_job });
-    expect(statusWords(await read())).toBe("DEPLOYED, last apply cancelled");
+    expect(statusWords(await read())).toBe("DEPLOYED, last deploy cancelled");
     await run("PLAN", success);
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job });
     await run("DEPLOY", success);
