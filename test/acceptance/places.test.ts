@@ -132,6 +132,8 @@ describe("in a browser", () => {
     const file = { name: "network.tar.gz", mimeType: "application/gzip", buffer: gzipSync("x") };
     await press(page, "Create the configuration");
     await page.getByText("Is missing: upload an archive first.").waitFor();
+    // Its scripts have to listen.
+    await page.waitForLoadState();
     await page.getByLabel("Upload a .tar.gz").setInputFiles({ ...file, buffer: Buffer.from("no") });
     await page.getByText("The upload was refused: the file is not in gzip format.").waitFor();
     await page.getByLabel("Upload a .tar.gz").setInputFiles(file);
