@@ -1,6 +1,7 @@
 /** Plans as text, shared by the command line and the console. */
 import { escaped, invisible } from "../common/control-sequences.ts";
 import { plainJson } from "../common/exact-json.ts";
+import { firstDifference } from "../common/first-difference.ts";
 import type { Job } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type {
@@ -234,8 +235,7 @@ export function attributeLine(
  */
 export function differenceStart(before: string | undefined, after: string | undefined): number {
   if (before === undefined || after === undefined) return 0;
-  let difference = 0;
-  while (difference < before.length && before[difference] === after[difference]) difference++;
+  const difference = firstDifference(before, after);
   return difference > farCharacters ? difference - contextCharacters : 0;
 }
 

@@ -1,6 +1,6 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
-import type { Configuration } from "./configurations.ts";
+import type { Configuration, FailedJob } from "./configurations.ts";
 import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { JobWarning } from "./job-warnings.ts";
 import type { PlanCounts } from "./plan-counts.ts";
@@ -21,20 +21,29 @@ export const approvalRuleText = ({ when, count, by_author }: ApprovalRule): stri
   `${when === "always" ? "Every deployment" : "A deployment that deletes or replaces something"} needs ${approvalsText(count)}${by_author ? "; an author may approve" : " other than its authors"}.`;
 
 /**
+ * Returns the apply or destruction that failed, or was cancelled and may be half done; null if there
+ * is none, or while another one runs.
+ */
+export const failedApply = ({
+  status,
+  failed_job,
+}: Pick<Configuration, "status" | "failed_job">): FailedJob | null =>
+  failed_job && failed_job.job_type !== "PLAN" && !isChanging(status) ? failed_job : null;
+
+/**
  * Says that the outputs of a configuration may be older than its state; null if they are not. A
  * failed apply leaves them as they were, and a state that a user stores afterwards brings its own.
  */
-export const outputsNote = ({
-  status,
-  failed_job,
+export function outputsNote({
   deployed,
-}: Pick<Configuration, "status" | "failed_job" | "deployed">): string | null =>
-  !failed_job ||
-  failed_job.job_type === "PLAN" ||
-  isChanging(status) ||
-  (deployed !== null && deployed.serial !== null && deployed.job_id === null)
+  ...standing
+}: Pick<Configuration, "status" | "failed_job" | "deployed">): string | null {
+  const failed = failedApply(standing);
+  const isStoredByUser = deployed !== null && deployed.serial !== null && deployed.job_id === null;
+  return failed === null || isStoredByUser
     ? null
-    : `Of the last deployment that succeeded. The last ${failed_job.job_type} did not: if it had changed something by then, the state may have others.`;
+    : `Of the last deployment that succeeded. The last ${failed.job_type} did not: if it had changed something by then, the state may have others.`;
+}
 
 /** What lists call a deployment that waits for approvals. */
 export const waitingForApproval = "waiting for approval";

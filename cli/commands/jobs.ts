@@ -31,6 +31,7 @@ const approvals = () => import("../jobs/approvals.ts");
 const comment = () => new Option("--comment <text>", "why, in up to 1,000 characters");
 const wait = () =>
   new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
+
 const jobHelp =
   "its id, or the beginning of it; NAME/- for the latest job of that configuration, - for that of this directory";
 

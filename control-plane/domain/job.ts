@@ -222,8 +222,8 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
 }
 
 /**
- * A user's cancel; `by` is null if it is a rejection. A job that was never started ends at once; a started job stays held until its
- * runner responds.
+ * A user's cancel; `by` is null if it is a rejection. A job that was never started ends at once; a
+ * started job stays held until its runner responds.
  */
 export function cancel<J extends JobState>(job: J, by: string | null, now: number): J {
   if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);

@@ -211,13 +211,16 @@ const opener =
 export type ValueMarks = ReadonlyMap<string, string>;
 
 /**
- * Returns a mark of each sensitive value of a stored definition (JSON), which another value does not
- * have: so that a form can tell whether a value that is not shown has changed. Keyed, because it is
- * shown.
+ * Returns a mark of each sensitive value of an opened definition, which another value does not have:
+ * so that a form can tell whether a value that is not shown has changed. Keyed, because it is shown.
  */
-export function markSecrets(text: string, box: SecretBox, about: string): ValueMarks {
+export function markSecrets(
+  definition: Partial<Definition>,
+  box: SecretBox,
+  about: string,
+): ValueMarks {
   const marks = new Map<string, string>();
-  mapEntries(unsealReadable(JSON.parse(text) as Definition, box, about), (entry, place) => {
+  mapEntries(definition, (entry, place) => {
     const content = entry.sealed ?? canonicalize(entry.value) ?? "";
     if (entry.sensitive === true)
       marks.set(place, box.sign(`mark/${about}/${place}\0${content}`).slice(0, 16));

@@ -11,6 +11,7 @@ import {
 } from "../../../protocol/limits.ts";
 import type { PlannedAttribute } from "../../../protocol/plan-summary.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
+import { firstDifference } from "../../../common/first-difference.ts";
 import { texts } from "../../../common/json-texts.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 import { LargeNumber, withoutLargeNumbers } from "./large-number.ts";
@@ -234,8 +235,7 @@ function sensitiveTexts(value: unknown, mark: unknown): string[] {
 function fromDifference(before: unknown, after: unknown): [before: unknown, after: unknown] {
   if (typeof before !== "string" || typeof after !== "string") return [before, after];
   if (before.length <= planValueLimit && after.length <= planValueLimit) return [before, after];
-  let difference = 0;
-  while (difference < before.length && before[difference] === after[difference]) difference++;
+  const difference = firstDifference(before, after);
   if (difference < planValueLimit / 2) return [before, after];
   const earliest = difference - contextLimit;
   const line = before.lastIndexOf("\n", before.lastIndexOf("\n", difference - 1) - 1) + 1;

@@ -6,10 +6,10 @@ import {
   type Configuration,
   type FailedJob,
 } from "../../../protocol/configurations.ts";
-import { outputsNote, sentence, stateWords } from "../../../protocol/words.ts";
+import { failedApply, outputsNote, sentence, stateWords } from "../../../protocol/words.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
-import { failedApply, lastFailed, standingBadge } from "./failed-view.ts";
+import { lastFailed, standingBadge } from "./failed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";

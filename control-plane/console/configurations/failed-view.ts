@@ -1,6 +1,6 @@
 /** A failure of a configuration that has not been made good. */
-import type { Configuration, FailedJob } from "../../../protocol/configurations.ts";
-import { isChanging, statusWords } from "../../../protocol/words.ts";
+import type { FailedJob } from "../../../protocol/configurations.ts";
+import { statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";
 
@@ -14,13 +14,3 @@ export function standingBadge(one: Parameters<typeof statusWords>[0]): Html {
 export const lastFailed = ({ id, job_type, status, ended_at }: FailedJob, now: string): Html =>
   html`<a href="/jobs/${id}">last ${job_type}</a>
     ${status === "CANCELLED" ? "was cancelled" : "failed"} ${ago(ended_at, now)}`;
-
-/**
- * Returns the apply or destruction that failed, or was cancelled and may be half done; null if there
- * is none, or while another one runs.
- */
-export const failedApply = ({
-  status,
-  failed_job,
-}: Pick<Configuration, "status" | "failed_job">): FailedJob | null =>
-  failed_job && failed_job.job_type !== "PLAN" && !isChanging(status) ? failed_job : null;

@@ -1,5 +1,5 @@
 /** Zones: the list, and one with its configurations. */
-import { isChanging } from "../../../protocol/words.ts";
+import { failedApply, isChanging } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
@@ -9,7 +9,7 @@ import type { Form } from "../page/form.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
-import { failedApply, lastFailed, standingBadge } from "../configurations/failed-view.ts";
+import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";

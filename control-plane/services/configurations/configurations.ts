@@ -111,7 +111,8 @@ export async function readValueMarks(
   name: string,
 ): Promise<ValueMarks> {
   const { id, definition } = await findNamed(read, owner, name);
-  return markSecrets(definition, box("variables"), id);
+  const key = box("variables");
+  return markSecrets(unsealReadable(JSON.parse(definition) as Definition, key, id), key, id);
 }
 
 /**
@@ -186,14 +187,14 @@ export async function updateConfiguration(
   const box = context.box("variables");
   const id = await writeJobs(context, async (tx, rings) => {
     const before = await findNamed(tx, owner, name);
+    const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
     const change =
       typeof asked === "function"
-        ? asked(viewSpec(before), markSecrets(before.definition, box, before.id))
+        ? asked(viewSpec(before), markSecrets(plain, box, before.id))
         : asked;
     if (Object.keys(change).length === 0) return before.id;
     if (change.name !== undefined && change.name !== before.name)
       await refuseIdAsName(tx, owner, change.name);
-    const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
     const isMoved = (definition.backend === "own") !== (plain.backend === "own");
     if (isMoved)

@@ -66,8 +66,9 @@ export async function resolveRequest(
     if (!worker) throw notFound("worker");
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
     const plain = snapshot ?? (await snapshotOf(tx, spec!, box));
+    const whole = snapshot ?? (await withBackend(tx, spec!, plain));
     const mark = { ...scope, ...(mode.resumesTeardown ? { resumes_teardown: true } : {}) };
-    return { ...resolved(spec, plain, seal(plain, box, id), how, mark), scope };
+    return { ...resolved(spec, plain, seal(whole, box, id), how, mark), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
@@ -83,11 +84,13 @@ export async function resolveRequest(
     ...(files ? markOf(files) : {}),
     ...(options ? { plan_options: options } : {}),
   };
-  const request = { ...resolved(spec, plain, seal(plain, box, id), how, mark), options };
+  const whole = await withBackend(tx, spec, plain);
+  const request = { ...resolved(spec, plain, seal(whole, box, id), how, mark), options };
   if (planned) checkHash(planned, request.hash);
   return request;
 }
 
+/** The hash has no backend that only follows from the state: a plan may be older than that state. */
 function resolved(
   spec: SpecRow | null,
   plain: ConfigSnapshot,
@@ -98,7 +101,7 @@ function resolved(
   return {
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
-    hash: hashOf(spec, plain, key),
+    hash: configHash(plain, key),
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
@@ -113,18 +116,7 @@ export async function findHash(
 ): Promise<string> {
   const own = await snapshotOf(tx, spec, context.box("variables"));
   const key = await hashKeyOf(context, tx, { isReader: true });
-  return hashOf(spec, files ? updatedDefinition(own, files) : own, key);
-}
-
-/**
- * Hashes a snapshot without a backend that only follows from the state: a plan that was queued
- * before the first deployment has none.
- */
-function hashOf(spec: SpecRow | null, snapshot: ConfigSnapshot, key: Uint8Array): string {
-  const { backend, ...others } = snapshot;
-  const isChosen =
-    spec === null || (JSON.parse(spec.definition) as Definition).backend !== undefined;
-  return configHash(isChosen && backend !== undefined ? snapshot : others, key);
+  return configHash(files ? updatedDefinition(own, files) : own, key);
 }
 
 /** A configuration with all its values, also those of its variable sets. */
@@ -132,9 +124,16 @@ async function snapshotOf(tx: Queries, spec: SpecRow, box: SecretBox): Promise<C
   const { id, name, project_name } = spec;
   const own = unseal(JSON.parse(spec.definition) as Definition, box, id);
   const { origin: _, ...fields } = withSets(own, await openAttachedSets(tx, spec, box));
-  const snapshot = { name, project_name, ...fields };
+  return { name, project_name, ...fields };
+}
+
+/** The backend of an existing state stays recorded, even if the files declare a backend later. */
+async function withBackend(
+  tx: Queries,
+  { id }: SpecRow,
+  snapshot: ConfigSnapshot,
+): Promise<ConfigSnapshot> {
   if (snapshot.backend !== undefined) return snapshot;
-  // The backend of an existing state stays recorded, even if the files declare a backend later.
   const state = await tx.first(findState, { spec: id });
   return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
 }

@@ -98,7 +98,8 @@ export async function readSetMarks(
   id: string,
 ): Promise<ValueMarks> {
   const { id: set, definition } = await find(read, user, id);
-  return markSecrets(definition, box("variables"), set);
+  const key = box("variables");
+  return markSecrets(unsealReadable(JSON.parse(definition) as Values, key, set), key, set);
 }
 
 /**
@@ -114,14 +115,14 @@ export async function updateVariableSet(
   const box = context.box("variables");
   return context.store.write(async (tx) => {
     const before = await find(tx, user, id);
+    const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
     const change =
       typeof asked === "function"
-        ? asked(await view(tx, before), markSecrets(before.definition, box, before.id))
+        ? asked(await view(tx, before), markSecrets(plain, box, before.id))
         : asked;
     if (Object.keys(change).length === 0) return view(tx, before);
     const { name = before.name } = change;
     if (name !== before.name) await checkName(tx, user.space_id, name);
-    const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
     const values = seal(updatedValues(plain, change), box, before.id);
     const definition = JSON.stringify(values);
     const after = { ...before, name, definition, updated_at: context.now() };
