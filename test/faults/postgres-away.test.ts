@@ -1,5 +1,5 @@
 /** PostgreSQL away for a while: what control planes decide then, and that wakeups arrive again. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -11,24 +11,12 @@ import { changesLock } from "../../control-plane/store/engines/postgres-locks.ts
 import { findNow } from "../../control-plane/store/operations/now.ts";
 import { findWorker, recordHeartbeat } from "../../control-plane/store/workers/workers.ts";
 import { scratch } from "../helpers/agent-process.ts";
-import {
-  asServer,
-  command,
-  lackOfPostgres,
-  startPostgres,
-  type PostgresServer,
-} from "../helpers/postgres.ts";
+import { asServer, command } from "../helpers/postgres.ts";
+import { postgresForFile } from "../helpers/postgres-for-file.ts";
 import { ask, startPlane } from "../helpers/plane.ts";
 import { addOwner, addWorker } from "../helpers/rows.ts";
-import { skipAt } from "../helpers/tools.ts";
 
-const lack = lackOfPostgres();
-let database: PostgresServer;
-beforeAll(async () => {
-  if (lack === undefined) database = await startPostgres();
-});
-afterAll(() => database?.close());
-skipAt(lack);
+const postgres = postgresForFile();
 
 /** Opens control planes on one new database, which do not listen, and closes them after `use`. */
 async function withControlPlanes(
@@ -36,7 +24,7 @@ async function withControlPlanes(
   use: (contexts: readonly OpenContext[], url: string) => Promise<void>,
 ): Promise<void> {
   using place = scratch();
-  const url = await database.create();
+  const url = await postgres.server.create();
   const settings = {
     WINDLASS_DATABASE_URL: url,
     WINDLASS_DATABASE_CONNECTIONS: "4",
@@ -78,10 +66,10 @@ it("no worker is offline because the server was stopped, or the database was awa
     now += 100 * periods.offline;
     await round();
     expect(await isOffline()).toBe(false);
-    await database.kill();
+    await postgres.server.kill();
     now += 100 * periods.offline;
     await expect(round()).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
-    await database.restart();
+    await postgres.server.restart();
     await round();
     expect(await isOffline()).toBe(false);
     await watchPeriod();
@@ -169,7 +157,7 @@ it("wakeups arrive again after the database was restarted, and waiters are told 
     heardBy.listen("login", (id) => heard.push(id));
     let missed = 0;
     heardBy.onMissed(() => void (missed += 1));
-    await database.restart();
+    await postgres.server.restart();
     await expect.poll(() => missed).toBeGreaterThan(0);
     await expect
       .poll(() => {
@@ -183,7 +171,7 @@ it("wakeups arrive again after the database was restarted, and waiters are told 
 it("a server is not ready while the database is away, and is while its connections are in use", async () => {
   const folder = scratch();
   const plane = await startPlane({
-    WINDLASS_DATABASE_URL: await database.create(),
+    WINDLASS_DATABASE_URL: await postgres.server.create(),
     WINDLASS_DATABASE_CONNECTIONS: "4",
     WINDLASS_ARTIFACTS_URL: `file:${join(folder.path, "blobs")}`,
     CLI_JWT_SECRET: "j".repeat(40),
@@ -198,9 +186,9 @@ it("a server is not ready while the database is away, and is while its connectio
     );
     for (let n = 0; n < 3; n += 1) expect(await readyz()).toBe(200);
     await Promise.allSettled(sleepers);
-    await database.kill();
+    await postgres.server.kill();
     await expect.poll(readyz, { timeout: 30_000 }).toBe(503);
-    await database.restart();
+    await postgres.server.restart();
     await expect.poll(readyz, { timeout: 30_000 }).toBe(200);
   } finally {
     await plane.close().catch(() => undefined);
@@ -210,7 +198,7 @@ it("a server is not ready while the database is away, and is while its connectio
 
 it("a database without free connections is busy: calls are refused for now, and the server stays ready", async () => {
   using folder = scratch();
-  const url = await database.createMigrated();
+  const url = await postgres.server.createMigrated();
   const plane = await startPlane({
     WINDLASS_DATABASE_URL: asServer(url),
     WINDLASS_DATABASE_CONNECTIONS: "4",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import type { Store } from "../../control-plane/store/db.ts";
@@ -18,23 +18,12 @@ import { sharedSettings } from "../helpers/control-planes.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { ask } from "../helpers/plane.ts";
 import { postgresProxy } from "../helpers/postgres-proxy.ts";
-import {
-  command,
-  lackOfPostgres,
-  startPostgres,
-  type PostgresServer,
-} from "../helpers/postgres.ts";
+import { command, startPostgres } from "../helpers/postgres.ts";
+import { postgresForFile } from "../helpers/postgres-for-file.ts";
 import { addJob, addOwner, addWorker, type Owner } from "../helpers/rows.ts";
 import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { skipAt } from "../helpers/tools.ts";
 
-const lack = lackOfPostgres();
-let database: PostgresServer;
-beforeAll(async () => {
-  if (lack === undefined) database = await startPostgres();
-});
-afterAll(() => database?.close());
-skipAt(lack);
+const postgres = postgresForFile();
 
 const offlineSeconds = 8;
 const lostSeconds = 10;
@@ -50,7 +39,7 @@ interface Stage {
 /** Starts servers on one new database, and ends them after `use`. */
 async function withServers(count: number, use: (stage: Stage) => Promise<void>): Promise<void> {
   using place = scratch();
-  const databaseUrl = await database.createMigrated();
+  const databaseUrl = await postgres.server.createMigrated();
   const settings = {
     ...sharedSettings(databaseUrl, place.path),
     WINDLASS_OFFLINE_SECONDS: String(offlineSeconds),

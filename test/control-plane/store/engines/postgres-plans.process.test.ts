@@ -2,19 +2,12 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
 import type { Statement } from "../../../../control-plane/store/statement.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../../../helpers/postgres.ts";
-import { skipAt } from "../../../helpers/tools.ts";
+import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
 
-const lack = lackOfPostgres();
-let server: PostgresServer;
-beforeAll(async () => {
-  if (lack === undefined) server = await startPostgres();
-});
-afterAll(() => server?.close());
-skipAt(lack);
+const postgres = postgresForFile();
 
 /** Tables that a long history makes long. */
 const long = new Set([
@@ -40,7 +33,7 @@ interface PlanNode {
 }
 
 it("every hot statement finds what it needs in long tables by an index", async () => {
-  const url = await server.createMigrated();
+  const url = await postgres.server.createMigrated();
   const store = await openPostgres({ url, connections: 3 });
   const folder = join(import.meta.dirname, "../../../../control-plane/store");
   const client = new pg.Client({ connectionString: url });

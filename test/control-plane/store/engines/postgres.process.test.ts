@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { sql } from "kysely";
 import { knownSchema } from "../../../../control-plane/store/migrate.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
@@ -12,29 +12,18 @@ import { Connection } from "../../../../control-plane/store/engines/sqlite-conne
 import { migrate } from "../../../../control-plane/store/migrate.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
-import {
-  command,
-  lackOfPostgres,
-  startPostgres,
-  type PostgresServer,
-} from "../../../helpers/postgres.ts";
-import { skipAt } from "../../../helpers/tools.ts";
+import { command } from "../../../helpers/postgres.ts";
+import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
 import { storeContract } from "./contract.ts";
 
-const lack = lackOfPostgres();
-let server: PostgresServer;
-beforeAll(async () => {
-  if (lack === undefined) server = await startPostgres();
-});
-afterAll(() => server?.close());
-skipAt(lack);
+const postgres = postgresForFile();
 
 const connections = 8;
 
 describe("with one database for all", () => {
   let url: string;
   beforeAll(async () => {
-    if (lack === undefined) url = await server.createMigrated();
+    if (postgres.lack === undefined) url = await postgres.server.createMigrated();
   });
 
   storeContract("PostgreSQL", async () => {
@@ -70,7 +59,7 @@ describe("the schema on PostgreSQL", () => {
       .all() as string[];
     connection.database.close();
 
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     const columns = await command(
       url,
       `select table_name, column_name, is_nullable, data_type, collation_name
@@ -112,7 +101,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("is created once by processes that start together", async () => {
-    const url = await server.create();
+    const url = await postgres.server.create();
     const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, connections: 3 })));
     const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(
       stores[0]!.read.sql,
@@ -122,7 +111,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("of a newer release is refused and left unchanged", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     await command(url, "update schema_version set version = 999, compatible_since = 998");
     await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(/newer Windlass/);
     expect((await command(url, "select version from schema_version")).rows).toEqual([
@@ -131,7 +120,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("of a newer release is used if that release says so", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     const compatible = `update schema_version set version = 999, compatible_since = ${knownSchema}`;
     await command(url, compatible);
     const options = { url, connections: 3 };
@@ -142,7 +131,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("is not migrated beside a running server that could not use it", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     await command(url, "update schema_version set version = 1");
     const running = await PostgresChannel.open(url, "windlass");
     await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(
@@ -155,7 +144,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("may get columns while a server uses it", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     const store = await openPostgres({ url, connections });
     const owner = await addOwner(store);
     const { id } = await addJob(store, owner);
@@ -179,7 +168,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("is migrated by one role and used by another, which may change rows only", async () => {
-    const ownerUrl = await server.create();
+    const ownerUrl = await postgres.server.create();
     await command(ownerUrl, "create role runner login");
     const url = ownerUrl.replace("user=windlass", "user=runner");
     const options = { url, ownerUrl, connections: 3 };
@@ -204,7 +193,7 @@ describe("the schema on PostgreSQL", () => {
   });
 
   it("keeps audit entries as they were written", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     await command(
       url,
       `insert into audit_entries (id, action, actor_kind, details, created_at) values ('a', 'x', 'system', '{}', 1)`,
@@ -220,7 +209,10 @@ describe("the schema on PostgreSQL", () => {
 
 describe("changes of single rows", () => {
   it("share a transaction if they come together, and each stands or falls alone", async () => {
-    const store = await openPostgres({ url: await server.createMigrated(), connections: 3 });
+    const store = await openPostgres({
+      url: await postgres.server.createMigrated(),
+      connections: 3,
+    });
     const owner = await addOwner(store);
     const ids = await Promise.all(Array.from({ length: 5 }, () => addSpec(store, owner)));
     const set = (id: string, updated_at: number, failing?: string) =>
@@ -249,7 +241,7 @@ describe("changes of single rows", () => {
   });
 
   it("of several processes never wait for each other in a circle", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 3 })));
     const owner = await addOwner(stores[0]!);
     const ids = await Promise.all(Array.from({ length: 8 }, () => addSpec(stores[0]!, owner)));
@@ -281,7 +273,7 @@ describe("changes of single rows", () => {
 
 describe("several processes on one database", () => {
   it("change it one after the other, whatever they read before", async () => {
-    const url = await server.createMigrated();
+    const url = await postgres.server.createMigrated();
     const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, connections: 4 })));
     const owner = await addOwner(stores[0]!);
     const id = await addSpec(stores[0]!, owner);
@@ -313,15 +305,15 @@ describe("several processes on one database", () => {
 });
 
 it("a database that is away fails changes and reads with a code, and is used again when it is back", async () => {
-  const url = await server.createMigrated();
+  const url = await postgres.server.createMigrated();
   const store = await openPostgres({ url, connections });
   const owner = await addOwner(store);
-  await server.kill();
+  await postgres.server.kill();
   await expect(addJob(store, owner)).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
   await expect(store.read.sql.selectFrom("jobs").select("id").execute()).rejects.toMatchObject({
     code: "STORE_UNREACHABLE",
   });
-  await server.restart();
+  await postgres.server.restart();
   await addJob(store, owner);
   await store.close();
 });

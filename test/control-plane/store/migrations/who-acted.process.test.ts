@@ -8,8 +8,7 @@ import { openPostgres } from "../../../../control-plane/store/engines/postgres.t
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { fill, up, upPostgres } from "../../../../control-plane/store/migrations/0039-who-acted.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../../../helpers/postgres.ts";
-import { skipAt } from "../../../helpers/tools.ts";
+import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
 
 const dropped = [
   "alter table jobs drop column cancelled_by",
@@ -129,16 +128,13 @@ describe("on SQLite", () => {
 });
 
 describe("on PostgreSQL", () => {
-  const lack = lackOfPostgres();
-  let server: PostgresServer;
-  beforeAll(async () => {
-    if (lack === undefined) server = await startPostgres();
-  });
-  afterAll(() => server?.close());
-  skipAt(lack);
+  const postgres = postgresForFile();
 
   it("finds in the audit log of every space who acted", async () => {
-    const store = await openPostgres({ url: await server.createMigrated(), connections: 3 });
+    const store = await openPostgres({
+      url: await postgres.server.createMigrated(),
+      connections: 3,
+    });
     expect(await store.write((tx) => migrated(tx.sql as never, upPostgres))).toEqual(found);
     await store.close();
   });
