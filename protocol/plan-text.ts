@@ -4,6 +4,7 @@ import { plainJson } from "../common/exact-json.ts";
 import { firstDifference } from "../common/first-difference.ts";
 import type { Job } from "./jobs.ts";
 import type { PlanCounts } from "./plan-counts.ts";
+import type { PlanOptions } from "./plan-options.ts";
 import type {
   OutputChange,
   PlanAction,
@@ -245,3 +246,46 @@ const contextCharacters = 30;
 
 const cut = (text: string, limit: number): string =>
   text.length > limit ? `${text.slice(0, limit - 1).toWellFormed()}…` : text;
+
+/** Says that a plan changes nothing, and what that means for a plan with these options. */
+export function nothingText(options: PlanOptions | null | undefined): string {
+  if (options?.destroy) return "Nothing: there is nothing to destroy.";
+  if (options?.refresh_only)
+    return "Nothing: nothing was changed outside of terraform. An ordinary plan says whether the infrastructure matches the configuration.";
+  if ((options?.targets.length ?? 0) > 0)
+    return "Nothing: this part of the infrastructure matches the configuration.";
+  return "Nothing: the infrastructure matches the configuration.";
+}
+
+/** Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. */
+export function planOptionsWords(
+  { destroy, refresh_only, targets, replace }: PlanOptions,
+  plan?: { readonly applyable: boolean } | null,
+): string[] {
+  const limit = targets.length === 0 ? "" : targets.join(", ");
+  return [
+    destroy && limit === ""
+      ? "This plan destroys everything that the configuration has deployed."
+      : "",
+    destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
+    refresh_only && plan?.applyable !== false
+      ? "This plan changes only the state: it takes over what was changed outside of terraform."
+      : "",
+    refresh_only && plan?.applyable === false
+      ? "This plan looked only for what was changed outside of terraform."
+      : "",
+    !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",
+    replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
+  ].filter(Boolean);
+}
+
+/**
+ * Says that a plan may leave changes out, as it is to come, was applied, or was not applied as a
+ * whole. `applied`: the job that applied the plan, after its end.
+ */
+export function partialPlanText(applied: Pick<Job, "status"> | undefined): string {
+  if (applied === undefined)
+    return "This plan may not include all changes. After it is applied, plan again for the rest.";
+  const past = "This plan may not have included all changes";
+  return applied.status === "SUCCESS" ? `${past}: plan again for the rest.` : `${past}.`;
+}

@@ -11,7 +11,7 @@ import { parseTime } from "../terminal/parse-time.ts";
 import { ago, time } from "../terminal/times.ts";
 import { printOutputsOf } from "./outputs.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
-import { planMarkdown } from "../../protocol/plan-text.ts";
+import { planMarkdown, planOptionsWords } from "../../protocol/plan-text.ts";
 import {
   approvalWords,
   approversText,
@@ -19,7 +19,6 @@ import {
   gitSourceText,
   idleApprovalsText,
   jobTypeWords,
-  planOptionsWords,
   resourceProgressWords,
   sentence,
   warningText,

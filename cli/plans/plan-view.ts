@@ -19,8 +19,9 @@ import {
   shownChecks,
   unapplied,
   type AppliedJob,
+  partialPlanText,
 } from "../../protocol/plan-text.ts";
-import { outcomeWords, partialPlanText, resourceProgressWords } from "../../protocol/words.ts";
+import { outcomeWords, resourceProgressWords } from "../../protocol/words.ts";
 import { clean, styled } from "../terminal/output.ts";
 
 const signs: Readonly<

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { differenceStart } from "../../protocol/plan-text.ts";
-import { idleApprovalsText, nothingText, stateWords } from "../../protocol/words.ts";
+import { idleApprovalsText, stateWords } from "../../protocol/words.ts";
 
 const rule = { when: "always", count: 2, by_author: false } as const;
 const approve = { decision: "approve" } as const;
@@ -26,22 +25,4 @@ test("where the state is follows what the server says, else the choice", () => {
   );
   expect(stateWords({ backend: "own" })).toBe("in the backend that its files declare");
   expect(stateWords({})).toMatch(/^decided/);
-});
-
-test("a plan without changes says only what it has compared", () => {
-  const options = { destroy: false, refresh_only: false, targets: [], replace: [] };
-  expect(nothingText(null)).toBe("Nothing: the infrastructure matches the configuration.");
-  expect(nothingText({ ...options, replace: ["a.b"] })).toBe(nothingText(null));
-  expect(nothingText({ ...options, refresh_only: true })).toMatch(
-    /^Nothing: nothing was changed outside of terraform/,
-  );
-  expect(nothingText({ ...options, destroy: true })).toContain("nothing to destroy");
-  expect(nothingText({ ...options, targets: ["a.b"] })).toContain("this part of");
-});
-
-test("two long values are shown from shortly before their first difference", () => {
-  const same = "x".repeat(100);
-  expect(differenceStart(`${same}a`, `${same}b`)).toBe(70);
-  expect(differenceStart("short a", "short b")).toBe(0);
-  expect(differenceStart(undefined, same)).toBe(0);
 });

@@ -1,6 +1,6 @@
 /** The options of a plan: the form that asks for them, and how a plan shows them. */
+import { planOptionsWords } from "../../../protocol/plan-text.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
-import { planOptionsWords } from "../../../protocol/words.ts";
 import { choice, lines } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

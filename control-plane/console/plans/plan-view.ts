@@ -5,8 +5,14 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
-import { planMarkdown, shownChecks, type AppliedJob } from "../../../protocol/plan-text.ts";
-import { nothingText, partialPlanText, planReason } from "../../../protocol/words.ts";
+import {
+  planMarkdown,
+  shownChecks,
+  type AppliedJob,
+  nothingText,
+  partialPlanText,
+} from "../../../protocol/plan-text.ts";
+import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { attributesView, outputView } from "./attributes-view.ts";
 
