@@ -1,5 +1,7 @@
 /** The entry of Windlass: selects the role and loads only its code. */
-const [role, ...rest] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const asksHelp = words[0] === "help" && (words[1] === "server" || words[1] === "agent");
+const [role, ...rest] = asksHelp ? [...words.slice(1), "--help"] : words;
 
 if (Number(process.versions.node.split(".")[0]) < 24) {
   process.stderr.write(
@@ -16,5 +18,5 @@ switch (role) {
     await (await import("./agent/main.ts")).main(rest);
     break;
   default:
-    await (await import("./cli/main.ts")).main(process.argv.slice(2));
+    await (await import("./cli/main.ts")).main(words);
 }

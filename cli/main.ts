@@ -15,9 +15,10 @@ export async function main(words: readonly string[]): Promise<void> {
   // takes as long as the start of Node itself.
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))
     return print(version());
-  // Commander's `help` reads one word: `help jobs list` would print the help of `jobs`.
-  const isDeep = words[0] === "help" && words.length > 2;
-  const command = isDeep ? [...words.slice(1), "--help"] : words;
+  // Commander's `help` reads one word, which it does not check: `help jobs list` would print the help
+  // of `jobs`, and `help nosuch` that of the program.
+  const isHelp = words[0] === "help" && words.length > 1;
+  const command = isHelp ? [...words.slice(1), "--help"] : words;
   try {
     const program = await (await import("./program.ts")).buildProgram(command);
     if (command.length === 0) program.outputHelp();

@@ -156,7 +156,8 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     .description(
       "Runs Terraform and OpenTofu for teams: a control plane, runners in your own network, a client.",
     )
-    .version(version(), "-V, --version", "print the version")
+    .on("option:version", () => refuseCommandWithVersion(program, words))
+    .version(version(), "-V, --version", "print the version of windlass; takes no command")
     .option("--server <url>", "the server (default: WINDLASS_URL, then the current profile's)")
     .option("--profile <name>", "the profile to use; see windlass profiles")
     .option(
@@ -198,6 +199,14 @@ function applySharedSettings(command: CommandUnknownOpts, path = command.name())
     below.copyInheritedSettings(command);
     applySharedSettings(below, `${path} ${below.name()}`);
   }
+}
+
+/** Commander would print the version for `state rollback network --version 7`, and succeed. */
+function refuseCommandWithVersion(program: CommandUnknownOpts, [first]: readonly string[]): void {
+  if (!first?.startsWith("-"))
+    program.error("error: --version prints the version of windlass and takes no command", {
+      code: "commander.unknownOption",
+    });
 }
 
 /** With --help, commander prints the help of a noun for any word after it. */

@@ -286,9 +286,10 @@ export function jobsCommand() {
       .command("retry")
       .description("queue a new job with the request of a failed or cancelled one")
       .argument("<job>", jobHelp)
+      .addOption(yes("for a destruction: "))
       .addOption(wait())
       .action(
-        action(async (run: Run, id: string, options: CreateOptions) =>
+        action(async (run: Run, id: string, options: AskingOptions) =>
           (await create()).retry(run, id, options),
         ),
       ),

@@ -146,8 +146,12 @@ export function workersCommand() {
       action(async (run: Run, name: string, options: Yes) => {
         const worker = await workerOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
-        const jobs = jobsOf(worker).length;
-        const lost = jobs > 0 ? ` and lose the ${jobs} ${jobs === 1 ? "job" : "jobs"} it runs` : "";
+        const { jobNames } = await import("../workers/names.ts");
+        const jobs = await jobNames(run, jobsOf(worker));
+        const lost =
+          jobs.length === 0
+            ? ""
+            : ` and lose the ${jobs.length === 1 ? "job" : `${jobs.length} jobs`} it runs: ${jobs.join(", ")}`;
         await confirm(`Remove the worker "${worker.name}"${lost}?`, options);
         await run.api.call("deleteWorker", { params: { id: worker.id } });
         run.done(`The worker "${worker.name}" is removed.`);

@@ -217,8 +217,15 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
   }
 }
 
-/** `jobs retry`. Queues nothing if a job of the same request is open, or its plan still to deploy. */
-export async function retry(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
+/**
+ * `jobs retry`. Asks before a destruction. Queues nothing if a job of the same request is open, or its
+ * plan still to deploy.
+ */
+export async function retry(
+  current: Run,
+  named: string,
+  { wait, yes }: AskingOptions,
+): Promise<void> {
   const { run, id } = await findJob(current, named);
   const before = await run.api.call("getJob", { params: { id } });
   const { job_type, plan_job_id, status } = before;
@@ -231,6 +238,8 @@ export async function retry(current: Run, named: string, { wait }: CreateOptions
       }`,
     );
   await refuseSecondRetry(run, before);
+  if (job_type === "DESTROY" || job_type === "DESTROY_WORKER")
+    await confirm(`Retry the ${nameOf(before)} (job ${id})? It destroys without a plan.`, { yes });
   const { teardownRemedies } = await import("../workers/teardown.ts");
   const job = await run.api.call("retryJob", { params: { id } }).catch((error: unknown) => {
     throw withRemedy(error, teardownRemedies(run.api, before.assigned_worker_id ?? "WORKER"));

@@ -3,6 +3,7 @@ import type { Answer, Query } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import { teamWords } from "../api/team.ts";
+import { lesserRole } from "../teams/acting.ts";
 import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
@@ -190,7 +191,7 @@ export async function showPlan(
     const shown = { attributes, outputs, applied, deployment };
     for (const line of planView(plan_summary, shown)) print(line);
   }
-  if (job_type === "PLAN") run.done(`\n${planUse(run, response)}`);
+  if (job_type === "PLAN" && !run.json) run.done(`\n${await planUse(run, response)}`);
   return plan_summary !== null;
 }
 
@@ -206,14 +207,18 @@ async function findDeployment(
 }
 
 /** What became of a plan, or how to deploy it. */
-function planUse(
-  { api }: Run,
+async function planUse(
+  run: Run,
   { job_id, plan_summary, deploy_job_id, not_deployable }: PlanResponse,
-): string {
+): Promise<string> {
   if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
   if (plan_summary?.applyable === false) return "There is nothing to deploy.";
   if (not_deployable) return `This plan cannot be deployed: ${sentence(not_deployable.detail)}`;
-  return `To deploy exactly this plan: ${deployCommand(api, { id: job_id })}`;
+  const command = deployCommand(run.api, { id: job_id });
+  const lesser = await lesserRole(run, "deployer");
+  return lesser
+    ? `Ask a deployer to deploy exactly this plan: ${command}`
+    : `To deploy exactly this plan: ${command}`;
 }
 
 /** Prints the job's plan for a pull request. */

@@ -20,12 +20,22 @@ export async function refuseLesserRole(
   least: Role,
   team?: Pick<Team, "role">,
 ): Promise<void> {
+  const lesser = await lesserRole(run, least, team);
+  if (lesser) throw new CliError(`${lesser} Nothing was done.`);
+}
+
+/** Says which role is needed if the caller's has fewer permissions; undefined if it is enough. */
+export async function lesserRole(
+  run: Pick<Run, "api">,
+  least: Role,
+  team?: Pick<Team, "role">,
+): Promise<string | undefined> {
   const { api } = run;
   const token = api.isAccessToken ? await api.call("getCurrentAccessToken") : undefined;
   const role = (token ?? team ?? (await actingTeam(run)))?.role;
-  if (role === undefined || roleNames.indexOf(role) >= roleNames.indexOf(least)) return;
+  if (role === undefined || roleNames.indexOf(role) >= roleNames.indexOf(least)) return undefined;
   const who = token ? `The access token "${token.name}" has` : "You have";
-  throw new CliError(`This needs the role ${least}. ${who} the role ${role}. Nothing was done.`);
+  return `This needs the role ${least}. ${who} the role ${role}.`;
 }
 
 /** Returns the slug of the named team, else of the team that the command acts in. */

@@ -2,6 +2,7 @@
 import type { Job } from "../../protocol/jobs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
+import { lesserRole } from "../teams/acting.ts";
 
 /**
  * Says at once that there is no worker, how to add one, and that the command keeps waiting. Returns
@@ -13,14 +14,17 @@ export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<b
   if (workers.length > 0) return false;
   const { team, server } = run.api;
   const where = team ? ` in the team "${team}"` : "";
+  const isAdmin = (await lesserRole(run, "admin")) === undefined;
+  const advice = isAdmin
+    ? [
+        `There is no worker${where} yet, and jobs wait for one. To add one, create a token:`,
+        `  windlass tokens create${teamWords(team)}`,
+        "and start a runner with it, on a machine where terraform may run:",
+        `  WINDLASS_URL=${server} WINDLASS_REGISTRATION_TOKEN=… windlass agent`,
+      ]
+    : [`There is no worker${where} yet, and jobs wait for one. Ask an admin to add one.`];
   run.done(
-    [
-      `There is no worker${where} yet, and jobs wait for one. To add one, create a token:`,
-      `  windlass tokens create${teamWords(team)}`,
-      "and start a runner with it, on a machine where terraform may run:",
-      `  WINDLASS_URL=${server} WINDLASS_REGISTRATION_TOKEN=… windlass agent`,
-      "This command keeps waiting. Ctrl-C is safe: the job stays queued.",
-    ].join("\n"),
+    [...advice, "This command keeps waiting. Ctrl-C is safe: the job stays queued."].join("\n"),
   );
   return true;
 }

@@ -1,8 +1,11 @@
 /** `windlass zones move`. */
 import { openApi } from "../api/api.ts";
+import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 
 /**
@@ -25,7 +28,17 @@ export async function move(
     `Move the zone "${zone.name}" to ${where}, with its configurations, their jobs and states?`,
     options,
   );
-  const moved = await api.call("updateZone", { params: { id: zone.id }, body });
+  const inTeam = teamWords(api.team);
+  const remedy = [
+    "The commands that detach:",
+    `  windlass variable-sets detach SET --zone ${shellWord(zone.name)}${inTeam} (or --configuration NAME)`,
+    `  windlass configurations update NAME --identity none${inTeam}`,
+    `  windlass workers update WORKER --deploy-configuration none${inTeam}`,
+  ].join("\n");
+  const input = { params: { id: zone.id }, body };
+  const moved = await api.call("updateZone", input).catch((error: unknown) => {
+    throw withRemedy(error, { zone_in_use: remedy });
+  });
   run.show(moved, { name: moved.name, id: moved.id });
   run.done(`The zone "${moved.name}" is in ${where} now.`);
 }

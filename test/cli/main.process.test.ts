@@ -52,6 +52,30 @@ describe("windlass", () => {
     expect(stdout).toMatch(/^Usage: windlass jobs list /);
   });
 
+  it.each([
+    [["help", "server"], /^Usage: windlass server \[command\]\n[^]*\blogin-link\b/],
+    [["help", "server", "backup"], /^Usage: windlass server backup /],
+    [["help", "agent"], /^Usage: windlass agent \[command\]\n[^]*\bdoctor\b/],
+  ])("shows the help of a role with: %j", async (words, help) => {
+    expect(await windlass(words)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(help),
+    });
+  });
+
+  it("refuses help for a command that does not exist", async () => {
+    const { exitCode, stdout, stderr } = await windlass(["help", "nosuch"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: unknown command 'nosuch'/);
+  });
+
+  it("takes --version for no version of a state", async () => {
+    const words = ["state", "rollback", "network", "--version", "7"];
+    const { exitCode, stdout, stderr } = await windlass(words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: --version prints the version of windlass/);
+  });
+
   it("suggests the nearest command for a misspelt one and ends with 2", async () => {
     const { exitCode, stdout, stderr } = await windlass(["demmo"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -22,7 +22,7 @@ export const actionsOf = (story: JobStory): Html => {
   const again =
     isDirect && rule !== null && configuration_id !== null
       ? planForApproval(configuration_id, job_type === "DESTROY")
-      : action(job, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "");
+      : againOf(job);
   const destroys = plan === null ? "" : destroysText(plan.counts);
   return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
     ${
@@ -49,6 +49,18 @@ export const actionsOf = (story: JobStory): Html => {
       ${isOpen(status) ? cancelOf(story) : null} ${isOver && retry === null ? again : null}
     </div>`;
 };
+
+/** A destruction is not repeated by one click. */
+function againOf(job: Job): Html {
+  const { job_type, plan_job_id } = job;
+  if (job_type !== "DESTROY" && job_type !== "DESTROY_WORKER")
+    return action(job, "retry", plan_job_id === null ? "Run it again" : "Plan again", "");
+  return ask(
+    "Run it again…",
+    html`<p>It destroys without a plan.</p>
+      ${action(job, "retry", `Run this ${jobTypeWords(job_type, null)} again`, "danger")}`,
+  );
+}
 
 /** What an earlier retry has queued: a second one would do it twice. */
 const retryNotice = (retry: Job): Html => {

@@ -7,13 +7,14 @@ import { remove } from "../../../cli/configurations/verbs.ts";
 import { showConfiguration } from "../../../cli/configurations/show.ts";
 import type { Run } from "../../../cli/run.ts";
 import { push } from "../../../cli/states/states.ts";
-import { showJob } from "../../../cli/jobs/read.ts";
+import { showJob, showPlan } from "../../../cli/jobs/read.ts";
 import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { addTestWorker, clientHeaders } from "../../helpers/plane.ts";
+import { emptySummary } from "../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner, addRows, addSpec } from "../../helpers/rows.ts";
 import { openSampleUser } from "../../helpers/sample-data.ts";
@@ -22,7 +23,11 @@ const { plane } = planeForFile();
 
 async function runOf(owner: { id: string; zone: string }) {
   const { authorization = "" } = await clientHeaders(plane, owner);
-  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
+  return runWith(authorization.replace("Bearer ", ""));
+}
+
+function runWith(token: string) {
+  const settings = { url: plane.url, token, directory: "/n" };
   const said: string[] = [];
   const api = openApi({ settings, server: undefined, profile: undefined });
   return { run: { api, done: (text: string) => void said.push(text) } as unknown as Run, said };
@@ -239,4 +244,37 @@ test("a job that waits in a space without workers says how to add one", async ()
   expect(said).toHaveLength(1);
   for (const text of ["There is no worker yet", "windlass tokens create", "keeps waiting"])
     expect(said[0]).toContain(text);
+});
+
+test("who may not create tokens is told to ask an admin", async () => {
+  const owner = await addOwner(plane.context.store);
+  const configuration_id = await addSpec(plane.context.store, owner);
+  const person = callsOf(plane, await clientHeaders(plane, owner));
+  const body = { name: "ci", role: "deployer" } as const;
+  const { access_token } = await person.get(endpoints.createAccessToken, { body });
+  const { run, said } = runWith(access_token);
+  const job = await run.api.call("createJob", { body: { job_type: "PLAN", configuration_id } });
+  await adviseWorker(run, job);
+  expect(said).toEqual([
+    "There is no worker yet, and jobs wait for one. Ask an admin to add one.\nThis command keeps waiting. Ctrl-C is safe: the job stays queued.",
+  ]);
+});
+
+test("who may not deploy is told to ask a deployer to deploy the plan", async () => {
+  const user = await openSampleUser(plane);
+  const configuration_id = await user.configure("network");
+  await user.queue({ job_type: "PLAN", configuration_id });
+  const id = await user.start();
+  await user.end(id, "SUCCESS", { plan_summary: emptySummary });
+  const command = `windlass jobs deploy --plan ${id} --wait`;
+  const lastOf = async ({ run, said }: Awaited<ReturnType<typeof runOf>>) => {
+    await showPlan(run, await user.read(id));
+    return said.at(-1);
+  };
+  expect(await lastOf(await runOf(user.owner))).toBe(`\nTo deploy exactly this plan: ${command}`);
+  const body = { name: "ci", role: "planner" } as const;
+  const { access_token } = await user.person.get(endpoints.createAccessToken, { body });
+  expect(await lastOf(runWith(access_token))).toBe(
+    `\nAsk a deployer to deploy exactly this plan: ${command}`,
+  );
 });

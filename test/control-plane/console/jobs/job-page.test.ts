@@ -291,6 +291,19 @@ test.each(["SUCCESS", "FAILED"] as const)(
   },
 );
 
+test("a destruction is repeated only after a question", async () => {
+  const configuration_id = await fixture.configure("again");
+  await fixture.queue({ job_type: "DESTROY", configuration_id });
+  const id = await fixture.start();
+  await fixture.end(id, "FAILED");
+  expect(words({ text: await page(id) })).toContain(
+    "Run it again… It destroys without a plan. Run this DESTROY again",
+  );
+  const { headers } = await submit(plane, `/jobs/${id}/retry`, {}, fixture.headers);
+  const [, again = ""] = /^\/jobs\/(.*)$/.exec(String(headers["location"])) ?? [];
+  await fixture.person.get(endpoints.cancelJob, { params: { id: again } });
+});
+
 test("a job that was retried names its retry, and a second retry leads there", async () => {
   const configuration_id = await fixture.configure("retried");
   const plan = async () => {
