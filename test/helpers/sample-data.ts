@@ -76,6 +76,7 @@ export async function openSampleUser(
       os: "linux",
       arch: "x64",
       capacity: 2,
+      features: ["plan_options"],
     },
   });
   const report = (id: string, body: object) =>

@@ -1,5 +1,6 @@
 /** What is offered in place of a direct deployment where a configuration requires approvals. */
-import { html, type Html } from "../page/html.ts";
+import type { Html } from "../page/html.ts";
+import { planButton } from "../plans/plan-options.ts";
 
 /** Starts the plan, whose page has the next step. `targets`: it destroys only these. */
 export const planForApproval = (
@@ -7,11 +8,8 @@ export const planForApproval = (
   isDestruction = false,
   targets: readonly string[] = [],
 ): Html =>
-  html`<form method="post" action="/configurations/${configuration}/jobs">
-    <input type="hidden" name="job_type" value="PLAN" />
-    ${isDestruction ? html`<input type="hidden" name="mode" value="destroy" />` : null}
-    ${targets.length === 0 ? null : html`<input type="hidden" name="targets" value="${targets.join("\n")}" />`}
-    <button>
-      ${isDestruction ? "Plan the destruction, then ask for approval" : "Plan, then ask for approval"}
-    </button>
-  </form>`;
+  planButton(
+    configuration,
+    isDestruction ? "Plan the destruction, then ask for approval" : "Plan, then ask for approval",
+    { destroy: isDestruction, targets: [...targets] },
+  );

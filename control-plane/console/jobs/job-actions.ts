@@ -8,6 +8,7 @@ import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { badge, isOpen } from "../page/words.ts";
+import { planButton } from "../plans/plan-options.ts";
 import { linkOf, offlineNote, type JobStory } from "./job-story.ts";
 
 /** What can be done with it now. */
@@ -90,12 +91,21 @@ const notDeployable = (
 ): Html =>
   deploy === null
     ? html`<p class="notice flow">
-        This plan cannot be deployed: ${sentence(why?.detail ?? "")} Start a new plan on the page of
-        ${linkOf(job)}.
-      </p>`
+          This plan cannot be deployed: ${sentence(why?.detail ?? "")}
+          ${job.own_source ? html`Start a new plan on the page of ${linkOf(job)}.` : null}
+        </p>
+        ${planAgain(job)}`
     : html`<p>
         <a href="/jobs/${deploy}">This deployment</a> applies the plan. A plan is applied only once.
       </p>`;
+
+/** Not of files that were uploaded for the plan alone: the configuration has others. */
+const planAgain = ({ configuration_id, plan_options, own_source }: Job): Html | null =>
+  configuration_id === null || own_source
+    ? null
+    : html`<div class="actions">
+        ${planButton(configuration_id, "Plan again", plan_options ?? {})}
+      </div>`;
 
 /** A job that may have changed something is not cancelled by one click. */
 const cancelOf = ({ job, worker }: JobStory): Html => {

@@ -25,6 +25,22 @@ export const planOptionFields = (form: Form): Html =>
     placeholder: "aws_instance.web[0]",
   })}`;
 
+/** A button that starts a plan with these options. */
+export const planButton = (
+  configuration: string,
+  words: string,
+  { destroy, refresh_only, targets = [], replace = [] }: Partial<PlanOptions>,
+): Html => {
+  const mode = destroy ? "destroy" : refresh_only ? "refresh_only" : "";
+  const fields = { mode, targets: targets.join("\n"), replace: replace.join("\n") };
+  const given = Object.entries(fields).filter(([, value]) => value !== "");
+  return html`<form method="post" action="/configurations/${configuration}/jobs" data-needs="plan">
+    <input type="hidden" name="job_type" value="PLAN" />
+    ${given.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <button>${words}</button>
+  </form>`;
+};
+
 /** Reads the fields. */
 export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
   const mode = form.text("mode");

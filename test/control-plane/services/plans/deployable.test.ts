@@ -3,6 +3,7 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { submit, words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { addArtifact, addState } from "../../../helpers/rows.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
@@ -101,6 +102,28 @@ describe("a stale plan", () => {
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
     expect(late.text).toContain(`<a href="/configurations/${configuration}">network</a>`);
     expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+  });
+
+  it("is planned again with its options from its page", async ({ user, configuration, page }) => {
+    const targets = ["module.a", 'module.b["x y"]'];
+    const plan = await user.person.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: configuration, destroy: true, targets },
+    });
+    await user.end(await user.start(), "SUCCESS", { plan_summary: emptySummary });
+    const definition = '{"source":{"type":"inline","files":{"main.tf":"# changed"}}}';
+    await setRows(plane, "specs", { definition }, { id: configuration });
+    const [form = ""] =
+      /<form[^>]*>(?:(?!<\/form>)[^])*Plan again<\/button>/.exec(await page(plan)) ?? [];
+    const [, action = ""] = /action="([^"]+)"/.exec(form) ?? [];
+    const fields = Object.fromEntries(
+      [...form.matchAll(/name="(\w+)"\s+value="([^"]*)"/g)].map(([, name, value = ""]) => [
+        name,
+        value.replaceAll("&quot;", '"'),
+      ]),
+    );
+    const { headers } = await submit(plane, action, fields, user.headers);
+    const again = await user.read(String(headers["location"]).replace("/jobs/", ""));
+    expect(again).toMatchObject({ job_type: "PLAN", plan_options: { destroy: true, targets } });
   });
 
   it("is refused if the state has changed, as terraform would refuse it", async ({
