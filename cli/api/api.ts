@@ -15,7 +15,7 @@ import { sentence } from "../../protocol/words.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import { tokenVariable, type ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
-import { chooseTeam, listTeamsRemedy, teamWords } from "./team.ts";
+import { chooseTeam, isSlug, listTeamsRemedy, teamWords } from "./team.ts";
 import { shellWordsOr } from "../terminal/shell-word.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
@@ -62,7 +62,8 @@ export function openApi(given: ApiOptions): Api {
   /** What is named by its id may be in another space: later calls act there too. */
   const follow = (name: keyof Endpoints): CallOptions => ({
     onHeaders: ({ [teamHeader]: slug }) => {
-      if (typeof slug !== "string" || isPersonal(name) || slug === (team?.slug ?? "")) return;
+      if (typeof slug !== "string" || (slug !== "" && !isSlug(slug))) return;
+      if (isPersonal(name) || slug === (team?.slug ?? "")) return;
       team = { slug, remedy: listTeamsRemedy };
     },
   });

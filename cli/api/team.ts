@@ -29,7 +29,7 @@ export function chooseTeam(
     if (isAccessToken) throw new CliError(`${ofTokenOnly}: remove --team ""`, 2);
     return (setting ?? ofProfile) ? { slug, remedy: listTeamsRemedy } : undefined;
   }
-  if (!/^[a-z0-9-]{1,40}$/.test(slug))
+  if (!isSlug(slug))
     throw new CliError(`"${slug}" is not the slug of a team. ${listTeamsRemedy}`, 2);
   const source = option === undefined ? "WINDLASS_TEAM" : "--team";
   if (isAccessToken)
@@ -44,6 +44,9 @@ export function chooseTeam(
     };
   return { slug, remedy: listTeamsRemedy };
 }
+
+/** Also of what a server sends: it is printed in commands that people copy. */
+export const isSlug = (text: string): boolean => /^[a-z0-9-]{1,40}$/.test(text);
 
 /** Returns the option that a command needs to act in the same team, with a space before it. */
 export const teamWords = (team: string | undefined): string =>

@@ -92,6 +92,7 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
     source: known(context, "source"),
     plan_sha256: await sha256Of(join(packed, planFile)),
     lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
+    backend: known(context, "backend"),
     ...(job.plan_options ? { options: job.plan_options } : {}),
   };
 }

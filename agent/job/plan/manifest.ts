@@ -5,7 +5,7 @@
 import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 import { Engine } from "../../../protocol/configurations.ts";
-import { Nullable, Sha256 } from "../../../protocol/fields.ts";
+import { Nullable, OneOf, Sha256 } from "../../../protocol/fields.ts";
 import { PlanOptions } from "../../../protocol/plan-options.ts";
 
 /** Identifies the terraform files exactly. */
@@ -26,6 +26,8 @@ const PlanManifest = Type.Object({
   source: SourceRevision,
   plan_sha256: Sha256,
   lock_sha256: Nullable(Sha256),
+  /** Where the state was kept that was planned; absent in plans of earlier agents. */
+  backend: Type.Optional(OneOf(["managed", "local", "own"])),
   /** Absent for an ordinary plan. */
   options: Type.Optional(PlanOptions),
 });

@@ -25,7 +25,7 @@ export async function chooseBackend(context: JobContext, folder: string): Promis
   const kind = await kindOf(context, folder);
   if (kind !== "own" && hasSettings(context)) {
     throw new StepFailed(
-      `backend_config is for a backend that the files declare, but the state of this configuration is kept ${kind === "managed" ? "in the control plane" : "by the agent"}. ${howToChoose}, or remove backend_config`,
+      `backend_config is for a backend that the files declare, but the state of this configuration is kept ${placeOf[kind]}. ${howToChoose}, or remove backend_config`,
     );
   }
   return kind;
@@ -195,10 +195,17 @@ export const injectedBackend = (context: JobContext, folder: string): BackendKin
 const recordLimit = 256 * kibibyte;
 
 /**
- * After init, compares terraform's own record of the backend with the decision. State in the
+ * After init, compares terraform's own record of the backend with the decision, and the decision with
+ * that of the plan: terraform would apply it in the backend that the plan names. State in the
  * workspace would be removed with it, and with it the record of what the configuration has created.
  */
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
+  const planned = context.facts.manifest?.backend;
+  if (planned !== undefined && planned !== kind) {
+    throw new StepFailed(
+      `the plan was made with the state ${placeOf[planned]}, and it is kept ${placeOf[kind]} now: plan again`,
+    );
+  }
   const record = join(folder, ".terraform", "terraform.tfstate");
   const text = readJobFile(context.workspace.root, record, recordLimit);
   const { backend } = JSON.parse(text ?? "{}") as {
@@ -222,6 +229,12 @@ export function checkBackend(context: JobContext, folder: string, kind: BackendK
       : `it is not clear where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds ${named}. ${howToChoose}`,
   );
 }
+
+const placeOf: Readonly<Record<BackendKind, string>> = {
+  managed: "in the control plane",
+  local: "by the agent",
+  own: "in the backend that the files declare",
+};
 
 /** What a user can do about a configuration whose backend is not clear. */
 export const howToChoose =

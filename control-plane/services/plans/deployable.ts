@@ -49,12 +49,13 @@ export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
       "plan_is_stale",
       "The server was restored from a backup after the plan was made, so plan again",
     );
-  // Terraform refuses a plan of another state.
+  // Terraform refuses a plan of another state. A plan in an own backend does not lock the state here,
+  // so a user can store one while it runs.
   const state = await tx.first(findState, { spec: plan.spec_id ?? "" });
-  if (state && state.created_at > ended)
+  if (state && state.job_id !== plan.id && state.created_at > (plan.started_at ?? ended))
     throw new RefusalError(
       "plan_is_stale",
-      `The state was changed after the plan was made (its serial is ${state.serial} now), so plan again`,
+      `The state was changed after the plan was started (its serial is ${state.serial} now), so plan again`,
     );
 }
 

@@ -9,7 +9,10 @@ export interface ZoneMove {
   readonly to: string;
 }
 
-/** A job of the zone that has not ended, or that a runner may still work on. */
+/**
+ * A job that has not ended, or that a runner may still work on: of the zone, or of one of its
+ * configurations, which may have been in another zone when the job was queued.
+ */
 export async function findBusyJob(
   tx: Queries,
   { zone, from }: ZoneMove,
@@ -20,9 +23,16 @@ export async function findBusyJob(
     select ${fields} from jobs where owner_id = ${from} and zone_id = ${zone} and status = 'QUEUED'
     union all
     select ${fields} from jobs where owner_id = ${from} and zone_id = ${zone} and worker_id is not null and released_at is null
+    union all
+    select ${fields} from jobs where ${isOfZone(zone)} and status = 'QUEUED'
+    union all
+    select ${fields} from jobs where ${isOfZone(zone)} and worker_id is not null and released_at is null
     limit 1`.execute(tx.sql);
   return rows[0];
 }
+
+/** Whether a job is of a configuration that is in the zone now. */
+const isOfZone = (zone: string) => sql`spec_id in (select id from specs where zone_id = ${zone})`;
 
 /** Something of the space that a zone uses. */
 export interface Attached {
@@ -81,26 +91,35 @@ export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> 
   return { configurations: Number(configurations), state_bytes: Number(state_bytes) };
 }
 
-/** Moves a zone. The archives that its configurations and jobs name are copied, without their content. */
+/**
+ * Moves a zone. Jobs go with their configuration, and so do those that ran in another zone; those of
+ * deleted configurations go with the zone in which they ran. So no job names a zone of another space.
+ * The archives that configurations and jobs name are copied, without their content.
+ */
 export async function moveZone(
   tx: Queries,
   { zone, from, to }: ZoneMove,
   { state_bytes }: ZoneSize,
 ): Promise<void> {
   const statements = [
+    sql`update jobs set owner_id = ${to}, zone_id = ${zone} where ${isOfZone(zone)}`,
+    sql`update jobs set zone_id = (select specs.zone_id from specs where specs.id = jobs.spec_id)
+      where owner_id = ${from} and zone_id = ${zone}
+        and exists (select 1 from specs where specs.id = jobs.spec_id and specs.owner_id = ${from})`,
+    sql`update jobs set owner_id = ${to} where owner_id = ${from} and zone_id = ${zone}`,
     sql`insert into archives (owner_id, sha256, blob, size_bytes, created_at, named_at)
       select ${to}, sha256, blob, size_bytes, created_at, named_at from archives as a
       where owner_id = ${from} and (
         exists (select 1 from specs where zone_id = ${zone}
           and json_extract(definition, '$.source.sha256') = a.sha256)
         or exists (select 1 from job_snapshots join jobs on jobs.id = job_snapshots.job_id
-          where json_extract(config_snapshot, '$.source.sha256') = a.sha256 and jobs.zone_id = ${zone}))
+          where json_extract(config_snapshot, '$.source.sha256') = a.sha256
+            and jobs.owner_id = ${to} and jobs.zone_id = ${zone}))
       on conflict do nothing`,
     sql`insert into owner_usage (owner_id, state_bytes) values (${from}, ${-state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
     sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
-    sql`update jobs set owner_id = ${to} where owner_id = ${from} and zone_id = ${zone}`,
     sql`update specs set owner_id = ${to} where zone_id = ${zone}`,
     sql`update zones set owner_id = ${to} where id = ${zone}`,
   ];

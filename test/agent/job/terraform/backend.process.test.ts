@@ -230,6 +230,23 @@ test("checkBackend refuses a record of the backend that is over the limit", () =
   close();
 });
 
+test("checkBackend refuses a plan that was made with the state in another place", () => {
+  const { context, folder, close } = job({});
+  const data = join(folder, ".terraform");
+  mkdirSync(data);
+  writeFileSync(join(data, "terraform.tfstate"), '{"backend":{"type":"http"}}');
+  const { facts } = context as { facts: { manifest?: object } };
+  for (const manifest of [undefined, {}, { backend: "managed" }]) {
+    Object.assign(facts, { manifest });
+    expect(() => checkBackend(context, folder, "managed")).not.toThrow();
+  }
+  facts.manifest = { backend: "own" };
+  expect(() => checkBackend(context, folder, "managed")).toThrow(
+    "the plan was made with the state in the backend that the files declare, and it is kept in the control plane now: plan again",
+  );
+  close();
+});
+
 test("injectBackend replaces an incomplete file of a killed agent", () => {
   const { context, folder, close } = job({ "zzzz_windlass_0123_override.tf.json": "" });
   removeInjected(folder);

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { submit, words } from "../../../helpers/forms.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { addArtifact, addState } from "../../../helpers/rows.ts";
@@ -101,6 +101,23 @@ describe("a stale plan", () => {
     const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
     expect(late.text).toContain(`<a href="/configurations/${configuration}">network</a>`);
+    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+  });
+
+  it("is refused if a state was stored while it ran, unless it stored that itself", async ({
+    plan,
+    deploy,
+    configuration,
+    user,
+    use,
+  }) => {
+    const { started_at } = await readRow(plane, "jobs", { id: plan.id });
+    await setRows(plane, "jobs", { ended_at: (started_at ?? 0) + 60_000 }, { id: plan.id });
+    const version = { spec_id: configuration, blob: "", created_at: (started_at ?? 0) + 30_000 };
+    await addState(plane.context.store, { ...version, serial: 1, job_id: plan.id });
+    expect(await use()).toMatchObject({ not_deployable: null });
+    await addState(plane.context.store, { ...version, serial: 2 });
+    expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
     expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
   });
 

@@ -10,6 +10,7 @@ import { addTestUser } from "../../../helpers/test-user.ts";
 const { createVariableSet, deleteVariableSet, getConfiguration, getJob, getZone, updateZone } =
   endpoints;
 const { createConfiguration, createZone, listAuditEntries, listJobs, listZones } = endpoints;
+const { updateConfiguration } = endpoints;
 const { cancelJob, createJob, listStateVersions, rollBackState } = endpoints;
 
 const { plane, it } = planeForFile();
@@ -96,6 +97,42 @@ describe("a zone", () => {
       ]);
       expect((await space.get(getConfiguration, { params })).deployed).toMatchObject({ by });
     }
+  });
+
+  it("takes along the jobs of its configurations, wherever they ran, and no others", async () => {
+    const user = await addTestUser(plane);
+    const { owner, client, worker } = user;
+    const { store } = plane.context;
+    const { slug, calls } = await addTeam(plane, user);
+    const other = await client.get(createZone, { body: { name: "other" } });
+    const [leaves, stays] = [await addSpec(store, owner), await addSpec(store, owner)];
+    const ended = { status: "SUCCESS", ended_at: 1, released_at: 1 } as const;
+    const jobOf = async (spec_id: string | null, zone_id: string, more: object = ended) =>
+      (await addJob(store, owner, { spec_id, zone_id, ...more })).id;
+    // "leaves" is moved to the other zone, in which "stays" was before.
+    await client.get(updateConfiguration, {
+      params: { name: leaves },
+      body: { zone_id: other.id },
+    });
+    const before = await jobOf(leaves, owner.zone);
+    const after = await jobOf(leaves, other.id);
+    const ofOther = await jobOf(stays, other.id);
+    const ofDeleted = await jobOf(null, other.id);
+    const params = { id: other.id };
+    const body = { team: slug };
+    const queued = await jobOf(leaves, owner.zone, { status: "QUEUED" });
+    expect(await client.refusal(updateZone, { params, body })).toBe("409 zone_busy");
+    await setRows(plane, "jobs", { status: "CANCELLED", ended_at: 1 }, { id: queued });
+    const held = await addHeldJob(plane, owner, worker, { spec_id: leaves, started_at: 1 });
+    await setRows(plane, "jobs", { zone_id: owner.zone }, { id: held.id });
+    expect(await client.refusal(updateZone, { params, body })).toBe("409 zone_busy");
+    await setRows(plane, "jobs", ended, { id: held.id });
+    await client.get(updateZone, { params, body });
+    const there = (await calls.get(listJobs, { query: {} })).jobs.map(({ id }) => id);
+    expect(there.toSorted()).toEqual([before, after, ofDeleted, queued, held.id].toSorted());
+    expect((await client.get(listJobs, { query: {} })).jobs.map(({ id }) => id)).toEqual([ofOther]);
+    expect((await readRow(plane, "jobs", { id: before })).zone_id).toBe(other.id);
+    expect((await readRow(plane, "jobs", { id: ofOther })).zone_id).toBe(owner.zone);
   });
 
   it("moves only for an admin of both spaces", async () => {
