@@ -6,7 +6,7 @@ import { userMachine } from "../../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
 
-test("a destruction is only repeated with --yes where nobody can be asked", async () => {
+test("without a terminal, a destruction is repeated only with --yes", async () => {
   await using ada = await userMachine(plane);
   await ada.user.configure({
     name: "network",
