@@ -14,7 +14,10 @@ import { environmentLines, linesWithSets } from "./values.ts";
 /** Describes a source in one line. */
 export function sourceText(source: Source): string {
   if (source.type === "archive") return `archive ${source.sha256.slice(0, 12)}`;
-  if (source.type === "inline") return `inline, ${Object.keys(source.files).length} files`;
+  if (source.type === "inline") {
+    const count = Object.keys(source.files).length;
+    return `inline, ${count} ${count === 1 ? "file" : "files"}`;
+  }
   return (
     [source.url, source.path].filter(Boolean).join("//") + (source.ref ? `@${source.ref}` : "")
   );

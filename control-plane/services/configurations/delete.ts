@@ -1,6 +1,8 @@
 /** The delete of a configuration. */
+import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { abandonSpec, findUnreleased } from "../../store/configurations/removals.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
 import { findLock } from "../../store/states/states.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -25,8 +27,13 @@ export async function deleteConfiguration(
   const { space_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
-    if (await tx.first(findUnreleased, { spec: spec.id }))
-      throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
+    const open = await tx.first(findUnreleased, { spec: spec.id });
+    const job = open && (await tx.first(findJob, { id: open.id }));
+    if (job)
+      throw new RefusalError(
+        "configuration_busy",
+        openJobText({ ...job, configuration: spec.name }),
+      );
     const lock = await tx.first(findLock, { spec: spec.id });
     if (lock)
       throw new RefusalError(

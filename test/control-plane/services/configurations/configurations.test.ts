@@ -339,7 +339,10 @@ describe("a configuration", () => {
     const { name, id } = await configure();
     const job = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
     const params = { name };
-    expect(await client.refusal(deleteConfiguration, { params })).toBe("409 configuration_busy");
+    await expect(client.ask(deleteConfiguration, { params })).rejects.toMatchObject({
+      code: "configuration_busy",
+      message: expect.stringMatching(/^the \w+ of ".+" \(job [\w-]+\) has (not )?ended/),
+    });
     await client.get(cancelJob, { params: { id: job.id } });
     await client.ask(deleteConfiguration, { params });
     expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
