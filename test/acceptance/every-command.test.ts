@@ -204,7 +204,7 @@ async function loseRunner({ run, json, path }: Person, runner: AgentProcess): Pr
     return alive.length === 0;
   });
   await run(["workers", "delete", "runner"], {
-    asks: 'Remove the worker "runner" and lose the 1 job it runs?',
+    asks: `Remove the worker "runner" and lose the job it runs: deployment of "ticking" (${id})?`,
     says: /is removed/,
   });
   expect(await json("jobs", "show", id)).toMatchObject({ status: "FAILED" });
