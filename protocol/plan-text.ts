@@ -275,6 +275,10 @@ export function planOptionsWords(
       ? "This plan looked only for what was changed outside of terraform."
       : "",
     !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",
+    // Terraform does not say so.
+    limit !== "" && plan?.applyable === false
+      ? "If you expected a change, check the spelling: a target that does not exist changes nothing."
+      : "",
     replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
   ].filter(Boolean);
 }

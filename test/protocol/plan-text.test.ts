@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import { differenceStart, nothingText } from "../../protocol/plan-text.ts";
+import { differenceStart, nothingText, planOptionsWords } from "../../protocol/plan-text.ts";
+
+const options = { destroy: false, refresh_only: false, targets: [], replace: [] };
 
 test("a plan without changes says only what it has compared", () => {
-  const options = { destroy: false, refresh_only: false, targets: [], replace: [] };
   expect(nothingText(null)).toBe("Nothing: the infrastructure matches the configuration.");
   expect(nothingText({ ...options, replace: ["a.b"] })).toBe(nothingText(null));
   expect(nothingText({ ...options, refresh_only: true })).toMatch(
@@ -10,6 +11,18 @@ test("a plan without changes says only what it has compared", () => {
   );
   expect(nothingText({ ...options, destroy: true })).toContain("nothing to destroy");
   expect(nothingText({ ...options, targets: ["a.b"] })).toContain("this part of");
+});
+
+test("a plan with targets that changes nothing tells the reader to check them", () => {
+  const targets = { ...options, targets: ["a.b"] };
+  const limited = "This plan is limited to a.b, and what it depends on.";
+  expect(planOptionsWords(targets)).toEqual([limited]);
+  expect(planOptionsWords(targets, { applyable: true })).toEqual([limited]);
+  expect(planOptionsWords(targets, { applyable: false })).toEqual([
+    limited,
+    expect.stringContaining("check the spelling"),
+  ]);
+  expect(planOptionsWords(options, { applyable: false })).toEqual([]);
 });
 
 test("two long values are shown from shortly before their first difference", () => {
