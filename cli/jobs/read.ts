@@ -11,6 +11,7 @@ import type { Run } from "../run.ts";
 import { parseTime } from "../terminal/parse-time.ts";
 import { ago, time } from "../terminal/times.ts";
 import { printOutputsOf } from "./outputs.ts";
+import { planAgainCommand } from "../plans/plan-again.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
 import { planMarkdown, planOptionsWords } from "../../protocol/plan-text.ts";
 import {
@@ -191,7 +192,7 @@ export async function showPlan(
     const shown = { attributes, outputs, applied, deployment };
     for (const line of planView(plan_summary, shown)) print(line);
   }
-  if (job_type === "PLAN" && !run.json) run.done(`\n${await planUse(run, response)}`);
+  if (job_type === "PLAN" && !run.json) run.done(`\n${await planUse(run, job, response)}`);
   return plan_summary !== null;
 }
 
@@ -209,11 +210,16 @@ async function findDeployment(
 /** What became of a plan, or how to deploy it. */
 async function planUse(
   run: Run,
+  job: Job,
   { job_id, plan_summary, deploy_job_id, not_deployable }: PlanResponse,
 ): Promise<string> {
   if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
   if (plan_summary?.applyable === false) return "There is nothing to deploy.";
-  if (not_deployable) return `This plan cannot be deployed: ${sentence(not_deployable.detail)}`;
+  if (not_deployable) {
+    const name = job.config_snapshot?.name ?? job.configuration_id ?? "NAME";
+    const again = `${planAgainCommand(job, name)}${teamWords(run.api.team)}`;
+    return `This plan cannot be deployed: ${sentence(not_deployable.detail)} For a new plan: ${again}`;
+  }
   const command = deployCommand(run.api, { id: job_id });
   const lesser = await lesserRole(run, "deployer");
   return lesser

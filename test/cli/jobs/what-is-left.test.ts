@@ -277,4 +277,10 @@ test("who may not deploy is told to ask a deployer to deploy the plan", async ()
   expect(await lastOf(runWith(access_token))).toBe(
     `\nAsk a deployer to deploy exactly this plan: ${command}`,
   );
+  const params = { name: configuration_id };
+  const variables = { region: { value: "eu" } };
+  await user.person.get(endpoints.updateConfiguration, { params, body: { variables } });
+  expect(await lastOf(await runOf(user.owner))).toMatch(
+    /^\nThis plan cannot be deployed: .* plan again\. For a new plan: windlass jobs plan network$/,
+  );
 });
