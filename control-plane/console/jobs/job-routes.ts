@@ -26,6 +26,7 @@ import { findErrors } from "../../services/logs/errors.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { WholeLines } from "../../services/logs/whole-lines.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
+import { isIdStart } from "../../services/search/search.ts";
 import { getWorker } from "../../services/workers/workers.ts";
 import { waitsForApproval } from "../approvals/approval-view.ts";
 import { jobPage, titleOf } from "./job-page.ts";
@@ -209,8 +210,7 @@ function idOf(params: unknown): string {
 
 /** Returns the id of the only job whose id begins so: the client prints short ids. */
 async function findByStart(context: Context, caller: UserCaller, id_prefix: string) {
-  const isStart = /^[0-9a-f][0-9a-f-]{3,35}$/.test(id_prefix);
-  const { items } = isStart
+  const { items } = isIdStart(id_prefix)
     ? await findJobIds(context, caller, { id_prefix }, { limit: 2 })
     : { items: [] };
   const [id, other] = items;

@@ -1,8 +1,11 @@
 /** The search over names: a page, of which the palette of the console shows the results. */
 import type { Found } from "../../services/search/search.ts";
+import { jobTypeWords } from "../../../protocol/words.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
+import { badge } from "../page/words.ts";
 
 const titles: Readonly<Record<Found["kind"], string>> = {
   configurations: "Configurations",
@@ -12,11 +15,21 @@ const titles: Readonly<Record<Found["kind"], string>> = {
   "variable-sets": "Variable sets",
 };
 
-/** What was found; the form is in the frame of every page. `runs`: of the configurations. */
-export const searchPage = (text: string, found: readonly Found[], runs: Runs, now: string): Html =>
+interface Results {
+  readonly text: string;
+  /** By their names. */
+  readonly found: readonly Found[];
+  /** By the beginning of their ids. */
+  readonly jobs: readonly JobSummary[];
+  /** Of the configurations. */
+  readonly runs: Runs;
+}
+
+/** What was found; the form is in the frame of every page. */
+export const searchPage = ({ text, found, jobs, runs }: Results, now: string): Html =>
   html`<h1>Search</h1>
     <div id="found">
-      ${found.length === 0 ? html`<p>${text === "" ? "Type a part of a name above." : `Nothing has “${text}” in its name.`}</p>` : null}
+      ${found.length + jobs.length === 0 ? html`<p>${text === "" ? "Type a part of a name, or the beginning of a job’s id, above." : `Nothing has “${text}” in its name, and no job’s id begins so.`}</p>` : null}
       ${found.map(
         ({ kind, things }) =>
           html`<section aria-label="${titles[kind]}">
@@ -26,6 +39,25 @@ export const searchPage = (text: string, found: readonly Found[], runs: Runs, no
             </ul>
           </section>`,
       )}
+      ${
+        jobs.length === 0
+          ? null
+          : html`<section aria-label="Jobs">
+              <h2>Jobs</h2>
+              <ul class="found">
+                ${jobs.map(
+                  (job) =>
+                    html`<li>
+                      <a href="/jobs/${job.id}"
+                        >${jobTypeWords(job.job_type, job)}
+                        ${job.name === null ? "" : `of ${job.name}`} <small>${job.id}</small></a
+                      >
+                      ${badge(job.status)}
+                    </li>`,
+                )}
+              </ul>
+            </section>`
+      }
     </div>
     ${
       text === ""

@@ -1,6 +1,6 @@
 /** The page of the search over names. */
 import { listRuns } from "../../services/jobs/runs.ts";
-import { search } from "../../services/search/search.ts";
+import { search, searchJobs } from "../../services/search/search.ts";
 import type { Context } from "../../services/context.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -11,13 +11,16 @@ export function searchPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/search", async (caller, { query }, reply) => {
     const { q } = query as Record<string, unknown>;
     const text = typeof q === "string" ? q.trim() : "";
-    const found = await search(context, caller, text);
+    const [found, jobs] = await Promise.all([
+      search(context, caller, text),
+      searchJobs(context, caller, text),
+    ]);
     const configurations = found.find(({ kind }) => kind === "configurations")?.things ?? [];
     const runs = await listRuns(
       context,
       configurations.map(({ id }) => id),
     );
-    const body = searchPage(text, found, runs, new Date(context.now()).toISOString());
+    const body = searchPage({ text, found, jobs, runs }, new Date(context.now()).toISOString());
     sendPage(reply, { title: "Search", body, email: caller.email, search: text });
   });
 }

@@ -1,4 +1,5 @@
 /** The search over the names of everything that a user has. */
+import { idPrefixLength } from "../../../protocol/limits.ts";
 import {
   findSpecName,
   searchNames,
@@ -7,6 +8,8 @@ import {
 } from "../../store/search/names.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { findJobPage } from "../jobs/jobs.ts";
+import type { JobSummary } from "../jobs/views.ts";
 
 /** Characters of a search text that are used: no name is longer. */
 const textLimit = 100;
@@ -43,6 +46,21 @@ export async function search(
   );
   return found.filter(({ things }) => things.length > 0);
 }
+
+/** Finds the newest jobs whose id begins with a text: the client prints the beginning of ids. */
+export async function searchJobs(
+  context: Context,
+  caller: UserCaller,
+  asked: string,
+): Promise<readonly JobSummary[]> {
+  const prefix = asked.trim().toLowerCase();
+  if (!isIdStart(prefix)) return [];
+  return (await findJobPage(context, caller, { prefix, limit: foundLimit })).jobs;
+}
+
+/** Whether ids can begin so. */
+export const isIdStart = (text: string): boolean =>
+  text.length >= idPrefixLength && /^[0-9a-f][0-9a-f-]{1,35}$/.test(text);
 
 /** The configuration with its name; undefined if the user has none with this id. */
 export const findConfigurationName = (
