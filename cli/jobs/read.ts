@@ -277,7 +277,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     plan: job.plan_job_id,
     worker: worker && !run.json ? await workerName(run, worker) : null,
     labels: job.labels.join(", "),
-    created: `${time(job.created_at)} (${ago(job.created_at)})`,
+    created: `${time(job.created_at)} (${ago(job.created_at)})${job.created_by ? ` by ${job.created_by}` : ""}`,
     started: job.started_at && time(job.started_at),
     ended: job.ended_at && time(job.ended_at),
     took: runTime(job),

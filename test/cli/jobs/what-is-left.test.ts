@@ -111,6 +111,7 @@ test("a job that ended without success says what exists and what to do", async (
     `https://git.example.com/app (eu) at its default branch, commit ${source_commit}`,
   );
   expect(rows["warnings"]).toBe("main.tf:3: a.a: Deprecated: Use b.\nUndeclared");
+  expect(rows["created"]).toMatch(new RegExp(`^[^(]+ UTC \\([^)]+ ago\\) by ${user.email}$`));
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
   const overtaken = "apply failed (exit code 1): Saved plan is stale: The given plan file can no";
   const other = { ...cancelled, status: "FAILED" as const, error_message: overtaken };
