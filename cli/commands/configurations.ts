@@ -17,7 +17,12 @@ export function configurationsCommand() {
   configurations
     .command("list")
     .description("list your configurations")
-    .action(action(async (run: Run) => (await verbs()).list(run)));
+    .option("--zone <name>", "only those in this zone: its name or id")
+    .action(
+      action(async (run: Run, options: { zone?: string | undefined }) =>
+        (await verbs()).list(run, options),
+      ),
+    );
   configurations
     .command("show")
     .description("show a configuration, its variables, and its outputs")

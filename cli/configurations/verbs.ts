@@ -13,18 +13,20 @@ import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
 import { styledStanding } from "./failed.ts";
 import { inSpaceOf, refuseHere } from "./find.ts";
+import { findZone } from "../zones/find.ts";
 import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
 /** `configurations list`. */
-export async function list(run: Run): Promise<void> {
-  const [{ configurations }, { zones }] = await Promise.all([
+export async function list(run: Run, { zone }: { zone?: string | undefined }): Promise<void> {
+  const [{ configurations }, { zones }, within] = await Promise.all([
     run.api.call("listConfigurations"),
     run.json ? { zones: [] } : run.api.call("listZones"),
+    zone === undefined ? undefined : findZone(run.api, zone),
   ]);
   const zoneNames = new Map(zones.map(({ id, name }) => [id, name]));
   run.list(
-    configurations,
+    within ? configurations.filter(({ zone_id }) => zone_id === within.id) : configurations,
     {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
@@ -34,7 +36,9 @@ export async function list(run: Run): Promise<void> {
       CHANGED: ({ updated_at }) => ago(updated_at),
       ID: ({ id }) => id,
     },
-    "There are no configurations yet. To create one: windlass configurations create --help",
+    within
+      ? `The zone "${within.name}" has no configurations.`
+      : "There are no configurations yet. To create one: windlass configurations create --help",
     { whole: ["STATUS"], spare: ["SOURCE", "CHANGED"] },
   );
 }
