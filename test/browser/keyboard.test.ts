@@ -116,6 +116,27 @@ describe("in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("the palette leads to the teams and to the other spaces of the reader", async () => {
+    const { slug, admin } = await openTeam(plane);
+    const { page, complaints } = await visitor.visit(plane, admin.email);
+    const palette = page.getByRole("dialog", { name: "Command palette" });
+    const choose = async (text: string, name: string) => {
+      await page.getByRole("button", { name: "Keys" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await palette.getByRole("combobox").fill(text);
+      await palette.getByRole("option", { name, selected: true }).waitFor();
+      await page.keyboard.press("Enter");
+    };
+    await page.goto(`${plane.url}/jobs`);
+    await choose(slug, `${slug} Space`);
+    await page.waitForURL(`${plane.url}/jobs?team=${slug}`);
+    await choose("personal", "Personal Space");
+    await page.waitForURL(`${plane.url}/jobs?team=`);
+    await choose("teams", "Teams… Page");
+    await page.waitForURL(`${plane.url}/teams`);
+    expect(complaints).toEqual([]);
+  });
+
   test("times say how long ago, or in the reader's zone on request, and remember it", async () => {
     const { page } = await visitor.visit(plane, email, { timezoneId: "Asia/Tokyo" });
     await page.goto(`${plane.url}/audit`);

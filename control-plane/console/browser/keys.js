@@ -20,7 +20,7 @@ const places = /** @type {const} */ ({
 
 /** What `?` shows. */
 const help = [
-  ["/", "Search names"],
+  ["/", "Search names, and jobs by their ids"],
   ["Ctrl K", "Command palette; ⌘ K on a Mac"],
   ["j", "Next row of a table"],
   ["k", "Previous row of a table"],

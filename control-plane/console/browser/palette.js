@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The command palette: the pages, what this page offers, and everything whose name has the typed
+ * The command palette: the pages, the spaces, what this page offers, and everything whose name has the typed
  * text. It goes somewhere and never changes anything: what a button does is left to the button.
  */
 import { make, openDialog } from "./dialog.js";
@@ -18,13 +18,19 @@ const to = (path) => () => {
 /** @param {Element} element */
 const nameOf = (element) => (element.textContent ?? "").replaceAll(/\s+/g, " ").trim();
 
-/** The pages of the navigation. @returns {Command[]} */
-const pages = () =>
-  [...document.querySelectorAll("header nav a")].map((link) => ({
+/** @param {string} kind @param {string} selector @returns {Command[]} */
+const linksOf = (kind, selector) =>
+  [...document.querySelectorAll(selector)].map((link) => ({
     name: nameOf(link),
-    kind: "Page",
+    kind,
     go: to(link.getAttribute("href")),
   }));
+
+/** The pages of the navigation, and the spaces of the reader. */
+const places = () => [
+  ...linksOf("Page", 'header nav a, header .spaces a[href^="/teams"]'),
+  ...linksOf("Space", 'header .spaces a:not([href^="/teams"], [aria-current])'),
+];
 
 /** The buttons and headings of this page. @returns {Command[]} */
 const here = () =>
@@ -71,7 +77,7 @@ export function openPalette() {
   });
   const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Results" });
   const said = make("p", { class: "soft", role: "status" });
-  const known = [...here(), ...pages()];
+  const known = [...here(), ...places()];
   /** @type {Command[]} */
   let shown = [];
   let chosen = 0;
