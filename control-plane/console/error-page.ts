@@ -1,14 +1,13 @@
 /** Errors of pages, shown as pages. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes } from "../../protocol/problem.ts";
-import { actingFor } from "../http/acting.ts";
 import { refusalOf } from "../http/problem.ts";
-import { findSession } from "../http/session.ts";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { sentence } from "./page/fields.ts";
 import { sendPage } from "./page/layout.ts";
 import { refusalPage } from "./people/sign-in-pages.ts";
+import { findReader } from "./signed-in.ts";
 
 /** Whether a browser asks for a page. Everything below /api/ is for programs. */
 export const asksForPage = ({ method, url, headers }: FastifyRequest): boolean =>
@@ -32,19 +31,8 @@ export async function sendErrorPage(
     ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
     : refusalPage(title, sentence(refusal.message), back === "" ? "/" : back);
   // An address without a route has no guard.
-  request.caller ??= await callerOf(context, request, reply);
+  request.caller ??= await findReader(context, request, reply);
   const { email } = (request.caller as UserCaller | null) ?? {};
   const page = email === undefined ? { title, body } : { title, body, email };
   sendPage(reply.headers(refusal.headers), page, status);
-}
-
-/** Returns the user, in the team of the address if they are a member; null without a session. */
-async function callerOf(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<UserCaller | null> {
-  // A store that fails is no reason to show no page.
-  const caller = await findSession(context, request, reply).catch(() => undefined);
-  return caller ? actingFor(context, request, caller).catch(() => caller) : null;
 }

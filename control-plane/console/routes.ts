@@ -33,7 +33,7 @@ import {
 } from "./people/sign-in-pages.ts";
 import { problemPages } from "./docs/problem-pages.ts";
 import { searchPages } from "./search/search-routes.ts";
-import { signedInRoutes } from "./signed-in.ts";
+import { findReader, signedInRoutes } from "./signed-in.ts";
 import { teamPages } from "./teams/team-routes.ts";
 import { workerPages } from "./workers/worker-routes.ts";
 import { invitationPages } from "./teams/invitation-routes.ts";
@@ -79,7 +79,9 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const { token } = request.params as { token: string };
       const caller = await openLink(context, token, request);
       if (!caller) {
-        sendPage(reply, { title: "Link used up", body: deadLinkPage() }, 410);
+        const { email } = (request.caller = await findReader(context, request, reply)) ?? {};
+        const page = { title: "Link used up", body: deadLinkPage(email) };
+        sendPage(reply, email === undefined ? page : { ...page, email }, 410);
         return reply;
       }
       await setSession(context, reply, caller);

@@ -61,3 +61,17 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
     });
   };
 }
+
+/**
+ * Returns the user of a page that needs no session, in the team of the address if they are a member; null without a
+ * session.
+ */
+export async function findReader(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<UserCaller | null> {
+  // A store that fails is no reason to show no page.
+  const caller = await findSession(context, request, reply).catch(() => undefined);
+  return caller ? actingFor(context, request, caller).catch(() => caller) : null;
+}

@@ -87,10 +87,20 @@ export const notAllowedPage = (person: {
       <a href="/login">try again</a>.
     </p>`;
 
-/** A link that was opened before, or too late. */
-export const deadLinkPage = (): Html =>
+/** A link that was opened before, or too late. `email`: who is signed in already. */
+export const deadLinkPage = (email: string | undefined): Html =>
   html` <h1>This link no longer works</h1>
-    <p>A sign-in link works once, for 15 minutes. Create a new one on the server:</p>
+    ${
+      email === undefined
+        ? html`<p>A sign-in link works once, for 15 minutes. Create a new one on the server:</p>`
+        : html`<p>
+              You are signed in as <strong>${email}</strong>. <a href="/">To the overview</a>
+            </p>
+            <p>
+              A sign-in link works once, for 15 minutes. To sign in as another person, create a new
+              one on the server:
+            </p>`
+    }
     <p><code>windlass server login-link --email you@example.com</code></p>`;
 
 /** Asks the signed-in person whether the client that opened the browser may act for them. */

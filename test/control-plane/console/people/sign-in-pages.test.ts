@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { words } from "../../../helpers/forms.ts";
 import { ask, type TestResponse } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { cookieOf, newLink, openBrowser } from "../../../helpers/sign-in.ts";
@@ -135,6 +136,19 @@ describe("a one-time link", () => {
     for (const next of ["https://evil.example/", "//evil.example/", "%"])
       expect((await open(`windlass_next=${next}`)).headers["location"]).toBe("/");
     expect((await page("/login?next=//evil.example/")).headers).not.toHaveProperty("set-cookie");
+  });
+
+  test("that was used says who is signed in, with the way on", async () => {
+    const link = await newLink(plane, "ada@example.com");
+    const cookie = cookieOf(await page(link)) ?? "";
+    const again = await page(link, { cookie });
+    expect(again.status).toBe(410);
+    expect(words(again)).toContain("You are signed in as ada@example.com . To the overview");
+    expect(again.text).toContain('<nav aria-label="Pages">');
+    const stranger = await page(link);
+    expect(stranger.status).toBe(410);
+    expect(stranger.text).not.toContain("ada@example.com");
+    expect(stranger.text).not.toContain("<nav");
   });
 });
 
