@@ -64,7 +64,11 @@ export const searchPage = ({ text, found, jobs, runs }: Results, now: string): H
         ? null
         : html`<p>
             <a href="/jobs?${new URLSearchParams({ name: text }).toString()}"
-              >Jobs of configurations with this name</a
+              >${
+                found.some(({ kind }) => kind === "configurations")
+                  ? "Jobs of configurations with this name"
+                  : "Jobs of configurations that had this name, such as deleted ones"
+              }</a
             >
           </p>`
     }`;

@@ -48,6 +48,12 @@ test("a job is found by the beginning of its id, in any case of letters", async 
   expect(await read("/search", { q: "dead-beef" })).toContain("and no job’s id begins so");
 });
 
+test("a name that no configuration has leads to the jobs of those that had it", async () => {
+  expect(await read("/search", { q: "Ärger" })).toContain("Jobs of configurations with this name");
+  const had = "Jobs of configurations that had this name, such as deleted ones";
+  expect(await read("/search", { q: "zzz" })).toContain(had);
+});
+
 test("the filter of the jobs finds a person in any case of letters", async () => {
   for (const by of ["Öznur", "öZNUR ü", "ÜNAL", "nur"])
     expect(await read("/jobs", { by })).toContain("Ärger in");
