@@ -79,6 +79,7 @@ describe("the page of a job, to a viewer", () => {
     );
     expect(tops).toEqual(tops.toSorted((one, other) => one - other));
     expect(await form.locator(".needs").textContent()).toBe("Needs the role deployer");
+    expect(await form.getByRole("checkbox").isDisabled()).toBe(true);
   });
 
   test("has the link to the debug log on one line, and the role that it needs below it", async () => {

@@ -51,7 +51,7 @@ export function fitToSpace(page: string, caller: UserCaller): string {
     );
 }
 
-/** The form. If the caller lacks its role, the buttons are off and the role is named. */
+/** The form. If the caller lacks its role, buttons and boxes to tick are off and the role is named. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
   // What a form of a job needs depends on the job.
   const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
@@ -61,6 +61,7 @@ function withoutRefused(form: string, action: string, caller: UserCaller): strin
     ? form
     : form
         .replaceAll("<button", `<button disabled title="Needs the role ${role}"`)
+        .replaceAll(/<input\s+type="checkbox"/g, (box) => `${box} disabled`)
         // Below the last button, not below the boxes to tick that follow it.
         .replace(lastButton, (end) => `${end}<small class="needs">Needs the role ${role}</small>`);
 }
