@@ -235,6 +235,7 @@ describe("the log of a job", () => {
     // In a line that is wider than the page, the place is shown.
     await search.fill("Lot End");
     await untilTrue(page, isInView("lot end"));
+    expect(await matches.textContent()).toBe("1 of 1 line");
     await search.fill("a very long");
     await untilTrue(page, isInView("a very long"));
     await search.fill("(not there)");

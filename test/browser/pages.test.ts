@@ -104,6 +104,22 @@ describe("the pages", () => {
     expect(new Set(heights)).toEqual(new Set([1]));
   });
 
+  test("show the outputs that a plan changes below each other, also one of two lines", async () => {
+    const viewport = { width: 390, height: 800 };
+    const { page } = await visitor.visit(plane, fixture.email, { viewport });
+    await page.goto(`${plane.url}/jobs/${jobs["plan"]}`);
+    const outputs = page.getByRole("heading", { name: "Changes to outputs" }).locator("+ ul > li");
+    const places = await outputs.evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelector("code")!.getBoundingClientRect().left,
+        row.getBoundingClientRect().height,
+      ]),
+    );
+    const [first, ...others] = places.map(([left]) => left);
+    expect(others).toEqual([first, first]);
+    expect(new Set(places.map(([, height]) => height)).size).toBeGreaterThan(1);
+  });
+
   test("show the lines of a value", async () => {
     const id = await fixture.configure("with a value of two lines");
     const body = { variables: { text: { value: "one\n    two" } } };

@@ -62,7 +62,8 @@ export class LogSearch {
     const { length } = this.#found;
     if (length === 0) return this.#show(null, "not found", "");
     this.#at = this.#at < 0 && by < 0 ? length - 1 : (this.#at + by + length) % length;
-    const said = `${this.#at + 1} of ${length.toLocaleString("en")} lines`;
+    const lines = length === 1 ? "line" : "lines";
+    const said = `${this.#at + 1} of ${length.toLocaleString("en")} ${lines}`;
     this.#show(this.#found[this.#at] ?? null, said, this.#wanted);
   }
 }
