@@ -130,23 +130,20 @@ function useOfDeployment(
 async function showAndConfirm(
   run: Run,
   planned: Job,
-  { configuration: earlier, files }: Configured,
+  { configuration: before, files }: Configured,
   options: UpOptions,
   note: string | undefined,
 ): Promise<boolean> {
-  let configuration = earlier;
+  let configuration = before;
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
   // The values are in terraform's own plan, just above.
   const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
-    let use = useOfDeployment(configuration, files);
-    if (use !== undefined) {
-      // While the plan waited, another job may have deployed these files.
-      configuration = await run.api.call("getConfiguration", { params: { name: earlier.id } });
-      use = useOfDeployment(configuration, files);
-    }
+    // While the plan waited, another job may have deployed these files or changed the outputs.
+    configuration = await run.api.call("getConfiguration", { params: { name: before.id } });
+    const use = useOfDeployment(configuration, files);
     if (use === undefined || (!options.yes && !canAsk())) {
       // Nothing is deployed, so the outputs are those of the state.
       const outputs = outputsOf(configuration);

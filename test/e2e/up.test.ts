@@ -1,13 +1,16 @@
 /** `windlass up` from the sign-in to the outputs, with a real runner and terminal. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeLink } from "../../cli/up/origin.ts";
 import { waitingWords } from "../../protocol/waiting-words.ts";
+import { until } from "../helpers/agent-process.ts";
 import { copyFixture, writeFiles } from "../helpers/fixtures.ts";
+import { isolationForHeldApply } from "../helpers/held-apply.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { processesOf } from "../helpers/processes.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { root } from "../helpers/source-files.ts";
 import { openTerminal } from "../helpers/terminal.ts";
@@ -90,6 +93,33 @@ describe.concurrent("windlass up", () => {
     expect(elsewhere.stderr).toMatch(
       /"c" is in the zone "new", not in "other"\. To create another .* pass another --name\..* configurations update c --zone other$/m,
     );
+  });
+
+  test("prints the outputs of a deployment that it waited for", async () => {
+    await using ada = await userMachine(plane, { agent: isolationForHeldApply });
+    const gate = join(ada.path, "gate");
+    const command = `while [ -e '${gate}' ]; do sleep 0.05; done`;
+    const directory = writeFiles(join(ada.path, "sized"), {
+      "main.tf": `variable "size" { type = number }
+        resource "terraform_data" "a" {
+          triggers_replace = var.size
+          provisioner "local-exec" { command = ${JSON.stringify(command)} }
+        }
+        output "size" { value = var.size }`,
+    });
+    const up = (...words: string[]) => ada.run("up", directory, "--yes", ...words);
+    expect((await up("--var", "size=1")).stdout).toMatch(/^Outputs:\n {2}size += 1$/m);
+    writeFileSync(gate, "");
+    const larger = up("--var", "size=2");
+    await until(() => processesOf(gate).some((line) => line.includes("sleep")));
+    const same = up();
+    await vi.waitUntil(
+      async () => (await ada.json<Job[]>("jobs", "list", "--status", "QUEUED")).length > 0,
+      { timeout: 60_000 },
+    );
+    rmSync(gate);
+    expect(await larger).toMatchObject({ exitCode: 0 });
+    expect((await same).stdout).toMatch(/^Plan: no changes\n\nOutputs:\n {2}size += 2$/m);
   });
 
   test("refuses to deploy a directory a second time after it was renamed", async () => {
