@@ -5,6 +5,7 @@ import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
+import { refuseLesserRole } from "../teams/acting.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
@@ -177,6 +178,8 @@ async function sourceOf(
     checkDirectory(directory, changed);
     const varFiles = varFilesOf(options, dir) ?? place.var_files ?? [];
     const included = existingVarFiles(directory, varFiles);
+    // The upload alone would be allowed to a planner.
+    await refuseLesserRole(run, "deployer");
     return uploadDirectory(run, directory, included, changed.working_directory);
   }
   if (!isChanged || url === undefined) return undefined;

@@ -36,11 +36,14 @@ export async function withSpace(
   wanted: string,
   isIn: (other: Api) => Promise<boolean>,
 ): Promise<unknown> {
-  if (!(error instanceof CliError) || error.exitCode !== 1 || error.cause !== undefined)
-    return error;
+  if (!isNotFound(error)) return error;
   const hint = await spaceHint(api, isIn);
   return hint === "" ? error : new CliError(`There is no ${what} "${wanted}" here.${hint}`);
 }
+
+/** Whether `find` has found nothing. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof CliError && error.exitCode === 1 && error.cause === undefined;
 
 /**
  * Returns a sentence, with a space before it, that names the other space of the user in which

@@ -26,7 +26,9 @@ export async function list(run: Run): Promise<void> {
       ROLE: ({ role }) => role,
       CREATED: ({ created_at }) => time(created_at),
     },
-    "You are not a member of a team. To create one: windlass teams create NAME",
+    run.api.isAccessToken
+      ? "This access token acts in the personal space of its creator, and sees no team."
+      : "You are not a member of a team. To create one: windlass teams create NAME",
   );
 }
 

@@ -1,9 +1,12 @@
 /** `windlass zones move`. */
-import { openApi } from "../api/api.ts";
+import type { Zone } from "../../protocol/configurations.ts";
+import { openApi, type Api } from "../api/api.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { confirm } from "../terminal/ask.ts";
+import { refuseLesserRole } from "../teams/acting.ts";
+import { isNotFound, spacesWith } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
@@ -21,8 +24,9 @@ export async function move(
   if (team === undefined)
     throw new CliError('Missing team. Pass --team TEAM, or --team "" for your personal space.', 2);
   const api = openApi({ settings, server, profile, signal });
-  const zone = find(api, "zone", "zones", (await api.call("listZones")).zones, name);
-  const where = team === "" ? "your personal space" : `the team "${team}"`;
+  const zone = await zoneToMove(run, api, name);
+  await refuseLesserRole({ api }, "admin");
+  const where = spaceName(team);
   const body = { team: team === "" ? null : team };
   await confirm(
     `Move the zone "${zone.name}" to ${where}, with its configurations, their jobs and states?`,
@@ -42,3 +46,26 @@ export async function move(
   run.show(moved, { name: moved.name, id: moved.id });
   run.done(`The zone "${moved.name}" is in ${where} now.`);
 }
+
+/** Returns the zone. If it is in another space, the error says how to act there: `--team` is the target. */
+async function zoneToMove({ settings, team }: Run, api: Api, name: string): Promise<Zone> {
+  const findWith = async (one: Api): Promise<Zone> =>
+    find(one, "zone", "zones", (await one.call("listZones")).zones, name);
+  try {
+    return await findWith(api);
+  } catch (error) {
+    if (!isNotFound(error) || api.isAccessToken) throw error;
+    const isIn = async (other: Api): Promise<boolean> => (await findWith(other)) !== undefined;
+    const [slug] = await spacesWith(api, isIn);
+    if (slug === undefined) throw error;
+    const space = spaceName(slug);
+    if (slug === team) throw new CliError(`The zone "${name}" is in ${space} already.`);
+    const free = settings.team === undefined ? "" : "unset WINDLASS_TEAM; ";
+    throw new CliError(
+      `There is no zone "${name}" in ${spaceName(api.team ?? "")}, where you act. It is in ${space}. To act there first: ${free}windlass teams use ${slug || '""'}`,
+    );
+  }
+}
+
+const spaceName = (slug: string): string =>
+  slug === "" ? "your personal space" : `the team "${slug}"`;

@@ -11,7 +11,7 @@ import { windlass } from "../../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 
-test("a planner's up packs nothing, and its jobs destroy plans nothing", async () => {
+test("a planner's up and update pack nothing, and its jobs destroy plans nothing", async () => {
   await using ada = await userMachine(plane);
   await ada.user.configure({
     name: "app",
@@ -24,6 +24,7 @@ test("a planner's up packs nothing, and its jobs destroy plans nothing", async (
   const directory = copyFixture("success-cluster", join(ada.path, "network"));
   for (const words of [
     ["up", directory, "--yes"],
+    ["configurations", "update", "app", "--dir", directory],
     ["jobs", "destroy", "app", "--yes", "--wait"],
   ]) {
     const refused = await windlass(words, { env });
@@ -33,6 +34,47 @@ test("a planner's up packs nothing, and its jobs destroy plans nothing", async (
     );
   }
   expect(await ada.json("jobs", "list")).toEqual([]);
+});
+
+test("a refusal names the role that is enough, whatever the role of the caller", async () => {
+  await using ada = await userMachine(plane);
+  const configuration = await ada.user.configure({
+    name: "app",
+    source: { type: "inline", files: { "main.tf": "" } },
+  });
+  const deployment = await ada.user.queue({
+    job_type: "DEPLOY",
+    configuration_id: configuration,
+  });
+  for (const role of ["viewer", "planner"] as const) {
+    const body = { name: `as-${role}`, role };
+    const { access_token } = await ada.user.call(endpoints.createAccessToken, { body });
+    const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
+    for (const [least, ...words] of [
+      ["deployer", "jobs", "deploy", "app"],
+      ["deployer", "jobs", "destroy", "app", "--yes"],
+      ["deployer", "jobs", "cancel", deployment.id],
+      ["admin", "zones", "move", "zone", "--team", "platform", "--yes"],
+    ] as const) {
+      const refused = await windlass(words, { env });
+      expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(refused.stderr).toContain(
+        `This needs the role ${least}. The access token "as-${role}" has the role ${role}`,
+      );
+    }
+  }
+});
+
+test("the empty list of teams of an access token says why it is empty", async () => {
+  await using ada = await userMachine(plane);
+  await ada.json("teams", "create", "Ops", "--slug", "ops-of-ada");
+  const body = { name: "ci", role: "planner" } as const;
+  const { access_token } = await ada.user.call(endpoints.createAccessToken, { body });
+  const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
+  const { stdout, stderr } = await windlass(["teams", "list"], { env });
+  expect(`${stdout as string}${stderr as string}`).toBe(
+    "This access token acts in the personal space of its creator, and sees no team.",
+  );
 });
 
 test("whoami says that an access token is limited to a lower role of its creator", async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
+import { windlass } from "../../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 
@@ -17,4 +18,25 @@ test("a refused move names what is in the way, and the command that detaches it"
   expect(refused.stderr).toContain("\n  windlass variable-sets detach SET --zone europe (or ");
   await ada.json("variable-sets", "detach", "eu", "--zone", "europe");
   expect((await ada.run(...move)).exitCode).toBe(0);
+});
+
+test("a zone that is not in the space of the command is named with its space", async () => {
+  await using ada = await userMachine(plane);
+  await ada.json("teams", "create", "Ops", "--slug", "ops");
+  await ada.json("zones", "create", "europe");
+  const move = (team: string, name = "europe") =>
+    windlass(["zones", "move", name, "--team", team, "--yes"], {
+      env: { ...ada.environment, WINDLASS_TEAM: "ops" },
+    });
+  expect(await move("ops")).toMatchObject({
+    exitCode: 1,
+    stderr:
+      'windlass: There is no zone "europe" in the team "ops", where you act. It is in your personal space. To act there first: unset WINDLASS_TEAM; windlass teams use ""',
+  });
+  expect((await move("")).stderr).toBe(
+    'windlass: The zone "europe" is in your personal space already.',
+  );
+  expect((await move("ops", "nowhere")).stderr).toBe(
+    'windlass: There is no zone "nowhere". To see what exists: windlass zones list --team ops',
+  );
 });
