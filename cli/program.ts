@@ -12,6 +12,8 @@ interface Entry {
   /** The heading under which the help lists it. */
   readonly group: string;
   readonly description: string;
+  /** Of a command that `load` does not load. */
+  readonly verbs?: readonly string[];
   load?(): Promise<CommandUnknownOpts>;
 }
 
@@ -142,11 +144,13 @@ const entries: readonly Entry[] = [
     name: "server",
     group: "Run a control plane or a runner",
     description: "run the control plane; settings come from the environment",
+    verbs: ["login-link", "backup", "restore", "install", "rotate-key", "migrate-store"],
   },
   {
     name: "agent",
     group: "Run a control plane or a runner",
     description: "run a runner; settings come from the environment",
+    verbs: ["install", "doctor"],
   },
 ];
 
@@ -235,12 +239,19 @@ export async function verbsOf(
   return { noun: names.join(" "), verbs: noun.commands.map((verb) => verb.name()) };
 }
 
-/** Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`. */
+/**
+ * Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`, or the ones that
+ * do what terraform's verb does.
+ */
 export async function commandsWithVerb(word: string): Promise<string[]> {
-  const nouns = (await wholeProgram()).commands;
-  return nouns
-    .filter((noun) => noun.commands.some((verb) => verb.name() === word))
-    .map((noun) => `windlass ${noun.name()} ${word}`);
+  if (word === "apply") return ["windlass up", "windlass jobs deploy"];
+  const nouns = (await wholeProgram()).commands.map((noun) => ({
+    name: noun.name(),
+    verbs: noun.commands.map((verb) => verb.name()),
+  }));
+  return [...nouns, ...entries]
+    .filter(({ verbs = [] }) => verbs.includes(word))
+    .map(({ name }) => `windlass ${name} ${word}`);
 }
 
 const examples = `

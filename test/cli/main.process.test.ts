@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
+import { commandsWithVerb } from "../../cli/program.ts";
 import { root } from "../helpers/source-files.ts";
 import { bin, windlass } from "../helpers/windlass.ts";
 import { modulesOfCommand } from "../helpers/loaded-modules.ts";
@@ -82,10 +83,25 @@ describe("windlass", () => {
     expect(stderr).toContain("Did you mean demo?");
   });
 
-  it("suggests the whole command when the noun is missing", async () => {
-    const { exitCode, stderr } = await windlass(["plan", "network"]);
+  it.each([
+    ["plan network", "jobs plan"],
+    ["doctor", "agent doctor"],
+    ["backup", "server backup"],
+    ["install", "server install or windlass agent install"],
+    ["apply", "up or windlass jobs deploy"],
+  ])("suggests the whole command when the noun is missing: %s", async (words, whole) => {
+    const { exitCode, stderr } = await windlass(words.split(" "));
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("Did you mean windlass jobs plan?");
+    expect(stderr).toContain(`Did you mean windlass ${whole}?`);
+  });
+
+  it.each(["server", "agent"])("knows every command of windlass %s", async (role) => {
+    const { stdout } = await windlass([role, "--help"]);
+    const [, list = ""] = /^Commands:\n([\s\S]*?)\n\n/m.exec(stdout as string) ?? [];
+    const verbs = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, verb = ""]) => verb);
+    expect(verbs.length).toBeGreaterThan(1);
+    for (const verb of verbs)
+      expect(await commandsWithVerb(verb)).toContain(`windlass ${role} ${verb}`);
   });
 
   it.each([
