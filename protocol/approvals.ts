@@ -88,7 +88,7 @@ export const ApprovalNeed = Type.Object({
   plan_staleness: Type.Optional(
     about(
       Nullable(Type.String()),
-      "GET of one job: why its plan can no longer be applied, so that an approved job fails; null if it can.",
+      "In a response to GET: why its plan can no longer be applied, so that an approved job fails; null if it can.",
     ),
   ),
 });

@@ -31,6 +31,7 @@ export const styledStatus = (status: JobStatus): string => styled(colours[status
 /** Returns the status in a list, with who cancelled it, and whether it waits for approvals. */
 export function listedStatus({ status, approval_need: need, cancelled_by: by }: Job): string {
   if (by) return `${styledStatus(status)} by ${by}`;
+  if (need?.plan_staleness) return `${styledStatus(status)}, plan out of date`;
   return need && need.missing > 0
     ? `${styledStatus(status)}, ${waitingForApproval}`
     : styledStatus(status);

@@ -1,6 +1,7 @@
 /** Jobs, as people create, read and end them, and as their runner reports them. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
 import type { Context } from "../services/context.ts";
 import { decideJob } from "../services/approvals/approvals.ts";
 import { withStaleness } from "../services/approvals/staleness.ts";
@@ -24,7 +25,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
       "jobs",
       query,
       (before, limit) => findJobIds(context, caller, query, { before, limit }),
-      (id) => writeWhole(readJobView(context, id)),
+      (id) => writeWhole(viewWithStaleness(context, id)),
     ),
   );
   route(app, endpoints.getJob, guards, async ({ caller, params }) =>
@@ -51,3 +52,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     );
   });
 }
+
+/** One of a list. */
+const viewWithStaleness = async (context: Context, id: string): Promise<Job> =>
+  withStaleness(context, await readJobView(context, id));

@@ -57,8 +57,8 @@ const beginning = (job: WaitingDeployment): (Html | string)[] => [
   job.changes === null ? "not known" : changesText(job.changes),
 ];
 
-const approvalsOf = ({ need: { rule, missing } }: WaitingDeployment): string =>
-  `${rule.count - missing} of ${rule.count}`;
+const approvalsOf = ({ need: { rule, missing }, isStale }: WaitingDeployment): string =>
+  isStale ? "plan out of date" : `${rule.count - missing} of ${rule.count}`;
 
 /** Who can approve it, in short. */
 const approversOf = ({ need: { approvers, more_approvers } }: WaitingDeployment): string =>

@@ -2,11 +2,11 @@
 import type { ApprovalNeed } from "../../../protocol/approvals.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { listOwnWaiting, listWaitingFor, type WaitingRow } from "../../store/approvals/waiting.ts";
-import type { Queries } from "../../store/db.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { countsOf, time } from "../jobs/views.ts";
+import { findStaleness } from "./staleness.ts";
 import { findApprovalNeed } from "./views.ts";
 
 /** A deployment that waits for approvals. */
@@ -22,6 +22,8 @@ export interface WaitingDeployment {
   /** Null: its runner has not reported a plan. */
   readonly changes: PlanCounts | null;
   readonly need: ApprovalNeed;
+  /** Whether its plan can no longer be applied, so that an approval is refused. */
+  readonly isStale: boolean;
 }
 
 /** A list that may be cut. */
@@ -32,15 +34,15 @@ export interface WaitingDeployments {
 
 /** Returns what the caller may approve and has not, and what they created and others must approve. */
 export async function listWaitingDeployments(
-  { store: { read } }: Context,
+  context: Context,
   caller: UserCaller,
   limit: number,
 ): Promise<{ readonly forCaller: WaitingDeployments; readonly own: WaitingDeployments }> {
   const query = { user: caller.user_id, limit: limit + 1 };
   const [forCaller, own] = await Promise.all(
     [listWaitingFor, listOwnWaiting].map(async (list) => {
-      const rows = await read.all(list, query);
-      const jobs = await Promise.all(rows.slice(0, limit).map((row) => view(read, caller, row)));
+      const rows = await context.store.read.all(list, query);
+      const jobs = await Promise.all(rows.slice(0, limit).map((row) => view(context, caller, row)));
       return { jobs: jobs.filter((job) => job !== null), hasMore: rows.length > limit };
     }),
   );
@@ -49,13 +51,15 @@ export async function listWaitingDeployments(
 
 /** Returns null if the job has stopped waiting since it was listed. */
 async function view(
-  read: Queries,
+  context: Context,
   { spaces }: UserCaller,
   row: WaitingRow,
 ): Promise<WaitingDeployment | null> {
   const { id, owner_id, spec_id, name, plan_job_id, created_by, created_at, destroys } = row;
+  const { read } = context.store;
   const need = await findApprovalNeed(read, row);
   if (!need) return null;
+  const staleness = await findStaleness(context, read, { id, plan_job_id, has_approval_rule: 1 });
   const counts = await read.first(findPlanCounts, { job: plan_job_id ?? id });
   return {
     id,
@@ -66,5 +70,6 @@ async function view(
     destroy: destroys === 1,
     changes: countsOf(counts?.counts ?? null),
     need,
+    isStale: staleness !== undefined,
   };
 }

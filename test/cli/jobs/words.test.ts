@@ -99,3 +99,15 @@ test("a list says who cancelled a job", () => {
   expect(status("ada@example.com")).toBe("CANCELLED by ada@example.com");
   expect(status(null)).toBe("CANCELLED");
 });
+
+test("the list says of a deployment whether its approval is missing or its plan out of date", () => {
+  const status = (missing: number, plan_staleness: string | null): string =>
+    listedStatus({
+      status: "QUEUED",
+      approval_need: { missing, plan_staleness },
+    } as unknown as Job);
+  expect(status(1, null)).toBe("QUEUED, waiting for approval");
+  expect(status(0, null)).toBe("QUEUED");
+  for (const missing of [0, 1])
+    expect(status(missing, "The state has changed")).toBe("QUEUED, plan out of date");
+});

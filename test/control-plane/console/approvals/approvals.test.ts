@@ -147,6 +147,11 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(words(page)).toContain("The plan can no longer be applied. The configuration or one of");
     expect(page.text).not.toContain('value="approve"');
     expect(page.text).toContain('value="reject"');
+    expect(words(await grace.page("/"))).toMatch(/Waiting for you .* plan out of date /);
+    const { jobs } = await team.calls.get(endpoints.listJobs, { query: { status: "QUEUED" } });
+    expect(jobs.map(({ id, approval_need: need }) => [id, need?.plan_staleness])).toEqual([
+      [job.id, expect.stringContaining("was changed after the plan was made")],
+    ]);
     // Approved elsewhere, it fails when a runner claims it, and its page says why.
     await approvalSteps(plane, callsOf(plane, grace.headers), callsOf(plane, {}), spec).approve(
       job,
