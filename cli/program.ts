@@ -244,7 +244,8 @@ export async function verbsOf(
  * do what terraform's verb does.
  */
 export async function commandsWithVerb(word: string): Promise<string[]> {
-  if (word === "apply") return ["windlass up", "windlass jobs deploy"];
+  const same = terraformVerbs[word];
+  if (same) return same;
   const nouns = (await wholeProgram()).commands.map((noun) => ({
     name: noun.name(),
     verbs: noun.commands.map((verb) => verb.name()),
@@ -253,6 +254,13 @@ export async function commandsWithVerb(word: string): Promise<string[]> {
     .filter(({ verbs = [] }) => verbs.includes(word))
     .map(({ name }) => `windlass ${name} ${word}`);
 }
+
+const terraformVerbs: Readonly<Record<string, string[]>> = {
+  apply: ["windlass up", "windlass jobs deploy"],
+  output: ["windlass configurations show"],
+  import: ["windlass state push"],
+  version: ["windlass --version"],
+};
 
 const examples = `
 Examples:

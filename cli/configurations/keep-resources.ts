@@ -14,11 +14,12 @@ import { shellWord } from "../terminal/shell-word.ts";
  * terraform migrates into an empty backend gets a new lineage (measured with 1.11, http and s3).
  */
 export async function savedSerial(
-  { api }: Run,
+  run: Run,
   { id, name }: Configuration,
   file: string,
 ): Promise<number | undefined> {
-  const saved = readState(file);
+  const { api } = run;
+  const saved = readState(run, name, file);
   const input = { params: { name: id }, query: { limit: 1 } };
   const [newest] = (await api.call("listStateVersions", input)).state_versions;
   if (!newest) return undefined;
@@ -45,12 +46,15 @@ interface SavedState {
 }
 
 /** Returns undefined if the file is not JSON. */
-function readState(file: string): SavedState | undefined {
+function readState({ api }: Run, name: string, file: string): SavedState | undefined {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new CliError(`The state cannot be read: ${fileErrorText(error)}`, 2);
+    throw new CliError(
+      `The file of the saved state cannot be read: ${fileErrorText(error)}. Nothing was deleted. To save the state first: windlass state pull ${shellWord(name)}${teamWords(api.team)} > ${shellWord(file)}`,
+      2,
+    );
   }
   try {
     return (JSON.parse(text) ?? undefined) as SavedState | undefined;

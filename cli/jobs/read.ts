@@ -87,10 +87,14 @@ const isUndone = ({ job_type, status }: Pick<Job, "job_type" | "status">): boole
   job_type !== "PLAN" && (status === "FAILED" || status === "CANCELLED");
 
 /** What a list without jobs says. */
-function noJobs({ api: { team } }: Run, filter: Query<typeof endpoints.listJobs>): string {
+function noJobs(
+  { api: { team, isAccessToken } }: Run,
+  filter: Query<typeof endpoints.listJobs>,
+): string {
   if (Object.keys(filter).length === 0)
     return `There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION${teamWords(team)}`;
   if (!filter?.waiting_for_me) return "No jobs match.";
+  if (isAccessToken) return "No deployment waits for an access token: only people approve.";
   return team
     ? `No deployment of the team "${team}" waits for your approval.`
     : "No deployment waits for your approval here. To see those of a team, add --team TEAM";

@@ -48,6 +48,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   // The advice has the reason, so it is not printed again until it changes.
   if (await adviseWorker(run, job)) progress = job;
   live.set(() => {
+    if (job.ended_at !== null) return `reading the log of the ${nameOf(job)}`;
     const state = textOf(progress) ?? "queued";
     const now = state === running ? (step ?? note ?? running) : state;
     // The reason stands above; it is printed again when it changes.
@@ -134,14 +135,17 @@ function interruptHandler(
 ): () => void {
   let asking = false;
   const question = async (): Promise<void> => {
-    const answer = await live.paused(() => {
+    const answer = await live.paused(async () => {
       say("");
-      return askLine(
-        isQueued()
-          ? "The job has not started. Leave it in the queue (d), cancel it (c), or keep waiting (Enter)? "
-          : "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
-        detached.signal,
-      );
+      for (;;) {
+        const typed = await askLine(
+          isQueued()
+            ? "The job has not started. Leave it in the queue (d), cancel it (c), or keep waiting (Enter)? "
+            : "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
+          detached.signal,
+        );
+        if (typed === undefined || /^\s*([dc]|$)/i.test(typed)) return typed?.trim();
+      }
     });
     if (detached.signal.aborted) return;
     if (answer === undefined || /^d/i.test(answer)) return detached.abort();

@@ -15,7 +15,7 @@ import { confirmPlan } from "../plans/confirm.ts";
 import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
-import { print, say } from "../terminal/output.ts";
+import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
@@ -37,6 +37,7 @@ export interface UpOptions extends ConfigureOptions {
 export async function up(current: Run, given: string, options: UpOptions): Promise<void> {
   const directory = namedDirectory(given);
   requireDirectory(directory);
+  refuseEmpty(options);
   const reading = readOrigins(directory);
   const run = await inLinkedSpace(current, reading, { namesOthers: true });
   const origins = await reading;
@@ -59,6 +60,15 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
     },
   );
   if (planned !== undefined) await deploy(run, planned, configuration, options);
+}
+
+/** A variable of a script that is not set leaves an empty text. */
+function refuseEmpty({ name, zone }: UpOptions): void {
+  for (const [option, text] of [
+    ["--name", name],
+    ["--zone", zone],
+  ])
+    if (text === "") throw new CliError(`${option} is empty. Pass a name, or leave it out.`, 2);
 }
 
 /** Returns the PLAN job that is to be deployed, if any. */

@@ -223,6 +223,9 @@ describe.concurrent("windlass jobs", () => {
     expect(terminal.screen()).toMatch(/plan of "later" · 1h.* · waiting/);
     terminal.type("\u0003");
     await until(() => terminal.screen().split("Leave it in the queue (d)").length > 2);
+    // Another letter is no answer: the client asks once more.
+    terminal.type("l\r");
+    await until(() => terminal.screen().split("Leave it in the queue (d)").length > 3);
     terminal.type("d\r");
     expect(await terminal.exited).toBe(130);
     expect(terminal.screen()).toContain("windlass: Detached. The job stays in the queue.");

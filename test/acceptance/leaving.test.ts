@@ -131,7 +131,10 @@ it("a configuration is not deleted with a file of an older or another state", as
       file("other", 9, "another", []),
       /other" does not have the resources of the newest version of the state of "network"\. Nothing/,
     ],
-    [join(ada.path, "missing"), /The state cannot be read/],
+    [
+      join(ada.path, "missing"),
+      /^windlass: The file of the saved state cannot be read: .*\. Nothing was deleted\. To save the state first: windlass state pull network > \S+missing$/,
+    ],
   ] as const)
     expect((await remove(path)).stderr).toMatch(message);
   expect(await remove(newest)).toMatchObject({ exitCode: 0 });

@@ -89,6 +89,8 @@ describe("windlass", () => {
     ["backup", "server backup"],
     ["install", "server install or windlass agent install"],
     ["apply", "up or windlass jobs deploy"],
+    ["output network", "configurations show"],
+    ["version", "--version"],
   ])("suggests the whole command when the noun is missing: %s", async (words, whole) => {
     const { exitCode, stderr } = await windlass(words.split(" "));
     expect(exitCode).toBe(2);

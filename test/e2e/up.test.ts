@@ -62,6 +62,11 @@ describe.concurrent("windlass up", () => {
     expect(typo.stderr).not.toContain("created");
     const zones = await ada.json<Zone[]>("zones", "list");
     expect(zones.map(({ name }) => name)).toEqual(["zone"]);
+    for (const option of ["--name", "--zone"]) {
+      const empty = await ada.run("up", directoryIn(ada.path), option, "");
+      expect(empty).toMatchObject({ exitCode: 2, stdout: "" });
+      expect(empty.stderr).toContain(`${option} is empty. Pass a name, or leave it out.`);
+    }
     // The directory is checked before the user is asked to choose between zones.
     await ada.json("zones", "create", "second");
     const unchosen = await ada.run("up", join(ada.path, "netwrok"));

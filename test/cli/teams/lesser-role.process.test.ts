@@ -65,7 +65,7 @@ test("a refusal names the role that is enough, whatever the role of the caller",
   }
 });
 
-test("the empty list of teams of an access token says why it is empty", async () => {
+test("empty lists of an access token say why they are empty", async () => {
   await using ada = await userMachine(plane);
   await ada.json("teams", "create", "Ops", "--slug", "ops-of-ada");
   const body = { name: "ci", role: "planner" } as const;
@@ -75,6 +75,8 @@ test("the empty list of teams of an access token says why it is empty", async ()
   expect(`${stdout as string}${stderr as string}`).toBe(
     "This access token acts in the personal space of its creator, and sees no team.",
   );
+  const waiting = await windlass(["jobs", "list", "--waiting-for-me"], { env });
+  expect(waiting.stderr).toBe("No deployment waits for an access token: only people approve.");
 });
 
 test("whoami says that an access token is limited to a lower role of its creator", async () => {
