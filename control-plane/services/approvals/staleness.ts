@@ -8,7 +8,7 @@ import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findOwnFiles } from "../jobs/own-source.ts";
-import { findHash } from "../jobs/request.ts";
+import { findHash, type KnownHashes } from "../jobs/request.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
 /**
@@ -24,6 +24,7 @@ export async function findStaleness(
     plan_job_id,
     has_approval_rule,
   }: Pick<ClaimRow, "id" | "plan_job_id" | "has_approval_rule">,
+  known: KnownHashes = new Map(),
 ): Promise<string | undefined> {
   if (plan_job_id === null) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });
@@ -32,8 +33,8 @@ export async function findStaleness(
     await checkFresh(tx, plan);
     if (has_approval_rule === 0) return undefined;
     const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
-    if (!spec) throw new Error("the configuration of a claimed job is not there");
-    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id)));
+    if (!spec) return "The configuration no longer exists";
+    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id), known));
     return undefined;
   } catch (error) {
     if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;
@@ -42,10 +43,10 @@ export async function findStaleness(
 }
 
 /** Adds to a job that an approval rule covers why its plan can no longer be applied. */
-export async function withStaleness(context: Context, job: Job): Promise<Job> {
+export async function withStaleness(context: Context, job: Job, known?: KnownHashes): Promise<Job> {
   const { id, plan_job_id, approval_need: need } = job;
   if (!need) return job;
   const about = { id, plan_job_id, has_approval_rule: 1 } as const;
-  const staleness = await findStaleness(context, context.store.read, about);
+  const staleness = await findStaleness(context, context.store.read, about, known);
   return { ...job, approval_need: { ...need, plan_staleness: staleness ?? null } };
 }

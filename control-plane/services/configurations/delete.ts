@@ -1,7 +1,7 @@
 /** The delete of a configuration. */
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { abandonSpec, findUnreleased } from "../../store/configurations/removals.ts";
+import { abandonSpec, findOpenOfSpec } from "../../store/configurations/removals.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLock } from "../../store/states/states.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -14,7 +14,7 @@ import { findNamed } from "./configurations.ts";
 import { refuseResources } from "./resources.ts";
 
 /**
- * DELETE /api/cli/configurations/{name}. Refused while a job runs or is queued, the state is
+ * DELETE /api/cli/configurations/{name}. Refused while a job runs, is queued or waits for approvals, the state is
  * locked, or the state records resources, unless `keepResourcesOf` is the serial of that state. The
  * configuration disappears at once; a long history is removed in the background.
  */
@@ -27,7 +27,7 @@ export async function deleteConfiguration(
   const { space_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
-    const open = await tx.first(findUnreleased, { spec: spec.id });
+    const open = await tx.first(findOpenOfSpec, { owner, spec: spec.id });
     const job = open && (await tx.first(findJob, { id: open.id }));
     if (job)
       throw new RefusalError(

@@ -56,6 +56,8 @@ export async function pushState(
   const stored = storeContent(context, pieces, stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
     return writeJobs(context, async (tx, rings) => {
+      // While the body arrived, its zone may have moved to another space.
+      await findNamed(tx, user.space_id, spec);
       const lock = await findUnsavedLock(tx, spec);
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec });

@@ -104,6 +104,8 @@ export async function rollBackState(
   const stored = storeContent(context, inPieces(content, seen), stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
     return context.store.write(async (tx) => {
+      // While the version was read, its zone may have moved to another space.
+      await findNamed(tx, user.space_id, spec);
       await refuseLocked(tx, spec);
       const summary = summaryOf(seen);
       if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)

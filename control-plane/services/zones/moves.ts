@@ -7,6 +7,7 @@ import type { Queries } from "../../store/db.ts";
 import {
   findAttached,
   findBusyJob,
+  findLockedName,
   findTakenName,
   measureZone,
   moveZone as moveRows,
@@ -46,6 +47,12 @@ export async function moveZone(
   const move = { zone: zone.id, from, to };
   const job = await findBusyJob(tx, move);
   if (job !== undefined) throw new RefusalError("zone_busy", openJobText(job));
+  const locked = await findLockedName(tx, move);
+  if (locked !== undefined)
+    throw new RefusalError(
+      "zone_busy",
+      `the state of "${locked}" is locked by a job that was lost or could not save it: store that state or unlock it first`,
+    );
   const attached = await findAttached(tx, move);
   if (attached.length > 0)
     throw new RefusalError(

@@ -4,21 +4,31 @@ import type { Queries } from "../db.ts";
 import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
-/** A job of the spec that is queued or that its runner may still work on. */
-export const findUnreleased = statement<{ spec: string }, { id: string }>((db, { spec }) =>
-  db
-    .selectFrom("queue_heads")
-    .select("job_id as id")
-    .where("spec_id", "=", spec)
-    .unionAll(
-      db
-        .selectFrom(jobsBy("jobs_unreleased_spec"))
-        .select("id")
-        .where("spec_id", "=", spec)
-        .where("worker_id", "is not", null)
-        .where("released_at", "is", null),
-    )
-    .limit(1),
+/** A job of the spec that is queued, waits for approvals, or that its runner may still work on. */
+export const findOpenOfSpec = statement<{ owner: string; spec: string }, { id: string }>(
+  (db, { owner, spec }) =>
+    db
+      .selectFrom("queue_heads")
+      .select("job_id as id")
+      .where("spec_id", "=", spec)
+      .unionAll(
+        db
+          .selectFrom(jobsBy("jobs_unapproved"))
+          .select("id")
+          .where("owner_id", "=", owner)
+          .where("spec_id", "=", spec)
+          .where("status", "=", sql.lit("QUEUED" as const))
+          .where("unapproved", "=", sql.lit(1 as const)),
+      )
+      .unionAll(
+        db
+          .selectFrom(jobsBy("jobs_unreleased_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .where("worker_id", "is not", null)
+          .where("released_at", "is", null),
+      )
+      .limit(1),
 );
 
 /**

@@ -31,6 +31,14 @@ export async function findBusyJob(
   return rows[0];
 }
 
+/** A configuration of the zone whose state is locked: a runner that was lost may still write it. */
+export async function findLockedName(tx: Queries, { zone }: ZoneMove): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string }>`
+    select specs.name from specs join state_locks on state_locks.spec_id = specs.id
+    where specs.zone_id = ${zone} limit 1`.execute(tx.sql);
+  return rows[0]?.name;
+}
+
 /** Whether a job is of a configuration that is in the zone now. */
 const isOfZone = (zone: string) => sql`spec_id in (select id from specs where zone_id = ${zone})`;
 

@@ -1,5 +1,6 @@
 /** Approvals in the console: the page of a deployment, the overview, lists and the rule. */
 import { describe, expect, test } from "vitest";
+import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Role } from "../../../../protocol/roles.ts";
 import { approvalSteps } from "../../../helpers/approvals.ts";
@@ -161,6 +162,23 @@ describe("the page of a deployment that waits for approvals", () => {
       /FAILED .*was changed after the plan was made, so plan again Approved/,
     );
   });
+});
+
+test("a configuration is not deleted while its deployment waits for approval", async () => {
+  const { team, spec, steps, admin } = await openApprovals();
+  await steps.rule({});
+  const job = await steps.deploy(await steps.plan());
+  const params = { name: spec };
+  await expect(team.calls.ask(endpoints.deleteConfiguration, { params })).rejects.toMatchObject({
+    code: "configuration_busy",
+    message: expect.stringContaining(`(job ${job.id}) has not ended`),
+  });
+  // While the removal of a long history runs, what still names the configuration can be read.
+  await plane.context.store.write((tx) => abandonSpec(tx, spec));
+  expect(words(await admin.page("/"))).toContain("plan out of date");
+  expect((await admin.page(`/jobs/${job.id}`)).status).toBe(200);
+  const { jobs } = await team.calls.get(endpoints.listJobs, { query: { status: "QUEUED" } });
+  expect(jobs[0]?.approval_need?.plan_staleness).toBe("The configuration no longer exists");
 });
 
 describe("the overview", () => {

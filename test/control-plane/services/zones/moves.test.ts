@@ -4,7 +4,7 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/rows.ts";
-import { addMember, addTeam } from "../../../helpers/teams.ts";
+import { addMember, addTeam, join } from "../../../helpers/teams.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 
 const { createVariableSet, deleteVariableSet, getConfiguration, getJob, getZone, updateZone } =
@@ -39,12 +39,14 @@ describe("a zone", () => {
     expect(await client.refusal(updateZone, { params, body: { team: slug } })).toBe(
       "409 zone_busy",
     );
-    await setRows(
-      plane,
-      "jobs",
-      { status: "SUCCESS", ended_at: 2, released_at: 2, zone_id: owner.zone },
-      { id: job.id },
-    );
+    // A lost job that has the lock may still write the state.
+    const lost = { status: "FAILED", ended_at: 2, released_at: 2, presumed_lost_at: 2 } as const;
+    await setRows(plane, "jobs", { ...lost, zone_id: owner.zone }, { id: job.id });
+    await expect(client.ask(updateZone, { params, body: { team: slug } })).rejects.toMatchObject({
+      code: "zone_busy",
+      message: expect.stringContaining('the state of "network" is locked by a job that was lost'),
+    });
+    await ask(plane, "UNLOCK", `/api/state/${spec}`, { ...as, json: { ID: "lock" } });
     const used = await usageOf(owner.id);
     expect(used).toBeGreaterThan(0);
     const moved = await client.get(updateZone, { params, body: { team: slug, name: "shared" } });
@@ -98,6 +100,40 @@ describe("a zone", () => {
       expect((await space.get(getConfiguration, { params })).deployed).toMatchObject({ by });
     }
   });
+
+  it.each(["", "?force=true"])(
+    "is not changed from its former space by a state%s that arrives meanwhile",
+    async (query) => {
+      const user = await addTestUser(plane);
+      const [from, to] = [await addTeam(plane, user), await addTeam(plane, user)];
+      const deployer = await addMember(plane, user, from.slug, "deployer");
+      await join(plane, user, to.slug, deployer, "viewer");
+      const zone = await from.calls.get(createZone, { body: { name: "z" } });
+      const source = { type: "inline", files: { "main.tf": "" } } as const;
+      const body = { name: "net", zone_id: zone.id, source };
+      const { id } = await from.calls.get(createConfiguration, { body });
+      const path = `/api/cli/configurations/${id}/state/versions`;
+      const state = (serial: number) =>
+        JSON.stringify({ version: 4, serial, lineage: "l", outputs: {}, resources: [] });
+      await ask(plane, "POST", path, { headers: user.headers, body: state(1) });
+      const [begun, moved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const pieces = (async function* () {
+        yield Buffer.from(state(2).slice(0, 20));
+        begun.resolve();
+        await moved.promise;
+        yield Buffer.from(state(2).slice(20));
+      })();
+      const pushing = ask(plane, "POST", path + query, { headers: deployer.headers, body: pieces });
+      await begun.promise;
+      // Answered after the head of the push, which was sent before.
+      await from.calls.get(getZone, { params: { id: zone.id } });
+      await from.calls.get(updateZone, { params: { id: zone.id }, body: { team: to.slug } });
+      moved.resolve();
+      expect((await pushing).json()).toMatchObject({ status: 404, code: "not_found" });
+      const page = await to.calls.get(listStateVersions, { params: { name: id }, query: {} });
+      expect(page.state_versions.map(({ serial }) => serial)).toEqual([1]);
+    },
+  );
 
   it("takes along the jobs of its configurations, wherever they ran, and no others", async () => {
     const user = await addTestUser(plane);
