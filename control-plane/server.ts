@@ -12,6 +12,7 @@ import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { roundMilliseconds } from "./domain/retention.ts";
 import { every } from "./every.ts";
+import { endStale } from "./services/approvals/staleness.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
 import { archiveLogs } from "./services/logs/archiving.ts";
 import { logEvents } from "./services/operations/events.ts";
@@ -94,6 +95,11 @@ export async function startServer(
         ),
       ),
       "a round of the worker watch failed",
+    ),
+    repeat(
+      minute,
+      () => endStale(context, signal),
+      "ending deployments whose plan is stale failed",
     ),
     repeat(hour, () => pruneExpired(context), "removing expired logins and tokens failed"),
     repeat(

@@ -49,7 +49,9 @@ async function decide(
   const { run, id } = await findDeployment(current, named);
   const found = await run.api.call("getJob", { params: { id } });
   const { approvals = [] } = found;
-  const stale = decision === "approve" ? staleText(run.api, found) : undefined;
+  // The server refuses an access token, whatever the plan is.
+  const stale =
+    decision === "approve" && !run.api.isAccessToken ? staleText(run.api, found) : undefined;
   if (stale !== undefined)
     throw new CliError(
       `Not approved. ${stale}\nTo end this deployment: windlass jobs reject ${id}${teamWords(run.api.team)}`,

@@ -267,7 +267,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     stale: staleText(run.api, job),
     rule: need && approvalWords(need.rule),
     approvals: decisionsText(job),
-    approvers: need && need.missing > 0 ? approversText(need) : null,
+    approvers: need && need.missing > 0 && !need.plan_staleness ? approversText(need) : null,
     resources:
       job.resource_progress && resourceProgressWords(job.resource_progress, job.ended_at !== null),
     error: job.error_message,

@@ -4,11 +4,12 @@ import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth } from "../api/auth-file.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
+import { listTeamsRemedy } from "../api/team.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
-import { slugOf } from "./acting.ts";
+import { isTeamNotFound, slugOf } from "./acting.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -18,7 +19,11 @@ interface Yes {
 export async function list(run: Run): Promise<void> {
   const { teams } = await run.api.call("listTeams");
   run.list(
-    teams.map((team) => ({ ...team, current: team.slug === run.api.team })),
+    // Of an access token, the list has the one team that it acts in.
+    teams.map((team) => ({
+      ...team,
+      current: run.api.isAccessToken || team.slug === run.api.team,
+    })),
     {
       "": ({ current }) => (current ? "*" : " "),
       TEAM: ({ slug }) => slug,
@@ -109,7 +114,16 @@ export async function use(run: Run, slug: string): Promise<void> {
     throw new CliError(
       "WINDLASS_TOKEN is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.",
     );
-  const team = slug === "" ? undefined : await run.api.call("getTeam", { params: { slug } });
+  const team =
+    slug === ""
+      ? undefined
+      : await run.api.call("getTeam", { params: { slug } }).catch((error: unknown) => {
+          // The error of a call speaks of the team in which the command acts.
+          if (!isTeamNotFound(error)) throw error;
+          throw new CliError(
+            `There is no team "${slug}" of which you are a member. ${listTeamsRemedy}`,
+          );
+        });
   await changeAuth(settings.directory, (before) => {
     const found = findProfile(before, {
       name: profile,

@@ -62,6 +62,11 @@ describe.concurrent("the team in which a command acts", () => {
     expect(await ada.run(["teams", "use", "no-such-team"])).toMatchObject({ exitCode: 1 });
 
     await bob.run(["teams", "use", slug]);
+    expect(await bob.run(["teams", "use", "nope"])).toMatchObject({
+      exitCode: 1,
+      stderr:
+        'windlass: There is no team "nope" of which you are a member. To see your teams: windlass teams list',
+    });
     const denied = await bob.run(["zones", "create", "mine"]);
     expect(denied).toMatchObject({ exitCode: 1 });
     expect(denied.stderr).toContain("deployer");
@@ -102,6 +107,8 @@ describe.concurrent("the team in which a command acts", () => {
         `WINDLASS_TOKEN is an access token, which acts only in the space in which it was created: remove ${source}, or use a token of this team`,
       );
     }
+    const list = await ada.run(["teams", "list"], pipeline);
+    expect(list.stdout).toMatch(new RegExp(`^\\* +${slug} `, "m"));
     const use = await ada.run(["teams", "use", slug], pipeline);
     expect(use).toMatchObject({ exitCode: 1 });
     expect(use.stderr).toContain("Set WINDLASS_TEAM or pass --team instead");

@@ -49,3 +49,14 @@ export const listWaitingFor = waiting(isFor);
 export const listOwnWaiting = waiting(
   (user) => sql`coalesce(${isAuthor("gated", user)}, false) and not ${isFor(user)}`,
 );
+
+/** Deployments in all spaces that wait for approvals of their plan, after one of them by id. */
+export const listUnapproved = statement<
+  { after: string; limit: number },
+  Pick<JobRow, "id" | "plan_job_id">
+>((db, { after, limit }) => {
+  const query = sql`select id, plan_job_id from jobs indexed by jobs_unapproved
+    where status = 'QUEUED' and unapproved = 1 and plan_job_id is not null and id > ${after}
+    order by id limit ${limit}`;
+  return { compile: () => query.compile(db) };
+});

@@ -1,14 +1,15 @@
 /** Approval rules: which deployments wait, who may approve them, and that nothing gets around. */
 import { describe, expect } from "vitest";
+import { endStale } from "../../../../control-plane/services/approvals/staleness.ts";
 import type { ApprovalRule } from "../../../../protocol/approvals.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { Role } from "../../../../protocol/roles.ts";
 import { approvalSteps } from "../../../helpers/approvals.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { readRows, setRows } from "../../../helpers/plane.ts";
+import { readRow, readRows, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addState } from "../../../helpers/rows.ts";
+import { addOwner, addSpec, addState } from "../../../helpers/rows.ts";
 import { addMember, addTeam, addTeamSpec } from "../../../helpers/teams.ts";
 import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
 import { bearer } from "../../../helpers/sign-in.ts";
@@ -453,6 +454,62 @@ describe("a rejection", () => {
       "job.approve",
       "job.create",
     ]);
+  });
+});
+
+describe("a plan that goes stale while its deployment waits for approvals", () => {
+  it("ends the deployment with the reason, and no other one", async ({
+    client,
+    worker,
+    spec,
+    steps,
+    owner,
+  }) => {
+    const { context } = plane;
+    const run = async () => endStale(context);
+    const other = await addSpec(context.store, owner);
+    const runner = callsOf(plane, worker.headers);
+    const others = approvalSteps(plane, client, runner, other);
+    await steps.rule({});
+    await others.rule({});
+    const [stale, good] = [
+      await steps.deploy(await steps.plan()),
+      await others.deploy(await others.plan()),
+    ];
+    expect(await run()).toBe(0);
+    const change = (value: number) => ({
+      params: { name: spec },
+      body: { variables: { a: { value } } },
+    });
+    await client.get(updateConfiguration, change(1));
+    expect(await run()).toBe(1);
+    expect(await client.get(getJob, { params: stale })).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringContaining("was changed after the plan was made"),
+      outcome_unknown: false,
+    });
+    expect((await client.get(getJob, { params: good })).status).toBe("QUEUED");
+    // An approved one is judged at its claim, by the configuration of that moment.
+    const approved = await steps.deploy(await steps.plan());
+    await steps.rule({ by_author: true });
+    await steps.approve(approved);
+    await client.get(updateConfiguration, change(2));
+    expect(await run()).toBe(0);
+    await client.get(updateConfiguration, change(1));
+    expect(await steps.claim()).toBe(approved.id);
+  });
+
+  it("is not decided while the values cannot be decrypted", async ({ client, spec, steps }) => {
+    await steps.rule({});
+    const body = { variables: { a: { value: "secret", sensitive: true } } };
+    await client.get(updateConfiguration, { params: { name: spec }, body });
+    const job = await steps.deploy(await steps.plan());
+    const { definition } = await readRow(plane, "specs", { id: spec });
+    const sealed = definition.replace(/"sealed":"[^"]{8}/, '"sealed":"AAAAAAAA');
+    expect(sealed).not.toBe(definition);
+    await setRows(plane, "specs", { definition: sealed }, { id: spec });
+    expect(await endStale(plane.context)).toBe(0);
+    expect((await client.get(getJob, { params: job })).status).toBe("QUEUED");
   });
 });
 

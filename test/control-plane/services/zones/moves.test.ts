@@ -101,9 +101,8 @@ describe("a zone", () => {
     }
   });
 
-  it.each(["", "?force=true"])(
-    "is not changed from its former space by a state%s that arrives meanwhile",
-    async (query) => {
+  for (const query of ["", "?force=true"])
+    it(`is not changed from its former space by a state${query} that arrives meanwhile`, async () => {
       const user = await addTestUser(plane);
       const [from, to] = [await addTeam(plane, user), await addTeam(plane, user)];
       const deployer = await addMember(plane, user, from.slug, "deployer");
@@ -132,8 +131,7 @@ describe("a zone", () => {
       expect((await pushing).json()).toMatchObject({ status: 404, code: "not_found" });
       const page = await to.calls.get(listStateVersions, { params: { name: id }, query: {} });
       expect(page.state_versions.map(({ serial }) => serial)).toEqual([1]);
-    },
-  );
+    });
 
   it("takes along the jobs of its configurations, wherever they ran, and no others", async () => {
     const user = await addTestUser(plane);
