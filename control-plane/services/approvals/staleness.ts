@@ -58,7 +58,7 @@ async function checkPlan(
 const pageSize = 200;
 
 /**
- * Ends deployments that wait for approvals and whose plan is stale: nobody can approve them, and who
+ * Ends deployments that wait for approvals and whose plan is stale: no approval is accepted any more, and who
  * waits for them would wait for ever. Returns how many. What is approved ends at its claim.
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {

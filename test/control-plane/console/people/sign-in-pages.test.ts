@@ -145,10 +145,10 @@ describe("a one-time link", () => {
     expect(again.status).toBe(410);
     expect(words(again)).toContain("You are signed in as ada@example.com . To the overview");
     expect(again.text).toContain('<nav aria-label="Pages">');
-    const stranger = await page(link);
-    expect(stranger.status).toBe(410);
-    expect(stranger.text).not.toContain("ada@example.com");
-    expect(stranger.text).not.toContain("<nav");
+    const signedOut = await page(link);
+    expect(signedOut.status).toBe(410);
+    expect(signedOut.text).not.toContain("ada@example.com");
+    expect(signedOut.text).not.toContain("<nav");
   });
 });
 
