@@ -53,12 +53,13 @@ export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | nul
             ${approvals.map((one) => decisionOf(one, now))}
           </ul>`
     }
-    ${need && waitsForApproval(job) ? peopleOf(job, need) : null}
+    ${need && waitsForApproval(job) && !mayDecide?.staleness ? peopleOf(job, need) : null}
     ${
       mayDecide?.staleness
         ? html`<p>
             <strong>The plan can no longer be applied.</strong> ${sentence(mayDecide.staleness)} The
-            deployment can only be rejected or cancelled.
+            deployment fails
+            ${need && need.missing > 0 ? "within a minute" : "when a runner takes it"}.
           </p>`
         : null
     }

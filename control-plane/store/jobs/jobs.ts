@@ -197,14 +197,14 @@ export const findFailedJob = statement<{ id: string }, FailedJobRow>((db, { id }
     .where("id", "=", id),
 );
 
-/** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
+/** A DEPLOY that uses the plan: it names it, and has started or may still start. */
 export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
   db
     .selectFrom(jobsBy("jobs_plan"))
     .select("id")
     .where("plan_job_id", "=", plan)
     .where((where) =>
-      where.or([where("started_at", "is not", null), where("status", "<>", "CANCELLED")]),
+      where.or([where("started_at", "is not", null), where("ended_at", "is", null)]),
     )
     .limit(1),
 );

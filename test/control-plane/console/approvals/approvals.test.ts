@@ -101,7 +101,9 @@ describe("the page of a deployment that waits for approvals", () => {
     await grace.post(`/jobs/${job.id}/approvals`, { decision: "reject", comment: "not on Friday" });
     const page = words(await admin.page(`/jobs/${job.id}`));
     expect(page).toMatch(/CANCELLED .*Rejected .*not on Friday .*Plan again/);
-    expect(page).toContain("Nothing was applied. Unless something has changed since, the plan can");
+    expect(page).toContain(
+      "Nothing was applied. If the plan is still up to date, it can be deployed",
+    );
     expect(page).not.toContain("applied only once");
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
@@ -146,6 +148,8 @@ describe("the page of a deployment that waits for approvals", () => {
     });
     const page = await grace.page(`/jobs/${job.id}`);
     expect(words(page)).toContain("The plan can no longer be applied. The configuration or one of");
+    expect(words(page)).toContain("The deployment fails within a minute.");
+    expect(words(page)).not.toContain("can approve it");
     expect(page.text).not.toContain('value="approve"');
     expect(page.text).toContain('value="reject"');
     expect(words(await grace.page("/"))).toMatch(/Waiting for you .* plan out of date /);

@@ -25,6 +25,7 @@ const {
   decideJob,
   getConfiguration,
   getJob,
+  getPlanSummary,
   listAuditEntries,
   listJobs,
   reportStatus,
@@ -489,6 +490,12 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
       outcome_unknown: false,
     });
     expect((await client.get(getJob, { params: good })).status).toBe("QUEUED");
+    // It has not used its plan.
+    const params = { id: stale.plan_job_id ?? "" };
+    expect(await client.get(getPlanSummary, { params })).toMatchObject({
+      deploy_job_id: null,
+      not_deployable: { code: "plan_is_stale" },
+    });
     // An approved one is judged at its claim, by the configuration of that moment.
     const approved = await steps.deploy(await steps.plan());
     await steps.rule({ by_author: true });
