@@ -9,7 +9,12 @@ import {
   setSpecStatus,
 } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { findFailedJob, findLaterStarted, findStartedBefore } from "../../store/jobs/jobs.ts";
+import {
+  findFailedJob,
+  findLaterStarted,
+  findObstacles,
+  findStartedBefore,
+} from "../../store/jobs/jobs.ts";
 import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
@@ -39,8 +44,10 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   const deployed = isRestored ? await deployedStatus(tx, { id, ...spec }) : null;
   const before = job.spec_status_before;
   const next = statusAtEnd(job, { before, hasChanged, deployed });
-  const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? 0 };
+  const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? job.ended_at ?? 0 };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
+  // It ended in the queue, while a job runs whose status the spec has.
+  if (job.claimed_at === null && (await isBusy(tx, id))) return;
   if (isCancelled && !hasChanged) {
     if (spec.failed_job_id !== job.id || next === "FAILED")
       return tx.run(moveSpec, { id, status: next });
@@ -61,6 +68,11 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
       id,
       JSON.parse(job.execution_metadata ?? "{}") as ExecutionMetadata,
     );
+}
+
+async function isBusy(tx: Queries, spec: string): Promise<boolean> {
+  const found = await tx.first(findObstacles, { spec, target: null });
+  return (found?.busy_job ?? null) !== null;
 }
 
 /**

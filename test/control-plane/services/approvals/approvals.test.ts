@@ -490,6 +490,8 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
       outcome_unknown: false,
     });
     expect((await client.get(getJob, { params: good })).status).toBe("QUEUED");
+    const failed = await client.get(getConfiguration, { params: { name: spec } });
+    expect(failed).toMatchObject({ status: "FAILED", failed_job: { id: stale.id } });
     // It has not used its plan.
     const params = { id: stale.plan_job_id ?? "" };
     expect(await client.get(getPlanSummary, { params })).toMatchObject({
@@ -517,6 +519,40 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
     await setRows(plane, "specs", { definition: sealed }, { id: spec });
     expect(await endStale(plane.context)).toBe(0);
     expect((await client.get(getJob, { params: job })).status).toBe("QUEUED");
+  });
+});
+
+describe("a deployment that ends in the queue", () => {
+  it("is the failure of a deployed configuration, unless a job of that runs", async ({
+    client,
+    runner,
+    spec,
+    steps,
+  }) => {
+    const params = { name: spec };
+    const statusOf = async () => (await client.get(getConfiguration, { params })).status;
+    const change = (value: number) =>
+      client.get(updateConfiguration, { params, body: { variables: { a: { value } } } });
+    const deployed = await steps.deploy(await steps.plan());
+    await steps.claim();
+    for (const status of ["PROCESSING", "SUCCESS"] as const)
+      await runner.get(reportStatus, { params: deployed, body: { status } });
+    expect(await statusOf()).toBe("DEPLOYED");
+    await steps.rule({});
+    await steps.deploy(await steps.plan());
+    await change(1);
+    const running = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec },
+    });
+    await steps.claim();
+    await runner.get(reportStatus, { params: running, body: { status: "PROCESSING" } });
+    expect(await endStale(plane.context)).toBe(1);
+    expect(await statusOf()).toBe("DEPLOYED");
+    await runner.get(reportStatus, { params: running, body: { status: "SUCCESS" } });
+    await steps.deploy(await steps.plan());
+    await change(2);
+    expect(await endStale(plane.context)).toBe(1);
+    expect(await statusOf()).toBe("FAILED");
   });
 });
 
