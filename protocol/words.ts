@@ -77,7 +77,7 @@ export function approversText({
   const names = `${before === "" ? "" : `${before} or `}${people.at(-1) ?? "No member"}`;
   if (more_approvers || approvers.length >= missing) return `${names} can approve it.`;
   const only = approvers.length === 0 ? "" : "Only ";
-  return `${only}${names} can approve it: an admin can give another member the role deployer, or change the rule.`;
+  return `${only}${names} can approve it: an admin can change the rule, such as to let the authors approve, or in a team give another member the role deployer.`;
 }
 
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */

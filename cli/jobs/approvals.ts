@@ -89,8 +89,12 @@ export async function approvalNote(run: Run, job: Job): Promise<string | undefin
   const need = job.approval_need;
   if (!need || need.missing === 0) return undefined;
   const team = teamWords((await actingTeam(run))?.slug ?? run.api.team);
-  return `${sentence(`It ${job.waiting_reason}`)} ${approversText(need)}
-  in the console: ${consoleAddress(run, job)}
-  in the client:  windlass jobs approve ${job.id}${team}
-  or reject it:   windlass jobs reject ${job.id}${team}`;
+  return [
+    `${sentence(`It ${job.waiting_reason}`)} ${approversText(need)}`,
+    `in the console: ${consoleAddress(run, job)}`,
+    ...(need.approvers.length === 0
+      ? []
+      : [`in the client:  windlass jobs approve ${job.id}${team}`]),
+    `or reject it:   windlass jobs reject ${job.id}${team}`,
+  ].join("\n  ");
 }

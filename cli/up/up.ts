@@ -83,7 +83,7 @@ async function planAndConfirm(
   const note = await noteLocalState(run, folder, configuration, options);
   noteShellVariables(run, folder, options);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, ...files };
-  const planned = await runJob(run, { ...body, ...debugOf(options) });
+  const planned = await runJob(run, { ...body, ...debugOf(options) }, { name: options.name });
   return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;
 }
 
@@ -95,17 +95,26 @@ async function deploy(
 ): Promise<void> {
   const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id, ...debugOf(options) };
   const deployed = await runJob(run, body, options).catch((error: unknown) => {
-    throw withRemedy(error, { plan_is_stale: "Run windlass up again" });
+    throw withRemedy(error, { plan_is_stale: `Run ${commandOf(options)} again` });
   });
   if (!options.wait) return;
   if (run.json) return showJob(run, deployed);
   await printOutputsOf(run, deployed);
 }
 
+/** Without the name, the command would be about the configuration of the directory's name. */
+const commandOf = ({ name }: Pick<UpOptions, "name">): string =>
+  name === undefined ? "windlass up" : `windlass up --name ${shellWord(name)}`;
+
 const debugOf = ({ debug }: UpOptions): Pick<CreateJob, "debug"> => (debug ? { debug } : {});
 
 /** Runs a job to its end, unless `wait` is false. Throws `CliError` unless it succeeds. */
-async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<Job> {
+async function runJob(
+  run: Run,
+  body: CreateJob,
+  options: Pick<UpOptions, "name"> & { readonly wait?: boolean },
+): Promise<Job> {
+  const { wait = true } = options;
   const queued = await run.api.call("createJob", { body });
   const note = await approvalNote(run, queued);
   if (!wait) {
@@ -116,7 +125,10 @@ async function runJob(run: Run, body: CreateJob, { wait = true } = {}): Promise<
   if (!wait) return queued;
   const job = await watchJob(run, queued);
   if (run.json && job.status !== "SUCCESS") await showJob(run, job);
-  await reportOutcome(run, job, { again: "run windlass up again.", set: "add to the command:" });
+  await reportOutcome(run, job, {
+    again: `run ${commandOf(options)} again.`,
+    set: "add to the command:",
+  });
   return job;
 }
 

@@ -9,7 +9,7 @@ import { shellWord } from "../terminal/shell-word.ts";
  * remove it.
  */
 export function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
-  const note = `${what}. The next windlass up uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
+  const note = `${what}. The same command uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
   return withNote(error, note);
 }
 

@@ -150,15 +150,18 @@ describe.concurrent("windlass up", () => {
     const early = await ada.run("up", directory, "--env", "LD_PRELOAD=x", "--zone", "new");
     expect(early).toMatchObject({ exitCode: 1 });
     expect(early.stderr).toMatch(
-      /\nThe zone "new" was created and stays\. The next windlass up uses it\. To remove it: windlass zones delete new$/,
+      /\nThe zone "new" was created and stays\. The same command uses it\. To remove it: windlass zones delete new$/,
     );
     const failed = await ada.run("up", directory, "--zone", "new");
     expect(failed).toMatchObject({ exitCode: 1 });
     expect(failed.stderr).toMatch(
-      /Once the cause is removed, run windlass up again\.\nThe configuration "broken" was created in the zone "new" and stays\. The next windlass up uses it\. To remove it: windlass configurations delete broken$/,
+      /Once the cause is removed, run windlass up again\.\nThe configuration "broken" was created in the zone "new" and stays\. The same command uses it\. To remove it: windlass configurations delete broken$/,
     );
     const again = await ada.run("up", directory);
     expect(again.stderr).toMatch(/Once the cause is removed, run windlass up again\.$/);
+    const named = await ada.run("up", directory, "--zone", "new", "--name", "the second");
+    expect(named.stderr).toContain("run windlass up --name 'the second' again.\n");
+    await ada.json("configurations", "delete", "the second", "--yes");
     const half = `
 resource "terraform_data" "a" {}
 resource "terraform_data" "b" {
@@ -192,7 +195,7 @@ resource "terraform_data" "b" {
     const { id } = JSON.parse(piped.stdout as string) as Job;
     expect(piped.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
     const created = (name: string): string =>
-      `The configuration "${name}" was created in the zone "new" and stays. The next windlass up uses it. To remove it: windlass configurations delete ${name}`;
+      `The configuration "${name}" was created in the zone "new" and stays. The same command uses it. To remove it: windlass configurations delete ${name}`;
     expect(piped.stderr).toContain(`--wait\n${created("piped")}`);
     await using terminal = openTerminal(["up", directory, "--name", "piped"], ada.environment);
     await terminal.shows("Deploy this plan?");

@@ -44,7 +44,7 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   const deployed = isRestored ? await deployedStatus(tx, { id, ...spec }) : null;
   const before = job.spec_status_before;
   const next = statusAtEnd(job, { before, hasChanged, deployed });
-  const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? job.ended_at ?? 0 };
+  const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? job.created_at };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
   // It ended in the queue, while a job runs whose status the spec has.
   if (job.claimed_at === null && (await isBusy(tx, id))) return;

@@ -90,7 +90,7 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(await read(await member("planner"))).toContain("You have the role planner.");
     const own = await read(admin);
     expect(own).toContain("You cannot decide. You created this deployment or its plan");
-    expect(own).toContain("No member can approve it: an admin can give another member");
+    expect(own).toContain("No member can approve it: an admin can change the rule");
   });
 
   test("a rejection cancels it, and the page says who and why", async () => {

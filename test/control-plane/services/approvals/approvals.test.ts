@@ -549,8 +549,22 @@ describe("a deployment that ends in the queue", () => {
     expect(await endStale(plane.context)).toBe(1);
     expect(await statusOf()).toBe("DEPLOYED");
     await runner.get(reportStatus, { params: running, body: { status: "SUCCESS" } });
-    await steps.deploy(await steps.plan());
+    // A later deployment has taken its place.
+    await steps.rule(single);
+    const [superseded, later] = [
+      await steps.deploy(await steps.plan()),
+      await steps.deploy(await steps.plan()),
+    ];
+    await steps.approve(later);
+    await steps.claim();
+    for (const status of ["PROCESSING", "SUCCESS"] as const)
+      await runner.get(reportStatus, { params: later, body: { status } });
     await change(2);
+    expect(await endStale(plane.context)).toBe(1);
+    expect((await client.get(getJob, { params: superseded })).status).toBe("FAILED");
+    expect(await statusOf()).toBe("DEPLOYED");
+    await steps.deploy(await steps.plan());
+    await change(3);
     expect(await endStale(plane.context)).toBe(1);
     expect(await statusOf()).toBe("FAILED");
   });
