@@ -161,7 +161,8 @@ describe.concurrent("windlass up", () => {
     expect(again.stderr).toMatch(/Once the cause is removed, run windlass up again\.$/);
     const named = await ada.run("up", directory, "--zone", "new", "--name", "the second");
     expect(named.stderr).toContain("run windlass up --name 'the second' again.\n");
-    await ada.json("configurations", "delete", "the second", "--yes");
+    const deleted = await ada.run("configurations", "delete", "the second", "--yes");
+    expect(deleted).toMatchObject({ exitCode: 0 });
     const half = `
 resource "terraform_data" "a" {}
 resource "terraform_data" "b" {
