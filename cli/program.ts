@@ -244,7 +244,7 @@ export async function verbsOf(
  * do what terraform's verb does.
  */
 export async function commandsWithVerb(word: string): Promise<string[]> {
-  const same = terraformVerbs[word];
+  const same = terraformVerbs.get(word);
   if (same) return same;
   const nouns = (await wholeProgram()).commands.map((noun) => ({
     name: noun.name(),
@@ -255,12 +255,12 @@ export async function commandsWithVerb(word: string): Promise<string[]> {
     .map(({ name }) => `windlass ${name} ${word}`);
 }
 
-const terraformVerbs: Readonly<Record<string, string[]>> = {
-  apply: ["windlass up", "windlass jobs deploy"],
-  output: ["windlass configurations show"],
-  import: ["windlass state push"],
-  version: ["windlass --version"],
-};
+const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
+  ["apply", ["windlass up", "windlass jobs deploy"]],
+  ["output", ["windlass configurations show"]],
+  ["import", ["windlass state push"]],
+  ["version", ["windlass --version"]],
+]);
 
 const examples = `
 Examples:

@@ -97,6 +97,14 @@ describe("windlass", () => {
     expect(stderr).toContain(`Did you mean windlass ${whole}?`);
   });
 
+  it("suggests nothing for a word that only objects of JavaScript have", async () => {
+    const { exitCode, stderr } = await windlass(["constructor"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: "error: unknown command 'constructor'\nFor help: windlass --help",
+    });
+  });
+
   it.each(["server", "agent"])("knows every command of windlass %s", async (role) => {
     const { stdout } = await windlass([role, "--help"]);
     const [, list = ""] = /^Commands:\n([\s\S]*?)\n\n/m.exec(stdout as string) ?? [];
