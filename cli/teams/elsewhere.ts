@@ -50,17 +50,26 @@ export const isNotFound = (error: unknown): boolean =>
  * something is; an empty text if it is in none.
  */
 export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>): Promise<string> {
+  const slug = await otherSpaceWith(api, isIn);
+  return slug === undefined ? "" : ` It is in ${spaceName(slug)}: add --team ${slug || '""'}`;
+}
+
+/** In a sentence; "" is the slug of the personal space. */
+export const spaceName = (slug: string): string =>
+  slug === "" ? "your personal space" : `the team "${slug}"`;
+
+/**
+ * Returns the slug of the first other space of the user in which something is; undefined if there is
+ * none, or it cannot be found out: it is only for the words of another error.
+ */
+export async function otherSpaceWith(
+  api: Api,
+  isIn: (other: Api) => Promise<boolean>,
+): Promise<string | undefined> {
   // An access token acts in its own space only.
-  if (api.isAccessToken) return "";
-  try {
-    const [slug] = await spacesWith(api, isIn);
-    if (slug === undefined) return "";
-    return slug === ""
-      ? ' It is in your personal space: add --team ""'
-      : ` It is in the team "${slug}": add --team ${slug}`;
-  } catch {
-    return "";
-  }
+  if (api.isAccessToken) return undefined;
+  const [slug] = await spacesWith(api, isIn).catch(() => []);
+  return slug;
 }
 
 /** Returns the slugs of the user's other spaces in which something is; "" is the personal one. */

@@ -6,7 +6,7 @@ import { find } from "../api/find.ts";
 import { teamWords } from "../api/team.ts";
 import { confirm } from "../terminal/ask.ts";
 import { refuseLesserRole } from "../teams/acting.ts";
-import { isNotFound, spacesWith } from "../teams/elsewhere.ts";
+import { isNotFound, otherSpaceWith, spaceName } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
@@ -47,16 +47,19 @@ export async function move(
   run.done(`The zone "${moved.name}" is in ${where} now.`);
 }
 
-/** Returns the zone. If it is in another space, the error says how to act there: `--team` is the target. */
+/**
+ * Returns the zone. If it is in another space, the error says how to act there: `--team` is the
+ * target.
+ */
 async function zoneToMove({ settings, team }: Run, api: Api, name: string): Promise<Zone> {
   const findWith = async (one: Api): Promise<Zone> =>
     find(one, "zone", "zones", (await one.call("listZones")).zones, name);
   try {
     return await findWith(api);
   } catch (error) {
-    if (!isNotFound(error) || api.isAccessToken) throw error;
+    if (!isNotFound(error)) throw error;
     const isIn = async (other: Api): Promise<boolean> => (await findWith(other)) !== undefined;
-    const [slug] = await spacesWith(api, isIn);
+    const slug = await otherSpaceWith(api, isIn);
     if (slug === undefined) throw error;
     const space = spaceName(slug);
     if (slug === team) throw new CliError(`The zone "${name}" is in ${space} already.`);
@@ -66,6 +69,3 @@ async function zoneToMove({ settings, team }: Run, api: Api, name: string): Prom
     );
   }
 }
-
-const spaceName = (slug: string): string =>
-  slug === "" ? "your personal space" : `the team "${slug}"`;
