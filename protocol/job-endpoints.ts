@@ -16,6 +16,9 @@ import {
   LogQuery,
 } from "./jobs.ts";
 
+/** What it takes depends on the job: the service checks it, so that a refusal names the right role. */
+const byJob = "read";
+
 export const jobEndpoints = {
   createJob: endpoint({
     method: "POST",
@@ -24,8 +27,7 @@ export const jobEndpoints = {
     description:
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies, which is refused where the configuration has an approval rule, as DESTROY is: PLAN with `destroy` instead.",
     caller: "client",
-    // What it takes depends on the job: the service checks it, so that a refusal names the right role.
-    permission: "read",
+    permission: byJob,
     below: { configuration_id: "configurations", assigned_worker_id: "workers" },
     body: CreateJob,
     bodyLimit: 4 * 1024 * 1024,
@@ -142,8 +144,7 @@ export const jobEndpoints = {
     description:
       "The job becomes CANCELLED at once. A connected runner is notified at once, stops terraform and reports. A runner that cannot reach the server goes on; it is notified by its next heartbeat or log post. If it stays away until it is considered lost (30 s after it is OFFLINE), the job is released with `outcome_unknown`, and its state stays locked until the runner reports or a user unlocks it. A job that was never started ends without its runner.",
     caller: "client",
-    // What it takes depends on the job: the service checks it, so that a refusal names the right role.
-    permission: "read",
+    permission: byJob,
     params: jobParams,
     status: 200,
     answer: Job,
@@ -156,8 +157,7 @@ export const jobEndpoints = {
     description:
       "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
     caller: "client",
-    // What it takes depends on the job: the service checks it, so that a refusal names the right role.
-    permission: "read",
+    permission: byJob,
     params: jobParams,
     status: 201,
     answer: Job,
