@@ -15,6 +15,10 @@ import { findOwnFiles } from "../jobs/own-source.ts";
 import { findHash, type KnownHashes } from "../jobs/request.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
+/** `has_approval_rule`: 0 for a deployment without a rule, as a claim finds it. */
+type Deployment = Pick<ClaimRow, "id" | "plan_job_id"> &
+  Partial<Pick<ClaimRow, "has_approval_rule">>;
+
 /**
  * Returns why a DEPLOY may not run if it is claimed now; undefined if it may. Terraform refuses a
  * plan of another state, without the reason. Approvals are for a plan of what the configuration was
@@ -26,40 +30,39 @@ export async function findStaleness(
   deployment: Deployment,
   known?: KnownHashes,
 ): Promise<string | undefined> {
-  try {
-    await checkPlan(context, tx, deployment, known);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RefusalError || error instanceof UnreadableError) return error.message;
-    throw error;
-  }
+  return (await findObstacle(context, tx, deployment, known))?.message;
 }
 
-type Deployment = Pick<ClaimRow, "id" | "plan_job_id" | "has_approval_rule">;
-
-/** Throws `RefusalError` if the plan is stale, `UnreadableError` if that cannot be known. */
-async function checkPlan(
+/** Returns a `RefusalError` if the plan is stale, an `UnreadableError` if that cannot be known. */
+async function findObstacle(
   context: Context,
   tx: Queries,
-  { id, plan_job_id, has_approval_rule }: Deployment,
-  known: KnownHashes = new Map(),
-): Promise<void> {
-  if (plan_job_id === null) return;
+  { id, plan_job_id, has_approval_rule = 1 }: Deployment,
+  known?: KnownHashes,
+): Promise<RefusalError | UnreadableError | undefined> {
+  if (plan_job_id === null) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });
-  if (!plan) throw new RefusalError("plan_is_stale", "The plan no longer exists, so plan again");
-  await checkFresh(tx, plan);
-  if (has_approval_rule === 0) return;
-  const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
-  if (!spec) throw new RefusalError("plan_is_stale", "The configuration no longer exists");
-  checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id), known));
+  if (!plan) return new RefusalError("plan_is_stale", "The plan no longer exists, so plan again");
+  try {
+    await checkFresh(tx, plan);
+    if (has_approval_rule === 0) return undefined;
+    const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
+    if (!spec) return new RefusalError("plan_is_stale", "The configuration no longer exists");
+    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id), known));
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusalError || error instanceof UnreadableError) return error;
+    throw error;
+  }
 }
 
 /** Deployments that one round reads at a time. */
 const pageSize = 200;
 
 /**
- * Ends deployments that wait for approvals and whose plan is stale: no approval is accepted any more, and who
- * waits for them would wait for ever. Returns how many. What is approved ends at its claim.
+ * Ends deployments that wait for approvals and whose plan is stale: no approval is accepted any more,
+ * and who waits for them would wait for ever. Returns how many. What is approved ends at its claim,
+ * and with another WINDLASS_SECRET_KEY an unreadable plan may still be good.
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {
   const { read } = context.store;
@@ -68,17 +71,17 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
   let after = "";
   while (!stop?.aborted) {
     const page = await read.all(listUnapproved, { after, limit: pageSize });
-    for (const { id, plan_job_id } of page) {
+    for (const deployment of page) {
+      const { id } = deployment;
       after = id;
       await nextTurn();
-      const deployment = { id, plan_job_id, has_approval_rule: 1 } as const;
-      if ((await findEnd(context, read, deployment, known)) === undefined) continue;
+      if (!isStale(await findObstacle(context, read, deployment, known))) continue;
       await writeJobs(context, async (tx, rings) => {
         const job = await tx.first(findJob, { id });
         if (job?.status !== "QUEUED" || job.unapproved === 0) return;
-        const reason = await findEnd(context, tx, deployment);
-        if (reason === undefined) return;
-        await failUnstarted(tx, rings, { id, reason }, context.now());
+        const obstacle = await findObstacle(context, tx, deployment);
+        if (!isStale(obstacle)) return;
+        await failUnstarted(tx, rings, { id, reason: obstacle.message }, context.now());
         ended += 1;
       });
     }
@@ -87,28 +90,13 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
   return ended;
 }
 
-/** Why a deployment ends; with another WINDLASS_SECRET_KEY its plan may still be good. */
-async function findEnd(
-  context: Context,
-  queries: Queries,
-  deployment: Deployment,
-  known?: KnownHashes,
-): Promise<string | undefined> {
-  try {
-    await checkPlan(context, queries, deployment, known);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RefusalError) return error.message;
-    if (error instanceof UnreadableError) return undefined;
-    throw error;
-  }
-}
+const isStale = (obstacle: Error | undefined): obstacle is RefusalError =>
+  obstacle instanceof RefusalError;
 
 /** Adds to a job that an approval rule covers why its plan can no longer be applied. */
 export async function withStaleness(context: Context, job: Job, known?: KnownHashes): Promise<Job> {
-  const { id, plan_job_id, approval_need: need } = job;
+  const { approval_need: need } = job;
   if (!need) return job;
-  const about = { id, plan_job_id, has_approval_rule: 1 } as const;
-  const staleness = await findStaleness(context, context.store.read, about, known);
+  const staleness = await findStaleness(context, context.store.read, job, known);
   return { ...job, approval_need: { ...need, plan_staleness: staleness ?? null } };
 }

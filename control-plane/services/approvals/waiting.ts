@@ -64,8 +64,7 @@ async function view(
   const { read } = context.store;
   const need = await findApprovalNeed(read, row);
   if (!need) return null;
-  const about = { id, plan_job_id, has_approval_rule: 1 } as const;
-  const staleness = await findStaleness(context, read, about, known);
+  const staleness = await findStaleness(context, read, row, known);
   const counts = await read.first(findPlanCounts, { job: plan_job_id ?? id });
   return {
     id,
