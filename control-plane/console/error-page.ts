@@ -33,6 +33,5 @@ export async function sendErrorPage(
   // An address without a route has no guard.
   request.caller ??= await findReader(context, request, reply);
   const { email } = (request.caller as UserCaller | null) ?? {};
-  const page = email === undefined ? { title, body } : { title, body, email };
-  sendPage(reply.headers(refusal.headers), page, status);
+  sendPage(reply.headers(refusal.headers), { title, body, email }, status);
 }

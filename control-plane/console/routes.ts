@@ -79,9 +79,10 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const { token } = request.params as { token: string };
       const caller = await openLink(context, token, request);
       if (!caller) {
-        const { email } = (request.caller = await findReader(context, request, reply)) ?? {};
-        const page = { title: "Link used up", body: deadLinkPage(email) };
-        sendPage(reply, email === undefined ? page : { ...page, email }, 410);
+        const reader = await findReader(context, request, reply);
+        request.caller = reader;
+        const email = reader?.email;
+        sendPage(reply, { title: "Link used up", body: deadLinkPage(email), email }, 410);
         return reply;
       }
       await setSession(context, reply, caller);

@@ -63,8 +63,8 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
 }
 
 /**
- * Returns the user of a page that needs no session, in the team of the address if they are a member; null without a
- * session.
+ * Returns the user of a page that needs no session, in the team of the address if they are a member;
+ * null without a session.
  */
 export async function findReader(
   context: Context,

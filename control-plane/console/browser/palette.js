@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The command palette: the pages, the spaces, what this page offers, and everything whose name has the typed
- * text. It goes somewhere and never changes anything: what a button does is left to the button.
+ * The command palette: the pages, the spaces, what this page offers, and everything whose name has
+ * the typed text. It goes somewhere and never changes anything: what a button does is left to the button.
  */
 import { make, openDialog } from "./dialog.js";
 

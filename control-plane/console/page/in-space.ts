@@ -51,7 +51,7 @@ export function fitToSpace(page: string, caller: UserCaller): string {
     );
 }
 
-/** The form. If the caller lacks its role, buttons and boxes to tick are off and the role is named. */
+/** The form. If the caller lacks its role, buttons and boxes are off, and the role is named. */
 function withoutRefused(form: string, action: string, caller: UserCaller): string {
   // What a form of a job needs depends on the job.
   const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];

@@ -8,8 +8,8 @@ import { fitToSpace, teamOf } from "./in-space.ts";
 export interface Page {
   readonly title: string;
   readonly body: Html;
-  /** Who is signed in. */
-  readonly email?: string;
+  /** Who is signed in, if anyone is. */
+  readonly email?: string | undefined;
   /** Which entry of the navigation it belongs to. */
   readonly at?: string;
   /**

@@ -14,9 +14,9 @@ import { findNamed } from "./configurations.ts";
 import { refuseResources } from "./resources.ts";
 
 /**
- * DELETE /api/cli/configurations/{name}. Refused while a job runs, is queued or waits for approvals, the state is
- * locked, or the state records resources, unless `keepResourcesOf` is the serial of that state. The
- * configuration disappears at once; a long history is removed in the background.
+ * DELETE /api/cli/configurations/{name}. Refused while a job runs, is queued or waits for approvals,
+ * the state is locked, or the state records resources, unless `keepResourcesOf` is the serial of
+ * that state. The configuration disappears at once; a long history is removed in the background.
  */
 export async function deleteConfiguration(
   context: Context,
