@@ -104,9 +104,10 @@ export function openApi(given: ApiOptions): Api {
       );
     }
   };
-  const failure = (error: unknown, name: keyof Endpoints): unknown => {
+  const failure = (error: unknown, name: keyof Endpoints, input: object = {}): unknown => {
+    const acting = teamIn(input) ?? team?.slug;
     const known = withRemedy(toCliError(error, credential.server), {
-      team_not_found: team?.remedy ?? listTeamsRemedy,
+      team_not_found: (acting === team?.slug && team?.remedy) || listTeamsRemedy,
       ...(isOfJob(name)
         ? { not_found: `To see the jobs: windlass jobs list${teamWords(team?.slug)}` }
         : {}),
@@ -138,7 +139,7 @@ export function openApi(given: ApiOptions): Api {
         );
         return response as never;
       } catch (error) {
-        throw failure(error, name);
+        throw failure(error, name, input);
       }
     },
     send: async (name, input = {}, more = {}) => {
@@ -153,11 +154,15 @@ export function openApi(given: ApiOptions): Api {
           }),
         );
       } catch (error) {
-        throw failure(error, name);
+        throw failure(error, name, input);
       }
     },
   };
 }
+
+/** The slug of the team that a request names itself, and not by the space in which it acts. */
+const teamIn = ({ params, body }: { params?: { slug?: unknown }; body?: unknown }): unknown =>
+  params?.slug ?? (body as { team?: unknown } | undefined)?.team;
 
 const isOfJob = (name: keyof Endpoints): boolean => endpointPaths[name].path.includes("/jobs/{id}");
 

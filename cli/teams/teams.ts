@@ -4,12 +4,11 @@ import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth } from "../api/auth-file.ts";
 import { withRemedy } from "../api/failures.ts";
 import { find } from "../api/find.ts";
-import { listTeamsRemedy } from "../api/team.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
-import { isTeamNotFound, slugOf } from "./acting.ts";
+import { slugOf } from "./acting.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -114,16 +113,7 @@ export async function use(run: Run, slug: string): Promise<void> {
     throw new CliError(
       "WINDLASS_TOKEN is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.",
     );
-  const team =
-    slug === ""
-      ? undefined
-      : await run.api.call("getTeam", { params: { slug } }).catch((error: unknown) => {
-          // The error of a call speaks of the team in which the command acts.
-          if (!isTeamNotFound(error)) throw error;
-          throw new CliError(
-            `There is no team "${slug}" of which you are a member. ${listTeamsRemedy}`,
-          );
-        });
+  const team = slug === "" ? undefined : await run.api.call("getTeam", { params: { slug } });
   await changeAuth(settings.directory, (before) => {
     const found = findProfile(before, {
       name: profile,

@@ -62,11 +62,17 @@ describe.concurrent("the team in which a command acts", () => {
     expect(await ada.run(["teams", "use", "no-such-team"])).toMatchObject({ exitCode: 1 });
 
     await bob.run(["teams", "use", slug]);
-    expect(await bob.run(["teams", "use", "nope"])).toMatchObject({
-      exitCode: 1,
-      stderr:
-        'windlass: There is no team "nope" of which you are a member. To see your teams: windlass teams list',
-    });
+    for (const words of [
+      ["teams", "use", "nope"],
+      ["teams", "show", "nope"],
+      ["teams", "rename", "nope", "Ops"],
+      ["teams", "leave", "nope", "--yes"],
+    ])
+      expect(await bob.run(words)).toMatchObject({
+        exitCode: 1,
+        stderr:
+          'windlass: There is no team "nope" of which you are a member. To see your teams: windlass teams list',
+      });
     const denied = await bob.run(["zones", "create", "mine"]);
     expect(denied).toMatchObject({ exitCode: 1 });
     expect(denied.stderr).toContain("deployer");
