@@ -27,7 +27,9 @@ export async function main(words: readonly string[]): Promise<void> {
     const code = exitCodeOf(error);
     // With --detailed-exitcode, 2 means that there are changes.
     process.exitCode = code === wrongUsage && words.includes("--detailed-exitcode") ? 64 : code;
-    if (isCommanderError(error) && error.code === "commander.unknownCommand") await suggest(words);
+    if (!isCommanderError(error)) return;
+    if (error.code === "commander.unknownCommand") await suggest(words);
+    if (error.code === "commander.unknownOption") await suggestOption(words, error.message);
   }
 }
 
@@ -65,6 +67,14 @@ async function suggest(words: readonly string[]): Promise<void> {
   if (verbs) return say(`The commands of windlass ${noun}: ${verbs.join(", ")}`);
   const whole = await commandsWithVerb(named[0] ?? "");
   if (whole.length > 0 && whole.length <= 3) say(`Did you mean ${whole.join(" or ")}?`);
+}
+
+/** Suggests the option that was meant by one of terraform's, as in `-target=ADDRESS`. */
+async function suggestOption(words: readonly string[], message: string): Promise<void> {
+  const [, flag] = /^error: unknown option '(.*)'/.exec(message) ?? [];
+  const option =
+    flag === undefined ? undefined : await (await import("./program.ts")).optionLike(words, flag);
+  if (option !== undefined) say(`Did you mean ${option}?`);
 }
 
 const isCommanderError = (error: unknown): error is CommanderError =>

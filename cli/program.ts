@@ -255,6 +255,23 @@ export async function commandsWithVerb(word: string): Promise<string[]> {
     .map(({ name }) => `windlass ${name} ${word}`);
 }
 
+/**
+ * Returns the option of the command in `words` that terraform's option `flag` is here, such as
+ * `--target` for `-target=ADDRESS`; undefined if it has none.
+ */
+export async function optionLike(
+  words: readonly string[],
+  flag: string,
+): Promise<string | undefined> {
+  const program = await wholeProgram();
+  let command = program;
+  for (const word of words)
+    command = command.commands.find((one) => one.name() === word) ?? command;
+  const name = flag.replace(/^-+/, "").replace(/=.*$/s, "");
+  const option = name === "auto-approve" ? "--yes" : `--${name}`;
+  return [...command.options, ...program.options].find(({ long }) => long === option)?.long;
+}
+
 const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
   ["apply", ["windlass up", "windlass jobs deploy"]],
   ["output", ["windlass configurations show"]],

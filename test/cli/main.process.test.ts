@@ -97,6 +97,25 @@ describe("windlass", () => {
     expect(stderr).toContain(`Did you mean windlass ${whole}?`);
   });
 
+  it.each([
+    [["up", "--auto-approve"], "--yes"],
+    [["up", "-auto-approve", "-var", "a=b"], "--yes"],
+    [["jobs", "plan", "network", "-target=a.b"], "--target"],
+    [["jobs", "list", "-json"], "--json"],
+  ])("suggests the option for one of terraform: %j", async (words, option) => {
+    const { exitCode, stderr } = await windlass(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^error: unknown option [^]*\\nDid you mean ${option}\\?$`));
+  });
+
+  it("suggests no option that the command does not have", async () => {
+    const { exitCode, stderr } = await windlass(["jobs", "list", "-out=plan"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: "error: unknown option '-out=plan'\nFor help: windlass jobs list --help",
+    });
+  });
+
   it("suggests nothing for a word that only objects of JavaScript have", async () => {
     const { exitCode, stderr } = await windlass(["constructor"]);
     expect({ exitCode, stderr }).toEqual({
