@@ -10,7 +10,7 @@ import { valuesOf, type ValueOptions } from "../configurations/variables.ts";
 import { environmentLines, variableLines } from "../configurations/values.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
-import { CliError } from "../terminal/output.ts";
+import { CliError, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { ago, time } from "../terminal/times.ts";
 
@@ -108,15 +108,24 @@ export async function setAttached(
   const { zone_ids = [], configuration_ids = [] } = await targetsOf(run, options);
   if (zone_ids.length + configuration_ids.length === 0)
     throw new CliError("Pass --zone or --configuration with a name or id.", 2);
-  const { id } = set;
-  for (const zone_id of zone_ids)
+  const { id, name: found } = set;
+  const sayIfSo = (wasAttached: boolean, what: string): void => {
+    if (wasAttached === isAttached)
+      say(`The variable set "${found}" was ${isAttached ? "already" : "not"} attached to ${what}.`);
+  };
+  for (const [at, zone_id] of zone_ids.entries()) {
+    sayIfSo(set.zone_ids.includes(zone_id), `the zone "${options.zone?.[at]}"`);
     set = await run.api.call(isAttached ? "attachToZone" : "detachFromZone", {
       params: { id, zone_id },
     });
-  for (const configuration_id of configuration_ids)
+  }
+  for (const [at, configuration_id] of configuration_ids.entries()) {
+    const what = `the configuration "${options.configuration?.[at]}"`;
+    sayIfSo(set.configuration_ids.includes(configuration_id), what);
     set = await run.api.call(isAttached ? "attachToConfiguration" : "detachFromConfiguration", {
       params: { id, configuration_id },
     });
+  }
   await showSet(run, set);
 }
 

@@ -55,7 +55,16 @@ test("a set is created, changed, attached and detached, and its secrets are neve
     /detach it first\. Run: windlass variable-sets detach common --zone zone --configuration network$/,
   );
   const everywhere = ["--configuration", "network", "--zone", "zone"];
-  await ada.json("variable-sets", "detach", changed.id.slice(0, 13), ...everywhere);
+  const twice = await ada.run("variable-sets", "attach", "common", "--zone", "zone");
+  expect(twice.stderr).toBe('The variable set "common" was already attached to the zone "zone".');
+  const detached = await ada.run("variable-sets", "detach", changed.id.slice(0, 13), ...everywhere);
+  expect(detached).toMatchObject({ exitCode: 0, stderr: "" });
+  const again = await ada.run("variable-sets", "detach", "common", ...everywhere);
+  expect(again).toMatchObject({
+    exitCode: 0,
+    stderr:
+      'The variable set "common" was not attached to the zone "zone".\nThe variable set "common" was not attached to the configuration "network".',
+  });
   const { variable_sets } = await ada.json<Configuration>("configurations", "show", "network");
   expect(variable_sets).toEqual([]);
   const table = await ada.run("variable-sets", "list");
