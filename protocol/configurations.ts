@@ -228,6 +228,9 @@ export const FailedJob = Type.Object({
   job_type: OneOf(jobTypes),
   status: about(OneOf(["FAILED", "CANCELLED"]), "`CANCELLED`: after it changed something."),
   error_message: Nullable(ErrorMessage),
+  started_at: Type.Optional(
+    about(Nullable(Timestamp), "Null if no runner started it: it changed nothing."),
+  ),
   ended_at: Timestamp,
 });
 export type FailedJob = Static<typeof FailedJob>;

@@ -40,7 +40,7 @@ export function outputsNote({
 }: Pick<Configuration, "status" | "failed_job" | "deployed">): string | null {
   const failed = failedApply(standing);
   const isStoredByUser = deployed !== null && deployed.serial !== null && deployed.job_id === null;
-  return failed === null || isStoredByUser
+  return failed === null || failed.started_at === null || isStoredByUser
     ? null
     : `Of the last deployment that succeeded. The last ${failed.job_type} did not: if it had changed something by then, the state may have others.`;
 }

@@ -104,7 +104,7 @@ function nextStep(
     if (isTimeout && !outcome_unknown)
       return `To give it more time, ${set} --timeout SECONDS\nTo try again without that, ${again}`;
     if (outcome_unknown) return `Once its terraform has ended, ${again}`;
-    if (status !== "FAILED" || isOvertakenPlan(error_message)) return `To go on, ${again}`;
+    if (status !== "FAILED" || isOvertaken(job)) return `To go on, ${again}`;
     const hints = [...kept, ...(files === undefined ? [] : [files])];
     return [`Once the cause is removed, ${again}`, ...hints].join("\n");
   }
@@ -115,6 +115,10 @@ function nextStep(
   const file = `If a file has the values, ${setByFile} --var-file FILE`;
   return `To set the ${what}, ${set} ${options}\n${secret}\n${file}`;
 }
+
+/** Whether the job failed because of another change, which needs no repair. */
+const isOvertaken = ({ error_message, plan_job_id, started_at }: Job): boolean =>
+  isOvertakenPlan(error_message) || (plan_job_id !== null && started_at === null);
 
 /** Queues the job again. */
 export function retryOf({ api }: Run, job: Job): NextStep {

@@ -28,9 +28,12 @@ const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
 
 export const styledStatus = (status: JobStatus): string => styled(colours[status], status);
 
-/** Returns the status in a list, with who cancelled it, and whether it waits for approvals. */
-export function listedStatus({ status, approval_need: need, cancelled_by: by }: Job): string {
+/** Returns the status in a list, with who cancelled or rejected it, and whether it waits for approvals. */
+export function listedStatus(job: Job): string {
+  const { status, approval_need: need, cancelled_by: by, approvals = [] } = job;
   if (by) return `${styledStatus(status)} by ${by}`;
+  const rejection = approvals.find(({ decision }) => decision === "reject");
+  if (rejection) return `${styledStatus(status)}, rejected by ${rejection.email}`;
   if (need?.plan_staleness) return `${styledStatus(status)}, plan out of date`;
   return need && need.missing > 0
     ? `${styledStatus(status)}, ${waitingForApproval}`

@@ -78,11 +78,13 @@ const retryNotice = (retry: Job): Html => {
 };
 
 /** What can be done with the plan of a deployment that did not succeed. */
-const whatNext = ({ started_at, plan_job_id }: Job): Html | string =>
-  started_at === null
-    ? html`Nothing was applied. If the plan is still up to date, it can be deployed again on
-        <a href="/jobs/${plan_job_id}">its page</a>; else that page makes a new plan.`
-    : "A plan is applied only once: to try again, make a new plan.";
+function whatNext({ started_at, status, plan_job_id }: Job): Html | string {
+  if (started_at !== null) return "A plan is applied only once: to try again, make a new plan.";
+  return status === "FAILED"
+    ? "Nothing was applied. To try again, make a new plan."
+    : html`Nothing was applied. If the plan is still up to date, it can be deployed again on
+        <a href="/jobs/${plan_job_id}">its page</a>; else that page makes a new plan.`;
+}
 
 /** Why a plan is not offered to be deployed. */
 const notDeployable = (

@@ -103,6 +103,7 @@ export const configurationExamples = [
     job_type: "DEPLOY",
     status: "FAILED",
     error_message: "apply failed (exit code 1): Error: creating the cluster",
+    started_at: at(60),
     ended_at: at(240),
   }),
   example(Component, components[0]!),

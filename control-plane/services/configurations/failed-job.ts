@@ -3,7 +3,7 @@ import type { FailedJob } from "../../../protocol/configurations.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFailedJob as findRow } from "../../store/jobs/jobs.ts";
-import { time } from "../jobs/views.ts";
+import { time, timeOrNull } from "../jobs/views.ts";
 
 /** Returns it; null if there is none, or if its runner has reported another end meanwhile. */
 export async function findFailedJob(
@@ -12,7 +12,8 @@ export async function findFailedJob(
 ): Promise<FailedJob | null> {
   const row = id === null ? undefined : await queries.first(findRow, { id });
   if (row?.status !== "FAILED" && row?.status !== "CANCELLED") return null;
-  return { ...row, status: row.status, ended_at: time(row.ended_at ?? 0) };
+  const { status, started_at, ended_at } = row;
+  return { ...row, status, started_at: timeOrNull(started_at), ended_at: time(ended_at ?? 0) };
 }
 
 /** A cancelled job restores FAILED, so the message of a failure is kept until a job succeeds. */

@@ -186,14 +186,14 @@ export const findCreatedBy = statement<{ id: string }, Pick<JobRow, "created_by"
 
 export type FailedJobRow = Pick<
   JobRow,
-  "id" | "job_type" | "status" | "error_message" | "ended_at"
+  "id" | "job_type" | "status" | "error_message" | "started_at" | "ended_at"
 >;
 
 /** How a job failed. */
 export const findFailedJob = statement<{ id: string }, FailedJobRow>((db, { id }) =>
   db
     .selectFrom("jobs")
-    .select(["id", "job_type", "status", "error_message", "ended_at"])
+    .select(["id", "job_type", "status", "error_message", "started_at", "ended_at"])
     .where("id", "=", id),
 );
 

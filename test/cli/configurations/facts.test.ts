@@ -71,5 +71,6 @@ test("outputs are called older than the state only after a failed apply without 
   expect(outputsNote({ ...failed, deployed: { ...deployed, job_id: null } })).toBeNull();
   expect(outputsNote({ ...failed, failed_job: { ...failed_job, job_type: "PLAN" } })).toBeNull();
   expect(outputsNote({ ...failed, failed_job: null })).toBeNull();
+  expect(outputsNote({ ...failed, failed_job: { ...failed_job, started_at: null } })).toBeNull();
   expect(outputsNote({ ...failed, status: "DEPLOYING" })).toBeNull();
 });

@@ -94,6 +94,10 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await whatIsLeft(run, cancelled, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
+  const ofStalePlan = { ...cancelled, status: "FAILED", plan_job_id: id } as const;
+  expect(await whatIsLeft(run, ofStalePlan, up)).toBe(
+    "No resource was changed. To go on, run windlass up again.",
+  );
   const rows: Record<string, unknown> = {};
   const show = (_: object, fields: object) => void Object.assign(rows, fields);
   const source_commit = "0123456789abcdef0123456789abcdef01234567";

@@ -98,6 +98,13 @@ test("a list says who cancelled a job", () => {
     listedStatus({ status: "CANCELLED", cancelled_by } as Job);
   expect(status("ada@example.com")).toBe("CANCELLED by ada@example.com");
   expect(status(null)).toBe("CANCELLED");
+  const approvals = [
+    { email: "eve@example.com", decision: "approve" },
+    { email: "ada@example.com", decision: "reject" },
+  ];
+  expect(listedStatus({ status: "CANCELLED", approvals } as Job)).toBe(
+    "CANCELLED, rejected by ada@example.com",
+  );
 });
 
 test("the list says of a deployment whether its approval is missing or its plan out of date", () => {

@@ -163,7 +163,7 @@ describe("the page of a deployment that waits for approvals", () => {
     );
     expect(await steps.claim()).toBeUndefined();
     expect(words(await grace.page(`/jobs/${job.id}`))).toMatch(
-      /FAILED .*was changed after the plan was made, so plan again Approved/,
+      /FAILED .*was changed after the plan was made, so plan again Approved .*Nothing was applied\. To try again, make a new plan\. Plan again/,
     );
   });
 });

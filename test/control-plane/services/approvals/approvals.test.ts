@@ -491,7 +491,10 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
     });
     expect((await client.get(getJob, { params: good })).status).toBe("QUEUED");
     const failed = await client.get(getConfiguration, { params: { name: spec } });
-    expect(failed).toMatchObject({ status: "FAILED", failed_job: { id: stale.id } });
+    expect(failed).toMatchObject({
+      status: "FAILED",
+      failed_job: { id: stale.id, started_at: null },
+    });
     // It has not used its plan.
     const params = { id: stale.plan_job_id ?? "" };
     expect(await client.get(getPlanSummary, { params })).toMatchObject({
