@@ -115,6 +115,9 @@ export const createdTokenPage = (
     <p>Store the token as a secret with the name <code>WINDLASS_TOKEN</code>, and set:</p>
     <pre class="log" tabindex="0" id="settings">WINDLASS_URL=${url}</pre>
     ${copyButton("settings", "Copy the setting")}
-    <p>Then every command of the client works there, such as <code>windlass whoami</code>.</p>
+    <p>
+      Then the commands of the client work there, as far as the role ${role} permits. Begin with
+      <code>windlass whoami</code>.
+    </p>
     <p><a href="/settings#access-tokens">To the access tokens</a></p>
     ${copyScript}`;

@@ -201,7 +201,10 @@ function checkOpen(row: OpenedInvitation | undefined, now: number): OpenedInvita
 }
 
 const usedInvitation = (): RefusalError =>
-  new RefusalError("invitation_used", "this invitation has been used: ask for a new one");
+  new RefusalError(
+    "invitation_used",
+    "this invitation has been used. If it was not by you, ask for a new one",
+  );
 
 async function checkAddress(
   tx: Queries,
