@@ -222,6 +222,9 @@ const countSigns = [
   ["import", "↓"],
 ] as const;
 
+/** Explains the signs, such as `+ create, ~ update`. */
+export const countSignsText = countSigns.map(([action, sign]) => `${sign} ${action}`).join(", ");
+
 /** Returns what a plan changes in short, such as `+2 ~1 −3`, or `no changes`. */
 export const changesText = (counts: PlanCounts): string =>
   countSigns

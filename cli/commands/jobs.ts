@@ -12,6 +12,7 @@ import {
   yes,
 } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import { countSignsText } from "../../protocol/words.ts";
 import { debugOption } from "./value-options.ts";
 import type {
   AskingOptions,
@@ -173,6 +174,7 @@ export function jobsCommand() {
       .option("--since <time>", `only those created at or after this time, ${timeHelp}`)
       .option("--until <time>", "only those created before this time")
       .addOption(limit("the number of jobs to list"))
+      .addHelpText("after", `\nCHANGES: ${countSignsText}`)
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
       ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],

@@ -290,9 +290,8 @@ async function queued(run: Run, job: Job, wait: true | undefined): Promise<void>
   await noteApproval(run, job);
   const ended = await watchJob(run, job);
   if (run.json) await showJob(run, ended);
-  else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
-    await showPlan(run, ended, { attributes: false });
   await reportOutcome(run, ended);
+  if (!run.json && ended.job_type === "PLAN") await showPlan(run, ended, { attributes: false });
 }
 
 /** Says who can approve a deployment that waits for approvals. */

@@ -145,6 +145,7 @@ function interruptHandler(
           detached.signal,
         );
         if (typed === undefined || /^\s*([dc]|$)/i.test(typed)) return typed?.trim();
+        say("Type d or c, or press Enter.");
       }
     });
     if (detached.signal.aborted) return;
