@@ -35,7 +35,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
 }
 
 /** The variable that has the token, for messages. */
-export const tokenVariable = ({ isTokenInFile }: ClientSettings): string =>
+export const tokenVariable = ({ isTokenInFile }: Pick<ClientSettings, "isTokenInFile">): string =>
   isTokenInFile ? "WINDLASS_TOKEN_FILE" : "WINDLASS_TOKEN";
 
 /** A line break or an ellipsis would make a header that cannot be sent. */

@@ -45,9 +45,9 @@ export const StoredName = Type.String({
 export const Name = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f${invisible}]+$`,
+  pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f${invisible}]+$`,
   "x-form":
-    "text without control characters and invisible characters, such as those that set the writing direction",
+    "text that is not blank, without control characters and invisible characters, such as those that set the writing direction",
   "x-unicode-form": "NFC",
 });
 

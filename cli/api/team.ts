@@ -1,5 +1,5 @@
 /** Chooses the team in which requests act. */
-import type { ClientSettings } from "../config.ts";
+import { tokenVariable, type ClientSettings } from "../config.ts";
 import { CliError } from "../terminal/output.ts";
 
 interface ChosenTeam {
@@ -11,8 +11,9 @@ interface ChosenTeam {
 
 export const listTeamsRemedy = "To see your teams: windlass teams list";
 
-const ofTokenOnly =
-  "WINDLASS_TOKEN is an access token, which acts only in the space in which it was created";
+/** Says that an access token has a space of its own, as a sentence without its end. */
+export const accessTokenText = (settings: Pick<ClientSettings, "isTokenInFile">): string =>
+  `${tokenVariable(settings)} is an access token, which acts only in the space in which it was created`;
 
 /**
  * Returns the team of `--team`, else of `WINDLASS_TEAM`, else of the profile; undefined for the
@@ -20,13 +21,14 @@ const ofTokenOnly =
  */
 export function chooseTeam(
   option: string | undefined,
-  { team: setting }: Pick<ClientSettings, "team">,
+  settings: Pick<ClientSettings, "team" | "isTokenInFile">,
   { team: ofProfile, isAccessToken }: { team: string | undefined; isAccessToken: boolean },
 ): ChosenTeam | undefined {
+  const { team: setting } = settings;
   const slug = option ?? setting ?? ofProfile;
   if (slug === undefined) return undefined;
   if (slug === "") {
-    if (isAccessToken) throw new CliError(`${ofTokenOnly}: remove --team ""`, 2);
+    if (isAccessToken) throw new CliError(`${accessTokenText(settings)}: remove --team ""`, 2);
     return (setting ?? ofProfile) ? { slug, remedy: listTeamsRemedy } : undefined;
   }
   if (!isSlug(slug))
@@ -35,7 +37,7 @@ export function chooseTeam(
   if (isAccessToken)
     return {
       slug,
-      remedy: `${ofTokenOnly}: remove ${source}, or use a token of this team`,
+      remedy: `${accessTokenText(settings)}: remove ${source}, or use a token of this team`,
     };
   if (option === undefined && setting === undefined)
     return {

@@ -102,7 +102,7 @@ export const approvalOptions = () => [
   ),
   oneOf(
     "--approvals-for <deployments>",
-    "which deployments: always (all, the default), or destructive (those whose plan deletes or replaces something)",
+    "which deployments: always (all; of a new rule the default), or destructive (those whose plan deletes or replaces something); without a rule, makes one of 1 approval",
     ["always", "destructive"],
   ),
   new Option(

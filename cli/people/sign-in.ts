@@ -46,6 +46,8 @@ export async function login(run: Run, { openBrowser }: { openBrowser: boolean })
   }));
   run.show({ server, user_email: tokens.user_email, profile: name }, {});
   run.done(`Signed in to ${server} as ${tokens.user_email} (profile "${name}").`);
+  if (settings.token !== undefined)
+    run.done(`But ${tokenVariable(settings)} is set, which takes precedence. Unset it.`);
 }
 
 /** Ends the login at the server, then removes the profile, even if the server is unreachable. */

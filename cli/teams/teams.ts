@@ -3,12 +3,14 @@ import type { Team } from "../../protocol/teams.ts";
 import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth } from "../api/auth-file.ts";
 import { withRemedy } from "../api/failures.ts";
+import { accessTokenText } from "../api/team.ts";
+import { tokenVariable } from "../config.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
-import { slugOf } from "./acting.ts";
+import { refuseLesserRole, slugOf } from "./acting.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -97,6 +99,7 @@ export async function rename(
 
 /** `teams delete`: asks for confirmation. */
 export async function remove(run: Run, slug: string, options: Yes): Promise<void> {
+  await refuseLesserRole(run, "admin", await run.api.call("getTeam", { params: { slug } }));
   await confirm(
     `Delete the team "${slug}" with its invitations, access tokens, cloud identities and variable sets?`,
     options,
@@ -111,7 +114,9 @@ export async function use(run: Run, slug: string): Promise<void> {
   const { settings, server = settings.url, profile } = run;
   if (settings.token !== undefined && profile === undefined)
     throw new CliError(
-      "WINDLASS_TOKEN is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.",
+      run.api.isAccessToken
+        ? accessTokenText(settings)
+        : `${tokenVariable(settings)} is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.`,
     );
   const team = slug === "" ? undefined : await run.api.call("getTeam", { params: { slug } });
   await changeAuth(settings.directory, (before) => {
@@ -137,7 +142,7 @@ export async function leave(run: Run, slug: string, options: Yes): Promise<void>
   const { email } = run.api;
   if (email === undefined)
     throw new CliError(
-      "WINDLASS_TOKEN is set, and only a user who is signed in can leave a team. Unset WINDLASS_TOKEN.",
+      `${tokenVariable(run.settings)} is set, and only a user who is signed in can leave a team. Unset ${tokenVariable(run.settings)}.`,
     );
   const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
   const me = find({ team: slug }, "member", "teams members", members.map(asNamed), email);

@@ -25,16 +25,18 @@ const approved = async (text: string): Promise<string> =>
   (await approve(plane, browser, deviceCodeIn(text))).verification_code;
 
 /** Signs in through a pipe: no browser is opened, and the code is read from stdin. */
-async function signedIn(env: Record<string, string>): Promise<void> {
+async function signedIn(env: Record<string, string>): Promise<string> {
   const login = windlass(["login", "--server", plane.url], { env, stdin: "pipe" });
   let output = "";
+  let isApproved = false;
   login.stderr?.on("data", (text: Buffer) => {
     output += text.toString();
-    if (!/device_code=[\w-]+\n/.test(output)) return;
-    login.stderr?.removeAllListeners("data");
+    if (isApproved || !/device_code=[\w-]+\n/.test(output)) return;
+    isApproved = true;
     void approved(output).then((code) => login.stdin?.end(`${code}\n`));
   });
   expect(await login).toMatchObject({ exitCode: 0, stdout: "" });
+  return output;
 }
 
 const files = (env: { WINDLASS_CONFIG_DIR: string }) => join(env.WINDLASS_CONFIG_DIR, "auth.json");
@@ -64,7 +66,7 @@ describe.concurrent("signing in", () => {
 
   test("works through a pipe, and keeps the tokens out of the output", async () => {
     const env = machine();
-    await signedIn(env);
+    expect(await signedIn(env)).not.toContain("But");
     const { exitCode, stdout } = await windlass(["whoami", "--json"], { env });
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout as string)).toMatchObject({
@@ -72,6 +74,9 @@ describe.concurrent("signing in", () => {
       user_email: "ada@example.com",
     });
     expect(stdout).not.toContain("eyJ");
+    expect(await signedIn({ ...env, WINDLASS_TOKEN: "wat_x" })).toMatch(
+      /But WINDLASS_TOKEN is set, which takes precedence\. Unset it\.\n$/,
+    );
   });
 
   test("ends with an error when no code is entered, and with 130 on Ctrl-C", async () => {

@@ -1,5 +1,5 @@
 /** `windlass teams` and the team in which a command acts, against a real server. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { clientTeam, clientUser, type ClientUser } from "../helpers/client-user.ts";
@@ -67,6 +67,8 @@ describe.concurrent("the team in which a command acts", () => {
       ["teams", "show", "nope"],
       ["teams", "rename", "nope", "Ops"],
       ["teams", "leave", "nope", "--yes"],
+      // Refused before the question, which a script could not answer.
+      ["teams", "delete", "nope"],
     ])
       expect(await bob.run(words)).toMatchObject({
         exitCode: 1,
@@ -117,7 +119,12 @@ describe.concurrent("the team in which a command acts", () => {
     expect(list.stdout).toMatch(new RegExp(`^\\* +${slug} `, "m"));
     const use = await ada.run(["teams", "use", slug], pipeline);
     expect(use).toMatchObject({ exitCode: 1 });
-    expect(use.stderr).toContain("Set WINDLASS_TEAM or pass --team instead");
+    expect(use.stderr).toContain("WINDLASS_TOKEN is an access token, which acts only in the space");
+    const file = join(ada.path, "token");
+    writeFileSync(file, access_token);
+    const fromFile = { WINDLASS_TOKEN_FILE: file, WINDLASS_URL: plane.url };
+    const used = await ada.run(["teams", "use", slug], fromFile);
+    expect(used.stderr).toContain("WINDLASS_TOKEN_FILE is an access token");
     const empty = join(ada.path, "empty");
     mkdirSync(empty, { recursive: true });
     const up = await ada.run(["up", empty], pipeline);

@@ -50,6 +50,15 @@ it("a name is stored and looked up in its composed form", async () => {
   expect(`${form.status} ${words(form)}`).toMatch(/^409 .*already exists/);
 });
 
+it("a blank name is refused", async () => {
+  for (const name of [" ", "  \u00a0"]) {
+    const form = await submit(plane, "/zones", { name }, headers);
+    expect(`${form.status} ${words(form)}`).toMatch(/^400 .*Must not be empty/);
+    const answer = await person.refusal(endpoints.createTeam, { body: { name } });
+    expect(answer).toBe("400 invalid_request");
+  }
+});
+
 it.each(["a\u202eb", "a\u2066b", "\u200fa", "a\u200bb", "a\u2028b"])(
   "the name %j is refused, and stays readable where it was accepted earlier",
   async (name) => {
