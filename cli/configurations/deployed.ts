@@ -4,16 +4,22 @@ import { ago } from "../terminal/times.ts";
 
 /** Returns `3 resources, 5m ago`; of a state that the server does not keep, only the time. */
 export const deployedInShort = ({ resources, at }: Deployed): string =>
-  resources === null ? ago(at) : `${resources} resource${resources === 1 ? "" : "s"}, ${ago(at)}`;
+  resources === null ? ago(at) : `${resourcesText(resources)}, ${ago(at)}`;
 
-/** Returns `3 resources, 5m ago by ada@example.com, serial 7, job 01890a5d-…`. */
+/**
+ * Returns `3 resources, 5m ago by ada@example.com, serial 7, job 01890a5d-…`; of a state that a user
+ * has stored, `3 resources, stored 5m ago by ada@example.com, serial 7`.
+ */
 export function deployedText(deployed: Deployed): string {
-  const { serial, job_id, by } = deployed;
+  const { resources, at, serial, job_id, by } = deployed;
   return [
-    `${deployedInShort(deployed)}${by === null ? "" : ` by ${by}`}`,
+    resources === null ? "" : resourcesText(resources),
+    `${job_id === null ? "stored " : ""}${ago(at)}${by === null ? "" : ` by ${by}`}`,
     serial === null ? "" : `serial ${serial}`,
-    job_id === null ? "stored by a user" : `job ${job_id}`,
+    job_id === null ? "" : `job ${job_id}`,
   ]
     .filter(Boolean)
     .join(", ");
 }
+
+const resourcesText = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;

@@ -1,6 +1,7 @@
 import { outputsNote, statusWords } from "../../../protocol/words.ts";
 import { expect, test } from "vitest";
 import { originOf } from "../../../cli/configurations/facts.ts";
+import { deployedText } from "../../../cli/configurations/deployed.ts";
 import { failedText, failureText, hasErrorOfFailure } from "../../../cli/configurations/failed.ts";
 
 test("the origin of a configuration says what an id stands for", () => {
@@ -34,6 +35,20 @@ test("the status of a configuration says what is deployed and what failed, befor
   expect(statusWords({ status: "DEPLOYED", deployed, failed_job: null })).toBe("DEPLOYED");
   expect(failedText({ ...apply, ended_at: new Date().toISOString() })).toMatch(
     /^last DEPLOY FAILED .+, job 1$/,
+  );
+});
+
+test("what is deployed has its job, or who stored the state", () => {
+  const at = new Date().toISOString();
+  const deployed = { serial: 7, resources: 3, at, job_id: "1", by: "ada@example.com" };
+  expect(deployedText(deployed)).toMatch(
+    /^3 resources, \S+ ago by ada@example\.com, serial 7, job 1$/,
+  );
+  expect(deployedText({ ...deployed, resources: 1, job_id: null })).toMatch(
+    /^1 resource, stored \S+ ago by ada@example\.com, serial 7$/,
+  );
+  expect(deployedText({ ...deployed, serial: null, resources: null, by: null })).toMatch(
+    /^\S+ ago, job 1$/,
   );
 });
 
