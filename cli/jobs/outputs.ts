@@ -5,6 +5,7 @@ import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
 import { omittedText, outputOf, type JobOutput } from "../../protocol/outputs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
+import { hclValue } from "../states/hcl.ts";
 import { clean, print, styled } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
@@ -77,10 +78,18 @@ function valueOf(
   if (typeof bytes === "number")
     return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
   if (value === undefined) return styled("dim", "(not kept here)");
-  const lines = (typeof value === "string" ? value : plainJson(value)).split(/\r?\n/);
+  const lines = (typeof value === "string" ? value : partsText(value)).split(/\r?\n/);
   const whole = lines.map(clean).join("\n");
   const text = isTerminal ? shortened(whole) : whole;
-  return lines.length === 1 ? text : `<<EOT\n${text}\nEOT`;
+  return lines.length === 1 || typeof value !== "string" ? text : `<<EOT\n${text}\nEOT`;
+}
+
+/** Characters of a list or a map that is shown in one line. */
+const lineLimit = 60;
+
+function partsText(value: unknown): string {
+  const json = plainJson(value);
+  return json.length > lineLimit ? hclValue(value, "  ") : json;
 }
 
 /** Characters of a value on a terminal. */

@@ -1,25 +1,29 @@
-/** Formats the values of a state as terraform prints them. */
+/** Formats values as terraform prints them. */
 import { plainJson } from "../../common/exact-json.ts";
 
 /** What stands in place of a sensitive value. */
 export const hidden = "(sensitive)";
 
-/** Returns a value as terraform writes it, on several lines if it has parts. */
-export function hclValue(value: unknown, indent = ""): string {
-  if (value === hidden) return hidden;
+/** Returns a value of a state as terraform writes it, on several lines if it has parts. */
+export const stateValue = (value: unknown): string => hclValue(value, "", true);
+
+/** The same for any other value, which has no types beside it; `indent` stands before its end. */
+export function hclValue(value: unknown, indent = "", isState = false): string {
+  if (isState && value === hidden) return hidden;
   if (typeof value !== "object" || value === null) return plainJson(value);
   const inner = `${indent}  `;
   if (Array.isArray(value)) {
     if (value.length === 0) return "[]";
-    return `[\n${value.map((one) => `${inner}${hclValue(one, inner)},\n`).join("")}${indent}]`;
+    return `[\n${value.map((one) => `${inner}${hclValue(one, inner, isState)},\n`).join("")}${indent}]`;
   }
-  if (isDynamic(value)) return hclValue(value.value, indent);
+  if (isState && isDynamic(value)) return hclValue(value.value, indent, true);
   const entries = Object.entries(value);
   if (entries.length === 0) return "{}";
   const keys = entries.map(([key]) => (/^[A-Za-z_][\w-]*$/.test(key) ? key : JSON.stringify(key)));
   const width = Math.max(...keys.map((key) => key.length));
   const lines = entries.map(
-    ([, one], at) => `${inner}${(keys[at] ?? "").padEnd(width)} = ${hclValue(one, inner)}\n`,
+    ([, one], at) =>
+      `${inner}${(keys[at] ?? "").padEnd(width)} = ${hclValue(one, inner, isState)}\n`,
   );
   return `{\n${lines.join("")}${indent}}`;
 }

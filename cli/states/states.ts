@@ -14,7 +14,7 @@ import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
-import { hclValue } from "./hcl.ts";
+import { stateValue } from "./hcl.ts";
 import { lockRemedies, lockText, versionRemedies } from "./lock.ts";
 import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
 
@@ -52,7 +52,7 @@ export async function show(current: Run, name: string, address: string): Promise
   const attributes = shownAttributes(found.instance);
   if (run.json) return print(JSON.stringify({ address, attributes }, null, 2));
   print(`# ${address}`);
-  const rows = Object.entries(attributes).map(([key, value]) => [key, `= ${hclValue(value)}`]);
+  const rows = Object.entries(attributes).map(([key, value]) => [key, `= ${stateValue(value)}`]);
   for (const line of table(rows)) print(line);
 }
 

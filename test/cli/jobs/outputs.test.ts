@@ -32,6 +32,23 @@ test("a text of several lines keeps them, without control characters", () => {
   expect(outputLines({ outputs }, false)).toEqual(lines);
 });
 
+test("a long list or map is shown as terraform does, a short one in one line", () => {
+  const value = { type: "string", value: ["a".repeat(40), "b\u001b[2J\n"] };
+  const lines = [
+    "  a    = {",
+    '    type  = "string"',
+    "    value = [",
+    `      "${"a".repeat(40)}",`,
+    '      "b\\u001b[2J\\n",',
+    "    ]",
+    "  }",
+    "  key  = 1",
+  ];
+  const outputs = { a: { value }, key: { value: 1 } };
+  expect(outputLines({ outputs }, true)).toEqual(lines);
+  expect(outputLines({ outputs }, false)).toEqual(lines);
+});
+
 test("a long value is cut on a terminal, and whole in a pipe", () => {
   const value = "x".repeat(5000);
   expect(shown({ value })).toEqual([`  a  = ${value}`]);

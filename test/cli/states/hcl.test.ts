@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hclValue } from "../../../cli/states/hcl.ts";
+import { hclValue, stateValue } from "../../../cli/states/hcl.ts";
 
 test.each<[string, unknown, string]>([
   ["a text", 'a "b"', '"a \\"b\\""'],
@@ -23,5 +23,11 @@ test.each<[string, unknown, string]>([
     '{\n  type  = "t3.micro"\n  value = "x"\n}',
   ],
 ])("%s is printed as terraform does", (_, value, text) => {
-  expect(hclValue(value)).toBe(text);
+  expect(stateValue(value)).toBe(text);
+});
+
+test("a value that is not of a state has no types beside it", () => {
+  expect(hclValue({ type: "string", value: "(sensitive)" }, "  ")).toBe(
+    '{\n    type  = "string"\n    value = "(sensitive)"\n  }',
+  );
 });
