@@ -35,7 +35,7 @@ export function find<T extends Findable>(
   if (named && namesakes.length === 0) return named;
   if (named)
     throw new CliError(
-      `Several ${noun} are named "${wanted}". Pass the id of one:${listed([named, ...namesakes], describe)}`,
+      `Several ${pluralOf(noun)} are named "${wanted}". Pass the id of one:${listed([named, ...namesakes], describe)}`,
       2,
     );
   const prefix = idPrefixOf(wanted);
@@ -50,6 +50,9 @@ export function find<T extends Findable>(
       : `To see what exists: windlass ${noun} list${teamWords(team)}`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
 }
+
+/** What a noun of the command line such as `teams invitations` or `variable-sets` is in a sentence. */
+const pluralOf = (noun: string): string => (noun.split(" ").at(-1) ?? noun).replaceAll("-", " ");
 
 /** The server stores names in the composed form, which looks the same. */
 const isComposedOf = (wanted: string) => {
@@ -71,7 +74,7 @@ export function ambiguous<T extends { readonly id: string }>(
   describe: (item: T) => string | undefined,
 ): CliError {
   return new CliError(
-    `Several ${noun} have ids that begin with ${prefix}. Type more of the id:${listed(all, describe)}`,
+    `Several ${pluralOf(noun)} have ids that begin with ${prefix}. Type more of the id:${listed(all, describe)}`,
     2,
   );
 }

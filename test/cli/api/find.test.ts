@@ -13,9 +13,9 @@ const zones = [
   { id: "01890f00-0000-7000-8000-000000000010", name: "pay $(roll)" },
 ];
 /** The name of what is found, or the exit code and the message. */
-const found = (wanted: string): string => {
+const found = (wanted: string, noun = "zones"): string => {
   try {
-    return find({ team: "platform" }, "zone", "zones", zones, wanted).name;
+    return find({ team: "platform" }, "zone", noun, zones, wanted).name;
   } catch (error) {
     if (error instanceof CliError) return `${error.exitCode}: ${error.message}`;
     throw error;
@@ -47,6 +47,8 @@ describe("a resource", () => {
     expect(found("twice")).toBe(
       `2: Several zones are named "twice". Pass the id of one:\n  ${zones[4]!.id}  twice\n  ${zones[5]!.id}  twice`,
     );
+    expect(found("twice", "teams invitations")).toMatch(/^2: Several invitations are named/);
+    expect(found("twice", "variable-sets")).toMatch(/^2: Several variable sets are named/);
     expect(found(zones[4]!.id)).toBe("twice");
   });
 
