@@ -16,6 +16,8 @@ export interface ClientSettings {
   readonly token: string | undefined;
   /** Whether `WINDLASS_TOKEN_FILE` names the file of the token. */
   readonly isTokenInFile?: boolean;
+  /** The variable for the token that is set, but has none, as if a pipeline lacks the secret. */
+  readonly emptyToken?: string | undefined;
   /** `WINDLASS_TEAM`: overrides the team of the profile; `--team` overrides it. */
   readonly team?: string | undefined;
   /** The directory of the profiles and tokens. */
@@ -25,9 +27,13 @@ export interface ClientSettings {
 /** Reads the client's settings. Throws `ConfigError` if one is invalid. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
   const read = settingsReader(clientSettings, environment);
+  const token = tokenOf(read("WINDLASS_TOKEN"));
+  const tokenNames = ["WINDLASS_TOKEN", "WINDLASS_TOKEN_FILE"];
   return {
     url: read("WINDLASS_URL"),
-    token: tokenOf(read("WINDLASS_TOKEN")),
+    token,
+    emptyToken:
+      token === undefined ? tokenNames.find((name) => environment[name] !== undefined) : undefined,
     isTokenInFile: !environment["WINDLASS_TOKEN"],
     team: read("WINDLASS_TEAM"),
     directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),

@@ -190,10 +190,15 @@ export function parseServer(text: string): string {
 }
 
 /** The current profile may have been signed out while others are left. */
-const notSignedIn = (profiles: readonly string[]): string =>
+const notSignedIn = (settings: ClientSettings, profiles: readonly string[]): string =>
   profiles.length === 0
-    ? "You are not signed in. Run: windlass login --server https://…"
-    : `No profile is current. Choose one: windlass profiles use ${shellWordsOr(profiles)}`;
+    ? `You are not signed in. ${emptyNote(settings)}Run: windlass login --server https://…`
+    : `${emptyNote(settings)}No profile is current. Choose one: windlass profiles use ${shellWordsOr(profiles)}`;
+
+const emptyNote = ({ emptyToken }: ClientSettings): string =>
+  emptyToken === undefined
+    ? ""
+    : `${emptyToken} is set, but has no token: in a pipeline, check the secret that it comes from. `;
 
 /** Returns the profile by name, else by server, else the current one. */
 export function findProfile(
@@ -245,8 +250,8 @@ function credentialOf(
   if (!found)
     throw new CliError(
       server === undefined
-        ? notSignedIn(Object.keys(readAuth(settings.directory).profiles))
-        : `You are not signed in to ${server}. Run: windlass login --server ${server}`,
+        ? notSignedIn(settings, Object.keys(readAuth(settings.directory).profiles))
+        : `You are not signed in to ${server}. ${emptyNote(settings)}Run: windlass login --server ${server}`,
     );
   const [profileName, profile] = found;
   if (server !== undefined && profile.server !== server)

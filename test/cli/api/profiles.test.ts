@@ -1,11 +1,30 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
 import { changeAuth } from "../../../cli/api/auth-file.ts";
+import { readClientSettings } from "../../../cli/config.ts";
 import { folderForFile } from "../../helpers/folders.ts";
 
 const directory = folderForFile();
 const settings = { directory, url: undefined, token: undefined } as const;
 const open = () => openApi({ settings, server: undefined, profile: undefined });
+
+test("a pipeline without its secret is told which variable is empty", () => {
+  const { emptyToken, token } = readClientSettings({ WINDLASS_TOKEN: "" });
+  expect({ emptyToken, token }).toEqual({ emptyToken: "WINDLASS_TOKEN", token: undefined });
+  const file = join(directory, "token");
+  writeFileSync(file, "\n");
+  expect(readClientSettings({ WINDLASS_TOKEN_FILE: file }).emptyToken).toBe("WINDLASS_TOKEN_FILE");
+  expect(readClientSettings({ WINDLASS_TOKEN: "wlt_a" }).emptyToken).toBeUndefined();
+  expect(readClientSettings({}).emptyToken).toBeUndefined();
+  const empty = { ...settings, emptyToken: "WINDLASS_TOKEN" };
+  const server = "https://windlass.example.com";
+  for (const address of [undefined, server])
+    expect(() => openApi({ settings: empty, server: address, profile: undefined })).toThrow(
+      /^You are not signed in( to \S+)?\. WINDLASS_TOKEN is set, but has no token: in a pipeline, check the secret that it comes from\. Run: windlass login/,
+    );
+});
 
 test("without a current profile, the client names those that are left", async () => {
   expect(open).toThrow("You are not signed in. Run: windlass login --server https://…");
