@@ -25,8 +25,8 @@ export async function main(words: readonly string[]): Promise<void> {
     else await program.parseAsync(command, { from: "user" });
   } catch (error) {
     const code = exitCodeOf(error);
-    // With --detailed-exitcode, 2 means that there are changes.
-    process.exitCode = code === wrongUsage && words.includes("--detailed-exitcode") ? 64 : code;
+    const isUsage = code === wrongUsage && words.includes(detailedExitCode);
+    process.exitCode = isUsage && (await hasOption(words, detailedExitCode)) ? 64 : code;
     if (!isCommanderError(error)) return;
     if (error.code === "commander.unknownCommand") await suggest(words);
     if (error.code === "commander.unknownOption") await suggestOption(words, error.message);
@@ -34,6 +34,12 @@ export async function main(words: readonly string[]): Promise<void> {
 }
 
 const wrongUsage = 2;
+/** The option of a command of which 2 means that there are changes. */
+const detailedExitCode = "--detailed-exitcode";
+
+/** Whether the command in `words` has the option. */
+const hasOption = async (words: readonly string[], option: string): Promise<boolean> =>
+  (await (await import("./program.ts")).optionLike(words, option)) === option;
 
 function exitCodeOf(error: unknown): number {
   // Commander has already printed its message. It also throws, with code 0, after --help and

@@ -276,6 +276,10 @@ const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
   ["apply", ["windlass up", "windlass jobs deploy"]],
   ["output", ["windlass configurations show"]],
   ["import", ["windlass state push"]],
+  ["taint", ["windlass jobs plan --replace"]],
+  ["refresh", ["windlass jobs plan --refresh-only"]],
+  ["validate", ["windlass jobs plan"]],
+  ["force-unlock", ["windlass state unlock"]],
   ["version", ["windlass --version"]],
 ]);
 

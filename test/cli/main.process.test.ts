@@ -91,6 +91,8 @@ describe("windlass", () => {
     ["apply", "up or windlass jobs deploy"],
     ["output network", "configurations show"],
     ["version", "--version"],
+    ["taint network", "jobs plan --replace"],
+    ["force-unlock network", "state unlock"],
   ])("suggests the whole command when the noun is missing: %s", async (words, whole) => {
     const { exitCode, stderr } = await windlass(words.split(" "));
     expect(exitCode).toBe(2);
@@ -106,6 +108,16 @@ describe("windlass", () => {
     const { exitCode, stderr } = await windlass(words);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(new RegExp(`^error: unknown option [^]*\\nDid you mean ${option}\\?$`));
+  });
+
+  it.each([
+    [64, ["jobs", "plan", "--detailed-exitcode"]],
+    [64, ["jobs", "plan", "network", "--detailed-exitcode", "--nosuch"]],
+    [2, ["up", "network", "--detailed-exitcode"]],
+    [2, ["zones", "list", "--detailed-exitcode"]],
+    [2, ["nosuch", "--detailed-exitcode"]],
+  ])("ends wrong usage with %i: %j", async (code, words) => {
+    expect((await windlass(words)).exitCode).toBe(code);
   });
 
   it("suggests no option that the command does not have", async () => {

@@ -140,7 +140,7 @@ function filesOf(form: Form): Record<string, string> {
         "body.source.files",
         `"${path}" is not a valid path: write it relative to the top directory, such as modules/a.tf`,
       );
-    if (files.has(path)) throw invalid("body.source.files", `two files have the path ${path}`);
+    if (files.has(path)) throw invalid("body.source.files", `two files have the path "${path}"`);
     files.set(path, text);
   }
   if (files.size === 0) throw invalid("body.source.files", "add at least one file");

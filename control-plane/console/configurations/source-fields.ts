@@ -81,15 +81,23 @@ const files = (form: Form): Html => {
     .slice(0, inlineFileCount);
   const removed = new Set(form.all("file_removed"));
   const wrong = form.wrong("source.files");
-  return html`${wrong === undefined ? null : html`<p class="wrong">${sentence(wrong)}</p>`}
+  const named = typed.filter(({ path }) => wrong?.includes(`"${path || unnamedFile}"`));
+  const shown = [...typed, { path: "", text: "" }];
+  const isWrong = (one: (typeof shown)[number]): boolean =>
+    wrong !== undefined && (named.length > 0 ? named.includes(one) : one === shown[0]);
+  return html`${wrong === undefined ? null : html`<p class="wrong" id="files-wrong">${sentence(wrong)}</p>`}
     <div id="files">
-      ${typed.map(({ path, text }, index) => file(path, text, index, removed.has(path)))}
-      ${file("", "", typed.length, false)}
+      ${shown.map((one, index) => file(one, index, removed.has(one.path), isWrong(one)))}
     </div>
     <button type="button" class="quiet" id="add-file" hidden>Add a file</button> `;
 };
 
-const file = (path: string, text: string, index: number, isRemoved: boolean): Html =>
+const file = (
+  { path, text }: { readonly path: string; readonly text: string },
+  index: number,
+  isRemoved: boolean,
+  isWrong: boolean,
+): Html =>
   html`<div class="file">
     <div class="field">
       <label for="file-path-${index}">Path</label>
@@ -98,6 +106,7 @@ const file = (path: string, text: string, index: number, isRemoved: boolean): Ht
         name="file_path"
         value="${path}"
         placeholder="${unnamedFile}"
+        ${isWrong ? html`aria-invalid="true" aria-describedby="files-wrong"` : null}
         autocomplete="off"
         autocapitalize="none"
         spellcheck="false"

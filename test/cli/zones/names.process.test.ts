@@ -20,7 +20,9 @@ test("lists and messages show the characters as escapes, and JSON has the same n
   expect(JSON.parse(String(json.stdout))).toContainEqual(expect.objectContaining({ id, name }));
   const refused = await ada.run("zones", "create", name);
   expect(refused.exitCode).toBe(1);
-  expect(refused.stderr).toMatch(/must be text without control characters and invisible/);
+  expect(refused.stderr).toMatch(
+    /must be text that is not blank, without control characters and invisible/,
+  );
   const removed = await ada.run("zones", "delete", id, "--yes");
   expect(removed.stderr).toContain("gpj.\\u202etxt");
 });

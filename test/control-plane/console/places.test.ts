@@ -46,19 +46,19 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     [
       "a name with a line break",
       { name: "a\nb" },
-      "Must be text without control characters and invisible characters",
+      "Must be text that is not blank, without control characters and invisible characters",
     ],
     ["no address", { url: "" }, "Must not be empty."],
     ["no files", { source: "inline" }, "Add at least one file"],
     [
       "two files without a path",
       { source: "inline", file_path: ["", ""], file_text: ["1", "2"] },
-      "Two files have the path main.tf",
+      'Two files have the path "main.tf"',
     ],
     [
       "two files of one path",
       { source: "inline", file_path: ["a.tf", "a.tf"], file_text: ["1", "2"] },
-      "Two files have the path a.tf",
+      'Two files have the path "a.tf"',
     ],
     [
       "a path outside the directory",
@@ -96,6 +96,16 @@ describe("a refused form shows the fault, keeps the typed values and changes not
       `value="${(fields as { labels?: string }).labels ?? "kept-label"}"`,
     );
     expect(await dump(plane)).toEqual(before);
+  });
+
+  test.each([
+    ["the first one, where there is none", {}, [0]],
+    ["the one outside", { file_path: ["b.tf", "../a.tf"], file_text: ["", ""] }, [1]],
+    ["those of one path", { file_path: ["a.tf", "b.tf", "a.tf"], file_text: ["", "", ""] }, [0, 2]],
+  ])("the path that is wrong is marked: %s", async (_, fields, marked) => {
+    const { text } = await create({ source: "inline", ...fields });
+    const wrong = [...text.matchAll(/<input\s+id="file-path-(\d)"[^>]*aria-invalid="true"/g)];
+    expect(wrong.map(([, index]) => Number(index))).toEqual(marked);
   });
 
   test("a file without a path is main.tf, and the page of the form leads to the zone", async () => {
