@@ -1,7 +1,7 @@
 /** The verbs of `windlass teams`, except those about members and invitations. */
 import type { Team } from "../../protocol/teams.ts";
 import { findProfile, parseServer } from "../api/api.ts";
-import { changeAuth, readAuth } from "../api/auth-file.ts";
+import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
 import { withRemedy } from "../api/failures.ts";
 import { accessTokenText } from "../api/team.ts";
 import { tokenVariable } from "../config.ts";
@@ -148,7 +148,7 @@ export async function leave(run: Run, slug: string, options: Yes): Promise<void>
   const me = find({ team: slug }, "member", "teams members", members.map(asNamed), email);
   await confirm(`Leave the team "${slug}"? Your access tokens in it stop working.`, options);
   await run.api.call("removeMember", { params: { slug, user_id: me.id } });
-  await replaceInProfiles(run, slug, undefined);
+  await replaceInProfiles(run, slug, undefined, email);
   run.done(`You have left the team "${slug}".`);
 }
 
@@ -157,11 +157,21 @@ export const asNamed = <M extends { readonly user_id: string; readonly email: st
   member: M,
 ) => ({ ...member, id: member.user_id, name: member.email });
 
-/** Renames or removes the team in the profiles of this server that have it. */
-async function replaceInProfiles(run: Run, slug: string, next: string | undefined): Promise<void> {
+/**
+ * Renames or removes the team in the profiles of this server that have it. `email`: only in those of
+ * this user.
+ */
+async function replaceInProfiles(
+  run: Run,
+  slug: string,
+  next: string | undefined,
+  email?: string,
+): Promise<void> {
   const { directory } = run.settings;
-  const isIt = (one: { server: string; team?: string | undefined }): boolean =>
-    one.server === run.api.server && one.team === slug;
+  const isIt = (one: Profile): boolean =>
+    one.server === run.api.server &&
+    one.team === slug &&
+    (email === undefined || one.user_email === email);
   if (!Object.values(readAuth(directory).profiles).some(isIt)) return;
   await changeAuth(directory, (before) => ({
     ...before,

@@ -1,5 +1,5 @@
 /** `windlass teams` and the team in which a command acts, against a real server. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { clientTeam, clientUser, type ClientUser } from "../helpers/client-user.ts";
@@ -89,6 +89,23 @@ describe.concurrent("the team in which a command acts", () => {
     expect(await bob.run(["teams", "list"])).toMatchObject({ exitCode: 0 });
     expect(await bob.run(["teams", "use", ""])).toMatchObject({ exitCode: 0 });
     expect(await names(bob)).toEqual(["zone"]);
+  });
+
+  test("stays that of another user of this machine when one leaves it", async () => {
+    using ada = await person();
+    using bob = await person();
+    const slug = await teamOf(ada, bob, "viewer");
+    await ada.run(["teams", "use", slug]);
+    await bob.run(["teams", "use", slug]);
+    const profileOf = ({ path }: ClientUser): unknown =>
+      JSON.parse(readFileSync(join(path, "auth.json"), "utf8")).profiles.test;
+    const profiles = { ada: profileOf(ada), bob: profileOf(bob) };
+    writeFileSync(join(bob.path, "auth.json"), JSON.stringify({ current: "bob", profiles }));
+    expect(await bob.run(["teams", "leave", slug, "--yes"])).toMatchObject({ exitCode: 0 });
+    expect(await bob.json("profiles", "list")).toMatchObject([
+      { name: "ada", team: slug },
+      { name: "bob", team: null },
+    ]);
   });
 
   test("is the own one of an access token, and another one is refused", async () => {

@@ -201,6 +201,28 @@ describe("the log of a job", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
+  test("has the lines of the runner in the accent colour, and its failure in that of a failure", async () => {
+    const id = await begin("colours");
+    const lines = {
+      "FAILED: no": "STDOUT",
+      init: "SYSTEM",
+      "FAILED: apply failed": "SYSTEM",
+    } as const;
+    for (const [line, stream] of Object.entries(lines)) await fixture.log(id, `${line}\n`, stream);
+    const { page } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await untilShown(page, 3);
+    const colours = `[...document.querySelectorAll(".block > div")].map((one) => getComputedStyle(one).color)`;
+    const [plain, accent, failure] = await page.evaluate<string[]>(colours);
+    expect(new Set([plain, accent, failure]).size).toBe(3);
+    const bad = await page.evaluate<string>(`(() => {
+      const one = document.querySelector("h1");
+      one.style.color = "var(--bad)";
+      return getComputedStyle(one).color;
+    })()`);
+    expect(failure).toBe(bad);
+  });
+
   test("can be searched, linked by line, wrapped, shown with times, followed and downloaded", async () => {
     const id = await begin("tools");
     await writeLines(id, 1, 3000);

@@ -225,6 +225,7 @@ export class LogLines {
 
 /** Adds a line to a block. @param {Block} block @param {string} stream @param {OpenLine} line */
 function fill(block, stream, { pieces, second }) {
-  block.begin(stream, second);
+  const isFailure = stream === "SYSTEM" && pieces[0]?.text.startsWith("FAILED");
+  block.begin(isFailure ? "FAILED" : stream, second);
   for (const { text, look } of pieces) block.append(text, look);
 }
