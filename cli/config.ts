@@ -27,14 +27,15 @@ export interface ClientSettings {
 /** Reads the client's settings. Throws `ConfigError` if one is invalid. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
   const read = settingsReader(clientSettings, environment);
-  const token = tokenOf(read("WINDLASS_TOKEN"));
+  const isTokenInFile = !environment["WINDLASS_TOKEN"];
+  const token = tokenOf(read("WINDLASS_TOKEN"), tokenVariable({ isTokenInFile }));
   const tokenNames = ["WINDLASS_TOKEN", "WINDLASS_TOKEN_FILE"];
   return {
     url: read("WINDLASS_URL"),
     token,
     emptyToken:
       token === undefined ? tokenNames.find((name) => environment[name] !== undefined) : undefined,
-    isTokenInFile: !environment["WINDLASS_TOKEN"],
+    isTokenInFile,
     team: read("WINDLASS_TEAM"),
     directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),
   };
@@ -45,10 +46,10 @@ export const tokenVariable = ({ isTokenInFile }: Pick<ClientSettings, "isTokenIn
   isTokenInFile ? "WINDLASS_TOKEN_FILE" : "WINDLASS_TOKEN";
 
 /** A line break or an ellipsis would make a header that cannot be sent. */
-function tokenOf(text: string | undefined): string | undefined {
+function tokenOf(text: string | undefined, name: string): string | undefined {
   if (text === undefined || /^[!-~]+$/.test(text)) return text;
   throw new ConfigError(
-    "WINDLASS_TOKEN has a character that no token has, such as a line break or an ellipsis. Copy the whole token as it was printed when it was created; lists show only its beginning.",
+    `${name} has a character that no token has, such as a line break or an ellipsis. Copy the whole token as it was printed when it was created; lists show only its beginning.`,
   );
 }
 

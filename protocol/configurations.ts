@@ -15,7 +15,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { jobTypes } from "./limits.ts";
+import { jobTypes, parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
 import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
 
@@ -122,7 +122,7 @@ const snapshotFields = {
   parallelism: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: 256,
+      maximum: parallelismLimit,
       description: "How many resources terraform handles at once. Default: 10.",
     }),
   ),
@@ -132,7 +132,7 @@ const snapshotFields = {
   timeout_seconds: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: 7 * 24 * 3600,
+      maximum: timeoutSecondsLimit,
       description: "Stops a job that runs longer. Default: 3600.",
     }),
   ),
@@ -151,7 +151,7 @@ const Origin = Type.String({
 /** The fields in requests of users, where null clears a choice. */
 const writtenFields = {
   ...snapshotFields,
-  parallelism: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 256 }))),
+  parallelism: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: parallelismLimit }))),
   backend: Type.Optional(
     about(
       Nullable(Backend),

@@ -31,11 +31,12 @@ export const approvalCommentLimit = 1000;
 /** How many of those who may approve a deployment are named. */
 export const approversShown = 20;
 
-/** The timeout of a job without one, in seconds. */
+/** The timeout of a job without one, and the longest one, in seconds. */
 export const timeoutSecondsDefault = 3600;
+export const timeoutSecondsLimit = 7 * 24 * 3600;
 
 /** Limit of the time that the change of one resource takes, in seconds: no job runs longer. */
-export const elapsedSecondsLimit = 604_800;
+export const elapsedSecondsLimit = timeoutSecondsLimit;
 
 /** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
 export const archiveLimit = 52_428_800;
@@ -79,3 +80,6 @@ export const planValueLimit = 4096;
 
 /** Limits of the warnings of a job: how many, and how many characters of each. */
 export const jobWarningLimits = { count: 20, summary: 300, detail: 600, place: 1024 };
+
+/** Resources that terraform handles at once. */
+export const parallelismLimit = 256;

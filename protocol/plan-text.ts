@@ -171,10 +171,20 @@ const markdownLine = 500;
 
 /**
  * Returns the plan of a configuration as Markdown for a pull request, with a diff that its host
- * colours. `applied`: the job that applied it and has ended.
+ * colours. `applied`: the job that applied it and has ended. `options`: how the plan differs from an
+ * ordinary one.
  */
-export function planMarkdown(name: string, plan: PlanSummary, applied?: AppliedJob): string {
-  const head = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}** (${codeSpan(visible(name))})\n`;
+export function planMarkdown(
+  name: string,
+  plan: PlanSummary,
+  { applied, options }: { applied?: AppliedJob | undefined; options?: PlanOptions | null } = {},
+): string {
+  const title = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}** (${codeSpan(visible(name))})\n`;
+  const notes = [
+    ...(options ? planOptionsWords(options, plan, (address) => codeSpan(visible(address))) : []),
+    ...(plan.complete ? [] : [partialPlanText(applied)]),
+  ];
+  const head = notes.length === 0 ? title : `${title}\n${notes.join("\n")}\n`;
   const isOver = applied !== undefined;
   const lines = plan.changes
     .flatMap((change) => changeLines(change, isOver))
@@ -257,12 +267,16 @@ export function nothingText(options: PlanOptions | null | undefined): string {
   return "Nothing: the infrastructure matches the configuration.";
 }
 
-/** Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. */
+/**
+ * Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. `marked`
+ * writes an address.
+ */
 export function planOptionsWords(
   { destroy, refresh_only, targets, replace }: PlanOptions,
   plan?: { readonly applyable: boolean } | null,
+  marked = (address: string): string => address,
 ): string[] {
-  const limit = targets.length === 0 ? "" : targets.join(", ");
+  const limit = targets.map(marked).join(", ");
   return [
     destroy && limit === ""
       ? "This plan destroys everything that the configuration has deployed."
@@ -279,7 +293,7 @@ export function planOptionsWords(
     limit !== "" && plan?.applyable === false
       ? "If you expected a change, check the spelling: a target that does not exist changes nothing."
       : "",
-    replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
+    replace.length > 0 ? `A replacement was requested of ${replace.map(marked).join(", ")}.` : "",
   ].filter(Boolean);
 }
 

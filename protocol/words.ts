@@ -68,16 +68,26 @@ export function idleApprovalsText(
 
 /** Says who can give the approvals that a deployment waits for, as a sentence. */
 export function approversText({
+  rule,
   missing,
   approvers,
   more_approvers,
-}: Pick<ApprovalNeed, "missing" | "approvers" | "more_approvers">): string {
+}: Pick<ApprovalNeed, "rule" | "missing" | "approvers" | "more_approvers">): string {
   const people = more_approvers ? [...approvers, "others"] : approvers;
   const before = people.slice(0, -1).join(", ");
   const names = `${before === "" ? "" : `${before} or `}${people.at(-1) ?? "No member"}`;
   if (more_approvers || approvers.length >= missing) return `${names} can approve it.`;
   const only = approvers.length === 0 ? "" : "Only ";
-  return `${only}${names} can approve it: an admin can change the rule, such as to let the authors approve, or in a team give another member the role deployer.`;
+  return `${only}${names} can approve it: an admin can ${easierRule(rule)}, or in a team give another member the role deployer.`;
+}
+
+/** How an admin makes an approval rule ask for less. */
+function easierRule({ by_author, count }: ApprovalRule): string {
+  const ways = [
+    ...(by_author ? [] : ["let the authors approve"]),
+    ...(count > 1 ? ["ask for fewer approvals"] : []),
+  ];
+  return ways.length === 0 ? "remove the rule" : `change the rule, to ${ways.join(" or to ")}`;
 }
 
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */

@@ -98,7 +98,7 @@ export function openApi(given: ApiOptions): Api {
       const renewed = await credential.token(true);
       if (renewed !== used) return once({ authorization: `Bearer ${renewed}`, ...inSpace });
       throw new CliError(
-        `${tokenVariable(settings)} is not accepted by ${credential.server}: ${sentence(error.message)} To create an access token: windlass access-tokens create${teamWords(team?.slug)}`,
+        `${tokenVariable(settings)} is not accepted by ${credential.server}: ${sentence(error.message)} To create an access token where you are signed in: windlass access-tokens create${teamWords(team?.slug)}`,
         1,
         error,
       );

@@ -4,7 +4,10 @@ import type { NamedSecret } from "../configurations/variables.ts";
 import { oneOf, repeated } from "../noun.ts";
 
 const variable = () =>
-  repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable");
+  repeated(
+    "--var <name=value>",
+    "a variable; a value that begins with [ or { is JSON; one that is sensitive stays so; repeatable",
+  );
 /** How many secrets the command line has named so far. */
 let secretsNamed = 0;
 
@@ -31,7 +34,10 @@ const environment = () => [
 
 /** Of `variable-sets update`. */
 export const unsetOptions = () => [
-  repeated("--unset <name>", "remove a variable; repeatable"),
+  repeated(
+    "--unset <name>",
+    "remove a variable, before --var sets it anew, such as to make it no longer sensitive; repeatable",
+  ),
   repeated("--unset-env <name>", "remove an environment variable; repeatable"),
 ];
 

@@ -65,7 +65,7 @@ export function zonesCommand() {
       .description(
         "move a zone with its configurations, their jobs and states to the team of --team",
       )
-      .argument("<name>", "name of the zone in the space that commands act in, or its id")
+      .argument("<name>", "name or id of the zone, in the space that commands act in")
       .addOption(yes())
       .action(
         action(async (run: Run, name: string, options: { yes?: true | undefined }) =>

@@ -1,6 +1,7 @@
 /** Turns options into the fields of a configuration. */
 import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
 import type { ApprovalRule, WrittenApprovalRule } from "../../protocol/approvals.ts";
+import { parallelismLimit, timeoutSecondsLimit } from "../../protocol/limits.ts";
 import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
@@ -107,8 +108,8 @@ export async function fieldsOf(
     working_directory: options.workingDirectory,
     backend: backend === undefined ? undefined : backendOf(backend),
     var_files: varFilesOf(options, root),
-    parallelism: countOf("--parallelism", options.parallelism),
-    timeout_seconds: countOf("--timeout", timeout),
+    parallelism: countOf("--parallelism", options.parallelism, parallelismLimit),
+    timeout_seconds: countOf("--timeout", timeout, timeoutSecondsLimit),
     ...(await valuesOf(options, before)),
   });
   refuseSettings(run, fields, before);
@@ -132,8 +133,8 @@ function refuseSettings(
   );
 }
 
-const countOf = (option: string, text: string | undefined): number | undefined =>
-  text === undefined ? undefined : parseCount(option, text);
+const countOf = (option: string, text: string | undefined, limit: number): number | undefined =>
+  text === undefined ? undefined : parseCount(option, text, limit);
 
 const defined = (fields: object): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
@@ -148,7 +149,10 @@ function approvalOf(
   if (Object.keys(changes).length === 0) return undefined;
   if (count !== 0) return { when: "always", ...before, ...changes };
   if (approvalsFor === undefined && approvalsByAuthor === undefined) return null;
-  throw new CliError("--approvals 0 removes the rule. Pass it without --approvals-for.", 2);
+  throw new CliError(
+    "--approvals 0 removes the rule. Pass no other option of the rule with it.",
+    2,
+  );
 }
 
 /** Files of the source, then those of this machine that are uploaded with it. */

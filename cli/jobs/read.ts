@@ -237,7 +237,8 @@ async function showMarkdown(run: Run, id: string): Promise<void> {
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
   if (plan_summary === null) throw new CliError(noSummary);
   const name = job.config_snapshot?.name ?? job.id;
-  print(planMarkdown(name, plan_summary, isApplied(job) ? job : undefined).trimEnd());
+  const applied = isApplied(job) ? job : undefined;
+  print(planMarkdown(name, plan_summary, { applied, options: job.plan_options }).trimEnd());
 }
 
 /** The page of a job in the console. */

@@ -4,6 +4,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import type { Run } from "../run.ts";
+import { shellWord } from "../terminal/shell-word.ts";
 import { time } from "../terminal/times.ts";
 import { slugOf } from "./acting.ts";
 import { asNamed } from "./teams.ts";
@@ -79,6 +80,12 @@ export async function invite(
   const who = made.email === null ? "the first person who opens it" : made.email;
   run.done(`\nThe link is not shown again. It works once, for ${who}: send it to them.`);
   if (made.email === null || run.json) return;
+  const { members } = await run.api.call("listMembers", { params: { slug }, query: {} });
+  const member = members.find((one) => one.email === made.email);
+  if (member)
+    run.done(
+      `${member.email} is a member already, as ${member.role}. To change the role: windlass teams members update ${shellWord(member.email)} --role ROLE --team ${slug}`,
+    );
   const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });
   for (const { id, role: earlier, expires_at } of invitations.filter(
     (one) => one.email === made.email && one.id !== made.id,

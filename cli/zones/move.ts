@@ -25,8 +25,9 @@ export async function move(
     throw new CliError('Missing team. Pass --team TEAM, or --team "" for your personal space.', 2);
   const api = openApi({ settings, server, profile, signal });
   const zone = await zoneToMove(run, api, name);
-  await refuseLesserRole({ api }, "admin");
   const where = spaceName(team);
+  if (team === (api.team ?? "")) return run.done(`The zone "${zone.name}" is in ${where} already.`);
+  await refuseLesserRole({ api }, "admin");
   const body = { team: team === "" ? null : team };
   await confirm(
     `Move the zone "${zone.name}" to ${where}, with its configurations, their jobs and states?`,

@@ -141,7 +141,7 @@ describe.concurrent("the command line", () => {
     const late = await windlass(["zones", "list"], { env });
     expect(late).toMatchObject({ exitCode: 1 });
     expect(late.stderr).toContain(
-      `WINDLASS_TOKEN is not accepted by ${plane.url}: the access token is wrong or was revoked; create a new one. To create an access token: windlass access-tokens create`,
+      `WINDLASS_TOKEN is not accepted by ${plane.url}: the access token is wrong or was revoked; create a new one. To create an access token where you are signed in: windlass access-tokens create`,
     );
   });
 

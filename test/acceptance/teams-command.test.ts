@@ -162,6 +162,10 @@ test.concurrent("a zone moves between the personal space and a team", async () =
   expect(await names(ada)).toEqual([]);
   expect(await names(bob, "--team", slug)).toEqual(["zone"]);
   await ada.run(["teams", "use", slug]);
+  // There is nothing to ask.
+  const same = await ada.run(["zones", "move", "zone", "--team", slug]);
+  expect(same).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(same.stderr).toBe(`The zone "zone" is in the team "${slug}" already.`);
   await ada.run(["zones", "move", "zone", "--team", "", "--yes"]);
   expect(await names(ada, "--team", "")).toEqual(["zone"]);
 });

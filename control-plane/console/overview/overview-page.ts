@@ -163,7 +163,13 @@ const firstSteps = ({ mayAdd, mayConfigure }: Overview): Html =>
         }
         that names your terraform files.
       </li>
-      <li>Plan the configuration, review the changes, and deploy that plan.</li>
+      <li>
+        ${
+          mayConfigure
+            ? "Plan the configuration, review the changes, and deploy that plan."
+            : "On the page of the configuration you then see its plans and deployments."
+        }
+      </li>
     </ol>
     <p>Or try everything on your own machine: <code>windlass demo</code></p>
   </section>`;

@@ -10,12 +10,17 @@ const directory = folderForFile();
 const settings = { directory, url: undefined, token: undefined } as const;
 const open = () => openApi({ settings, server: undefined, profile: undefined });
 
-test("a pipeline without its secret is told which variable is empty", () => {
+test("a pipeline is told which variable is empty or has no token", () => {
   const { emptyToken, token } = readClientSettings({ WINDLASS_TOKEN: "" });
   expect({ emptyToken, token }).toEqual({ emptyToken: "WINDLASS_TOKEN", token: undefined });
   const file = join(directory, "token");
   writeFileSync(file, "\n");
   expect(readClientSettings({ WINDLASS_TOKEN_FILE: file }).emptyToken).toBe("WINDLASS_TOKEN_FILE");
+  writeFileSync(file, "wlt_a\nwlt_b\n");
+  expect(() => readClientSettings({ WINDLASS_TOKEN_FILE: file })).toThrow(
+    /^WINDLASS_TOKEN_FILE has a character that no token has/,
+  );
+  expect(() => readClientSettings({ WINDLASS_TOKEN: "wlt_…" })).toThrow(/^WINDLASS_TOKEN has/);
   expect(readClientSettings({ WINDLASS_TOKEN: "wlt_a" }).emptyToken).toBeUndefined();
   expect(readClientSettings({}).emptyToken).toBeUndefined();
   const empty = { ...settings, emptyToken: "WINDLASS_TOKEN" };

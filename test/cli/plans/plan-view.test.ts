@@ -241,6 +241,27 @@ describe("a plan as Markdown", () => {
     expect(planMarkdown("a`b", nothing)).toBe("**Plan: no changes** (`` a`b ``)\n");
   });
 
+  test("says how the plan differs from an ordinary one", () => {
+    const targets = ['module.dns["<a>"]'];
+    const options = { destroy: false, refresh_only: false, targets, replace: ["x.y"] };
+    const partial = { ...nothing, applyable: true, complete: false };
+    expect(planMarkdown("network", partial, { options })).toBe(
+      [
+        "**Plan: only the state changes** (`network`)",
+        "",
+        'This plan is limited to `module.dns["<a>"]`, and what it depends on.',
+        "A replacement was requested of `x.y`.",
+        "This plan may not include all changes. After it is applied, plan again for the rest.",
+        "",
+      ].join("\n"),
+    );
+    const applied = { status: "SUCCESS", started_at: "", apply_began: true } as const;
+    const done = planMarkdown("network", partial, { applied });
+    expect(done).toMatch(
+      /\n\nThis plan may not have included all changes: plan again for the rest\.\n$/,
+    );
+  });
+
   test("keeps hostile text inside its fence, and fits into a comment", () => {
     const after = "````\n<img src=x onerror=alert(1)>\n`````";
     const changes = Array.from({ length: 2000 }, () => ({

