@@ -14,9 +14,8 @@ test("a second invitation of an address names the first, which is still open", a
   const first = await ada.json<CreatedInvitation>(...invite("viewer", "grace@example.com"));
   const other = await ada.run(...invite("viewer", "joan@example.com"));
   expect(other.stderr).not.toMatch(/earlier|already/);
-  const [{ email } = { email: "" }] = await ada.json<{ email: string }[]>(
-    ...["teams", "members", "list", "--team", "platform"],
-  );
+  const list = ["teams", "members", "list", "--team", "platform"] as const;
+  const [{ email } = { email: "" }] = await ada.json<{ email: string }[]>(...list);
   const own = await ada.run(...invite("viewer", email));
   expect(own.stderr).toContain(
     `${email} is a member already, as admin. To change the role: windlass teams members update '${email}' --role ROLE --team platform`,
