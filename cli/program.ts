@@ -257,19 +257,27 @@ export async function commandsWithVerb(word: string): Promise<string[]> {
 
 /**
  * Returns the option of the command in `words` that terraform's option `flag` is here, such as
- * `--target` for `-target=ADDRESS`; undefined if it has none.
+ * `--target` for `-target=ADDRESS`, or the command that has it in place of `up`; undefined if there
+ * is none.
  */
 export async function optionLike(
   words: readonly string[],
   flag: string,
 ): Promise<string | undefined> {
   const program = await wholeProgram();
-  let command = program;
-  for (const word of words)
-    command = command.commands.find((one) => one.name() === word) ?? command;
+  const commandIn = (names: readonly string[]): CommandUnknownOpts =>
+    names.reduce<CommandUnknownOpts>(
+      (command, word) => command.commands.find((one) => one.name() === word) ?? command,
+      program,
+    );
   const name = flag.replace(/^-+/, "").replace(/=.*$/s, "");
   const option = name === "auto-approve" ? "--yes" : `--${name}`;
-  return [...command.options, ...program.options].find(({ long }) => long === option)?.long;
+  const isOf = (command: CommandUnknownOpts): boolean =>
+    command.options.some(({ long }) => long === option);
+  const command = commandIn(words);
+  if (isOf(command) || isOf(program)) return option;
+  const isPlan = command.name() === "up" && isOf(commandIn(["jobs", "plan"]));
+  return isPlan ? `windlass jobs plan ${option}` : undefined;
 }
 
 const terraformVerbs: ReadonlyMap<string, string[]> = new Map([

@@ -15,7 +15,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { JobWarnings } from "./job-warnings.ts";
-import { elapsedSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
+import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 import { plannedFiles } from "./planned-files.ts";
@@ -260,7 +260,7 @@ export const LogResource = Type.Object({
   at: about(Timestamp, "When the runner saw it, by its clock."),
   elapsed_seconds: Type.Optional(
     about(
-      Type.Integer({ minimum: 0, maximum: elapsedSecondsLimit }),
+      Type.Integer({ minimum: 0, maximum: timeoutSecondsLimit }),
       "`ended`: how long the change took, as terraform says.",
     ),
   ),

@@ -35,9 +35,6 @@ export const approversShown = 20;
 export const timeoutSecondsDefault = 3600;
 export const timeoutSecondsLimit = 7 * 24 * 3600;
 
-/** Limit of the time that the change of one resource takes, in seconds: no job runs longer. */
-export const elapsedSecondsLimit = timeoutSecondsLimit;
-
 /** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
 export const archiveLimit = 52_428_800;
 

@@ -3,7 +3,7 @@
  * ends or fails. Terraform and OpenTofu print the same words. Pure.
  */
 import type { LogResource } from "../../protocol/jobs.ts";
-import { elapsedSecondsLimit, planTextLimit } from "../../protocol/limits.ts";
+import { timeoutSecondsLimit, planTextLimit } from "../../protocol/limits.ts";
 import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 type Stream = "STDOUT" | "STDERR";
@@ -95,7 +95,7 @@ function progressOf(text: string): Omit<LogResource, "at"> | undefined {
 function secondsOf(text: string): number | undefined {
   const [, hours = "0", minutes = "0", seconds] = /^(?:(\d+)h)?(?:(\d+)m)?(\d+)s$/.exec(text) ?? [];
   const sum = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  return sum <= elapsedSecondsLimit ? sum : undefined;
+  return sum <= timeoutSecondsLimit ? sum : undefined;
 }
 
 /**

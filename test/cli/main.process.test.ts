@@ -104,6 +104,7 @@ describe("windlass", () => {
     [["up", "-auto-approve", "-var", "a=b"], "--yes"],
     [["jobs", "plan", "network", "-target=a.b"], "--target"],
     [["jobs", "list", "-json"], "--json"],
+    [["up", "-target=a.b"], "windlass jobs plan --target"],
   ])("suggests the option for one of terraform: %j", async (words, option) => {
     const { exitCode, stderr } = await windlass(words);
     expect(exitCode).toBe(2);
