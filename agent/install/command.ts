@@ -1,8 +1,10 @@
 /** The command line of `windlass agent install`. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
+import { readHiddenLine } from "../../common/hidden-line.ts";
 import { wrongUsage } from "../../common/wrong-usage.ts";
 import { InstallError, installService } from "../../common/install/service.ts";
 import { readConfig } from "../config.ts";
@@ -72,7 +74,7 @@ export async function installCommand(args: string[]): Promise<number> {
       ],
       credentials: {
         "windlass-agent.registration-token":
-          tokenFile === undefined ? undefined : readToken(tokenFile),
+          tokenFile === undefined ? undefined : await readToken(tokenFile),
       },
       hasUser: true,
       root: resolve(parsed.root),
@@ -113,15 +115,29 @@ const read = (args: string[]) => {
   }
 };
 
-function readToken(file: string): string {
-  if (file === "-" && process.stdin.isTTY) process.stderr.write("Registration token: ");
-  const token =
-    readFileSync(file === "-" ? 0 : file, "utf8")
-      .split("\n")[0]
-      ?.trim() ?? "";
+async function readToken(file: string): Promise<string> {
+  const [line = ""] = (file === "-" ? await textOfStdin() : textOf(file)).split("\n");
+  const token = line.trim();
   if (!/^[\w-]{8,4096}$/.test(token))
     throw new InstallError(
       "this is not a registration token: create one in the console, or with windlass tokens create",
     );
   return token;
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file" : message;
+    throw new InstallError(`the registration token cannot be read from ${file}: ${why}`);
+  }
+}
+
+async function textOfStdin(): Promise<string> {
+  if (!process.stdin.isTTY) return text(process.stdin);
+  const typed = await readHiddenLine("Registration token: ");
+  if (typed === undefined) throw new InstallError("no registration token was entered");
+  return typed;
 }

@@ -1,7 +1,7 @@
 /** Prompts on the terminal. They are written to stderr. */
 import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
 import { withVisibleDirections } from "../../common/control-sequences.ts";
+import { readHiddenLine } from "../../common/hidden-line.ts";
 import { CliError, say } from "./output.ts";
 
 /** Whether both stdin and stderr are terminals. */
@@ -50,22 +50,8 @@ export async function confirm(
 
 /** Reads one line without echo. Throws `CliError` if it is empty. */
 export async function askSecret(question: string): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Write the prompt only after the echo is off.
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
-  process.stderr.write(withVisibleDirections(question));
-  try {
-    const answer = await new Promise<string | undefined>((resolve) => {
-      lines.once("SIGINT", () => lines.close());
-      lines.once("close", () => resolve(undefined));
-      lines.once("line", resolve);
-    });
-    if (answer === undefined) throw new CliError("", 130);
-    if (answer === "") throw new CliError("The value must not be empty.");
-    return answer;
-  } finally {
-    lines.close();
-    process.stdin.pause();
-    say("");
-  }
+  const answer = await readHiddenLine(withVisibleDirections(question));
+  if (answer === undefined) throw new CliError("", 130);
+  if (answer === "") throw new CliError("The value must not be empty.");
+  return answer;
 }

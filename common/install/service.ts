@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, readIfExists } from "../files.ts";
+import { ConfigError } from "../settings/config-error.ts";
 import { environmentOf, isHidden, unitOf, type InstallSettings } from "./files.ts";
 
 export interface Installation {
@@ -38,8 +39,9 @@ const templates = join(import.meta.dirname, "../../systemd");
 const oldestSystemd = 250;
 
 /**
- * Writes the files and, on a running system, starts the service. Throws `InstallError` before
- * anything is changed, and what `run` throws if a program of systemd fails.
+ * Writes the files and, on a running system, starts the service. Before anything is changed, throws
+ * `ConfigError` if the required setting is missing, and `InstallError`; later what `run` throws if a
+ * program of systemd fails.
  */
 export async function installService(installation: Installation): Promise<void> {
   const { role, required, credentials = {}, hasUser = false, root, run, say } = installation;
@@ -59,7 +61,7 @@ export async function installService(installation: Installation): Promise<void> 
   };
   const settings = environmentOf(role, readIfExists(paths.settings) ?? "", installation.settings);
   const [setting, advice] = required;
-  if (!new RegExp(`^${setting}=\\S`, "m").test(settings)) throw new InstallError(advice);
+  if (!new RegExp(`^${setting}=\\S`, "m").test(settings)) throw new ConfigError(advice);
   const text = unitOf(template(unit), command, await systemdVersion(run, role));
 
   const changed = [

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent-process.ts";
 import { leftBy } from "../../helpers/installed.ts";
 import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
+import { openTerminal } from "../../helpers/terminal.ts";
 import { bin } from "../../helpers/windlass.ts";
 
 function install(args: readonly string[], input = "") {
@@ -47,8 +48,22 @@ describe("windlass agent install", () => {
     );
   });
 
+  test("asks for the token on a terminal, and does not show it", async () => {
+    using place = scratch();
+    const token = "wlr_0123456789abcdef";
+    const args = ["--url", "https://w.example.com", "--registration-token-file", "-"];
+    await using terminal = openTerminal(["agent", "install", ...args, "--root", place.path], {});
+    await terminal.shows("Registration token: ");
+    terminal.type(`${token}\r`);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.raw()).not.toContain(token);
+    const credential = join(place.path, "etc/credstore/windlass-agent.registration-token");
+    expect(readFileSync(credential, "utf8")).toBe(`${token}\n`);
+  });
+
   test.each([
-    [[], 1, "--url is missing"],
+    [[], 2, "--url is missing"],
+    [["--url", "https://x", "--registration-token-file", "nope"], 1, "nope: there is no such file"],
     [["--url", "ftp://x"], 2, "WINDLASS_URL"],
     [["--url", "https://x", "--concurrency", "many"], 2, "WINDLASS_CONCURRENCY"],
     [["--speed", "9"], 2, "Unknown option '--speed'"],
