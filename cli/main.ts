@@ -80,7 +80,8 @@ async function suggestOption(words: readonly string[], message: string): Promise
   const [, flag] = /^error: unknown option '(.*)'/.exec(message) ?? [];
   const option =
     flag === undefined ? undefined : await (await import("./program.ts")).optionLike(words, flag);
-  if (option !== undefined) say(`Did you mean ${option}?`);
+  // Commander suggests options that are spelt alike.
+  if (option !== undefined && !message.includes("Did you mean")) say(`Did you mean ${option}?`);
 }
 
 const isCommanderError = (error: unknown): error is CommanderError =>

@@ -49,6 +49,13 @@ export const repeated = <const F extends string>(flags: F, description: string) 
     value,
   ]);
 
+/** Creates `--label`, which takes one label; a comma is in none. */
+export const labels = (description: string) =>
+  new Option("--label <label>", description).argParser((value, before: string[] | undefined) => {
+    if (!value.includes(",")) return [...(before ?? []), value];
+    throw new InvalidArgumentError("Pass --label once for each label.");
+  });
+
 /** Creates an option whose value is one of these words, in any case and with `_` for `-`. */
 export function oneOf<const F extends string, const W extends string>(
   flags: F,

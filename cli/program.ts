@@ -137,7 +137,8 @@ const entries: readonly Entry[] = [
     name: "completion",
     group: "Start here",
     description: "print a script that completes these commands in your shell",
-    load: async () => (await import("./commands/completion.ts")).completionCommand(wholeProgram),
+    load: async () =>
+      (await import("./commands/completion.ts")).completionCommand(wholeProgram, roleVerbs),
   },
   // main.ts at the root starts these two without loading the client; they are listed for the help.
   {
@@ -194,6 +195,10 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
 /** Builds the parser with every command loaded, for the documentation and for completion. */
 export const wholeProgram = (): Promise<CommandUnknownOpts> =>
   buildProgram(entries.map(({ name }) => name));
+
+/** The verbs of the commands that main.ts at the root starts. */
+const roleVerbs = (): ReadonlyMap<string, readonly string[]> =>
+  new Map(entries.flatMap(({ name, verbs }) => (verbs ? [[name, verbs]] : [])));
 
 /** Gives a command's nouns and verbs its error handling and a pointer to their help. */
 function applySharedSettings(command: CommandUnknownOpts, path = command.name()): void {

@@ -31,6 +31,9 @@ export const approvalCommentLimit = 1000;
 /** How many of those who may approve a deployment are named. */
 export const approversShown = 20;
 
+/** How long a replaced token of a worker still works, in seconds. */
+export const tokenOverlap = { default: 600, maximum: 600 } as const;
+
 /** The timeout of a job without one, and the longest one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 export const timeoutSecondsLimit = 7 * 24 * 3600;

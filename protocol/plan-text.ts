@@ -279,7 +279,7 @@ export function planOptionsWords(
   const limit = targets.map(marked).join(", ");
   return [
     destroy && limit === ""
-      ? "This plan destroys everything that the configuration has deployed."
+      ? `This plan ${plan?.applyable === false ? "was to destroy" : "destroys"} everything that the configuration has deployed.`
       : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
     refresh_only && plan?.applyable !== false

@@ -13,7 +13,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { registrationSecondsLimit, registrationUsesLimit } from "./limits.ts";
+import { registrationSecondsLimit, registrationUsesLimit, tokenOverlap } from "./limits.ts";
 
 const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9_]*$" }), {
   maxItems: 64,
@@ -69,9 +69,6 @@ export const WorkerIdentity = Type.Object({
   worker_token: about(Type.String(), "Returned only this once; never shown again."),
 });
 export type WorkerIdentity = Static<typeof WorkerIdentity>;
-
-/** How long a replaced token still works, in seconds. */
-export const tokenOverlap = { default: 600, maximum: 600 } as const;
 
 export const RotateToken = Nullable(
   Type.Object(

@@ -53,6 +53,11 @@ export async function doctorCommand(args: string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
+  if (options["external-id"] !== undefined && options["role-arn"] === undefined) {
+    const text = "windlass agent doctor: --external-id needs --role-arn";
+    process.stderr.write(`${wrongUsage("windlass agent doctor", text)}\n`);
+    return 2;
+  }
   let isRead = true;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

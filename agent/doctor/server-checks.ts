@@ -124,7 +124,7 @@ async function identityOf(
         "identity",
         "failed",
         "this agent is not registered",
-        "create a registration token in the console and set WINDLASS_REGISTRATION_TOKEN to it",
+        "create a registration token in the console or with windlass tokens create, and set WINDLASS_REGISTRATION_TOKEN to it",
       );
     return finding(
       "identity",

@@ -299,6 +299,8 @@ async function refresh({ server, refresh_token }: Profile) {
     if (error instanceof ProblemError && error.status === 401)
       throw new CliError(
         `Your login at ${server} has ended. Run: windlass login --server ${server}`,
+        1,
+        error,
       );
     throw error;
   }

@@ -25,14 +25,16 @@ export async function readPages<T>(
   return { items, more: cursor !== undefined };
 }
 
-/** Parses a whole number, at least 0. Throws `CliError` with exit code 2 otherwise. */
-export function parseWholeNumber(option: string, text: string): number {
-  if (/^\d{1,7}$/.test(text)) return Number(text);
-  throw new CliError(`${option} must be a whole number of at least 0, not "${text}"`, 2);
-}
-
 /** Parses a whole number from 1 to `limit`. Throws `CliError` with exit code 2 otherwise. */
-export function parseCount(option: string, text: string, limit = 9_999_999): number {
-  if (/^\d{1,7}$/.test(text) && Number(text) > 0 && Number(text) <= limit) return Number(text);
-  throw new CliError(`${option} must be a whole number from 1 to ${limit}, not "${text}"`, 2);
+export const parseCount = (option: string, text: string, limit = 9_999_999): number =>
+  parseWholeNumber(option, text, limit, 1);
+
+/** The same from 0. */
+export function parseWholeNumber(option: string, text: string, limit: number, least = 0): number {
+  const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= limit) return number;
+  throw new CliError(
+    `${option} must be a whole number from ${least} to ${limit}, not "${text}"`,
+    2,
+  );
 }

@@ -6,9 +6,12 @@ import { action, type Run } from "../run.ts";
 
 /**
  * Builds the command; `wholeProgram` loads every command, and is called only when a script is
- * printed.
+ * printed. `roles`: the verbs of the commands that it does not load.
  */
-export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts>) =>
+export const completionCommand = (
+  wholeProgram: () => Promise<CommandUnknownOpts>,
+  roles: () => ReadonlyMap<string, readonly string[]>,
+) =>
   examples(
     new Command("completion")
       .description("print a script that completes these commands in your shell")
@@ -21,7 +24,7 @@ export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts
           return action((run: Run) => printNames(run, names as Kind))(command);
         }
         const { completionScript } = await import("../completion/script.ts");
-        process.stdout.write(completionScript(await wholeProgram(), shell));
+        process.stdout.write(completionScript(await wholeProgram(), shell, roles()));
       }),
     [
       ["source <(windlass completion bash)", "in ~/.bashrc"],

@@ -66,11 +66,15 @@ export function identitiesCommand() {
     .option("--rename <name>", "the new name")
     .action(
       action(async (run: Run, name: string, options: { role?: string; rename?: string }) => {
-        const { id } = await identityOf(run, name);
         const body = {
           ...(options.role === undefined ? {} : { role_arn: options.role }),
           ...(options.rename === undefined ? {} : { name: options.rename }),
         };
+        if (Object.keys(body).length === 0) {
+          const { CliError } = await import("../terminal/output.ts");
+          throw new CliError("Nothing to change. For help: windlass identities update --help", 2);
+        }
+        const { id } = await identityOf(run, name);
         show(run, await run.api.call("updateCloudIdentity", { params: { id }, body }));
       }),
     );

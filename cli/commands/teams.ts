@@ -48,7 +48,7 @@ export function teamsCommand() {
   examples(
     teams
       .command("show")
-      .description("show a team and its members")
+      .description("show a team and its members; with --json, the team alone")
       .argument("[team]", "slug of the team (default: the one that commands act in)")
       .action(
         action(async (run: Run, slug: string | undefined) => (await teamsCode()).show(run, slug)),

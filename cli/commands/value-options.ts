@@ -1,7 +1,7 @@
 /** Options for the fields of a configuration. */
 import { Option } from "@commander-js/extra-typings";
 import type { NamedSecret } from "../configurations/variables.ts";
-import { oneOf, repeated } from "../noun.ts";
+import { labels, oneOf, repeated } from "../noun.ts";
 
 const variable = () =>
   repeated(
@@ -63,8 +63,7 @@ export const fieldOptions = () => [
     "a .tfvars.json file with variables, or a .tfvars file, which is uploaded, and over which variable sets win; repeatable",
   ),
   ...sensitive(),
-  repeated(
-    "--label <label>",
+  labels(
     'a label the worker must have, unless a job names its worker; repeatable; replaces the earlier labels; "" removes all',
   ),
   ...environment(),
@@ -131,7 +130,4 @@ export const workerOption = () =>
 
 /** The same. */
 export const labelOption = () =>
-  repeated(
-    "--label <label>",
-    'a label the worker must have, instead of the configuration\'s; repeatable; "" for none',
-  );
+  labels('a label the worker must have, instead of the configuration\'s; repeatable; "" for none');

@@ -1,9 +1,10 @@
 /** `windlass workers`: the runners that run your jobs. */
+import { tokenOverlap } from "../../protocol/limits.ts";
 import { neverStarted, startCommand, workerStatusWords } from "../../protocol/worker-words.ts";
 import type { Worker } from "../../protocol/workers.ts";
 import { teamWords } from "../api/team.ts";
 import type { UpdateOptions } from "../workers/update.ts";
-import { counted, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
+import { counted, examples, labels, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
@@ -54,7 +55,7 @@ export function workersCommand() {
       .command("create")
       .description("create a worker; its token is shown only once")
       .argument("<name>", "1 to 100 characters")
-      .addOption(repeated("--label <label>", "a label of the worker; repeatable"))
+      .addOption(labels("a label of the worker; repeatable"))
       .action(
         action(async (run: Run, name: string, { label }: { label?: string[] | undefined }) => {
           const body = { name, ...(label === undefined ? {} : { labels: label }) };
@@ -70,8 +71,7 @@ export function workersCommand() {
     named("update", "change the name, labels or deploy configuration of a worker")
       .option("--name <name>", "the new name, 1 to 100 characters")
       .addOption(
-        repeated(
-          "--label <label>",
+        labels(
           'a label of the worker; repeatable; replaces the earlier labels; "" removes all; a runner with WINDLASS_LABELS sets its own again',
         ),
       )
@@ -119,15 +119,16 @@ export function workersCommand() {
     .addOption(
       counted(
         "--overlap <seconds>",
-        "how long the old token keeps working; 0 ends it at once",
-        "600",
+        `how long the old token keeps working, at most ${tokenOverlap.maximum}; 0 ends it at once`,
+        String(tokenOverlap.default),
       ),
     )
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: Yes & { overlap: string }) => {
         const { parseWholeNumber } = await import("../api/pages.ts");
-        const overlap_seconds = parseWholeNumber("--overlap", options.overlap);
+        const { maximum } = tokenOverlap;
+        const overlap_seconds = parseWholeNumber("--overlap", options.overlap, maximum);
         const worker = await workerOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
         const end = overlap_seconds === 0 ? "now" : `in ${overlap_seconds} seconds`;

@@ -41,8 +41,19 @@ interface Value {
   readonly names?: Kind | undefined;
 }
 
-export function completionScript(program: CommandUnknownOpts, shell: Shell): string {
-  const places = placesOf(program, "", program);
+/**
+ * Returns the script. `roles`: the verbs of commands that the parser does not know, such as those of
+ * `windlass server`.
+ */
+export function completionScript(
+  program: CommandUnknownOpts,
+  shell: Shell,
+  roles: ReadonlyMap<string, readonly string[]>,
+): string {
+  const places = placesOf(program, "", program).map((place) => {
+    const verbs = roles.get(place.path.trim());
+    return verbs === undefined ? place : placeOfRole(place, verbs);
+  });
   return { bash, zsh, fish }[shell](places);
 }
 
@@ -88,6 +99,13 @@ function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnk
   const below = command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`, program));
   return [here, ...below];
 }
+
+/** A role has none of the options of the client. */
+const placeOfRole = (place: Place, verbs: readonly string[]): Place => ({
+  ...place,
+  commands: verbs.map((word) => ({ word, meaning: "" })),
+  options: place.options.filter(({ word }) => word === "--help" || word === "--version"),
+});
 
 /** What the first argument of a command names: `<configuration>`, or the `<name>` of its noun. */
 function kindOf(command: CommandUnknownOpts, path: string): Kind | undefined {

@@ -1,7 +1,11 @@
 /** Turns options into the fields of a configuration. */
 import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
 import type { ApprovalRule, WrittenApprovalRule } from "../../protocol/approvals.ts";
-import { parallelismLimit, timeoutSecondsLimit } from "../../protocol/limits.ts";
+import {
+  approvalCountLimit,
+  parallelismLimit,
+  timeoutSecondsLimit,
+} from "../../protocol/limits.ts";
 import { find } from "../api/find.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
 import { teamWords } from "../api/team.ts";
@@ -144,9 +148,14 @@ function approvalOf(
   { approvals, approvalsFor, approvalsByAuthor }: ApprovalOptions,
   before: WrittenApprovalRule | null = null,
 ): WrittenApprovalRule | null | undefined {
-  const count = approvals === undefined ? undefined : parseWholeNumber("--approvals", approvals);
+  const count =
+    approvals === undefined
+      ? undefined
+      : parseWholeNumber("--approvals", approvals, approvalCountLimit);
   const changes = defined({ when: approvalsFor, by_author: approvalsByAuthor, count });
   if (Object.keys(changes).length === 0) return undefined;
+  if (before === null && count === undefined && approvalsFor === undefined)
+    throw new CliError("There is no approval rule to change. To make one, pass --approvals.", 2);
   if (count !== 0) return { when: "always", ...before, ...changes };
   if (approvalsFor === undefined && approvalsByAuthor === undefined) return null;
   throw new CliError(

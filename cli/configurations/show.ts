@@ -58,6 +58,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     "var files": it.var_files?.join("\n"),
     "backend settings": environmentLines(it.backend_config).join("\n"),
     parallelism: it.parallelism?.toString(),
+    "time limit": it.timeout_seconds && `${it.timeout_seconds} seconds for a job`,
     approvals: it.approval && approvalRuleText(it.approval),
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
     console: `${run.api.server}/configurations/${it.id}`,

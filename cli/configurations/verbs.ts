@@ -1,6 +1,6 @@
 /** The verbs of `windlass configurations`. */
 import { basename, join, resolve } from "node:path";
-import type { CreateConfiguration } from "../../protocol/configurations.ts";
+import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
@@ -64,6 +64,7 @@ export async function create(
     environment: file["environment"] as never,
     backend_config: file["backend_config"] as never,
     approval: file["approval"] as never,
+    source: file["source"] as never,
     ...placeIn(file),
   });
   if (source === undefined)
@@ -84,7 +85,8 @@ export async function update(current: Run, name: string, options: ChangeOptions)
   const { run, configuration: before } = await inSpaceOf(current, name);
   const file = fileOf(options);
   const place = placeIn({ ...before, ...file });
-  const changes = await changesOf(run, options, { ...before, ...place });
+  const source = (file["source"] as Source | undefined) ?? before.source;
+  const changes = await changesOf(run, options, { ...before, source, ...place });
   const body = {
     ...file,
     ...changes,

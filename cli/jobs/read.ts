@@ -143,6 +143,8 @@ export async function show(
   named: string,
   { plan, markdown }: ShowOptions,
 ): Promise<void> {
+  if (markdown && current.json)
+    throw new CliError("Pass --markdown or --json, not both. With --json, pass --plan.", 2);
   const { run, id } = await findJob(current, named);
   if (markdown) return showMarkdown(run, id);
   const job = await run.api.call("getJob", { params: { id } });

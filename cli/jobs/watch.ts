@@ -144,7 +144,7 @@ function interruptHandler(
             : "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
           detached.signal,
         );
-        if (typed === undefined || /^\s*([dc]|$)/i.test(typed)) return typed?.trim();
+        if (typed === undefined || /^(d|detach|c|cancel|)$/i.test(typed)) return typed;
         say("Type d or c, or press Enter.");
       }
     });

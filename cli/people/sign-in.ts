@@ -78,11 +78,15 @@ export async function logout(run: Run): Promise<void> {
     return { current, profiles };
   });
   run.done(`Signed out at ${profile.server}.`);
-  if (trouble !== undefined)
+  if (trouble !== undefined && !isEnded(trouble))
     say(
       `The server could not end the login, which ends there when it expires: ${(trouble as Error).message}`,
     );
 }
+
+/** Whether the server knows no such login any more. */
+const isEnded = (error: unknown): boolean =>
+  error instanceof CliError && error.cause instanceof ProblemError && error.cause.status === 401;
 
 function loginServer({ server, profile, settings }: Run): string {
   const address = server ?? (profile === undefined ? settings.url : undefined);

@@ -3,9 +3,12 @@ import { CliError } from "./output.ts";
 
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** A day, or one with a time. Of much else, such as `10`, the parser of JavaScript makes a time too. */
+const dayForm = /^(\d{4}-\d{2}-\d{2})([T ]\d.*)?$/;
+
 /**
  * Returns the time as the API takes it: of a length such as `24h`, that long ago; of a day, its first moment in the
- * local time zone; else of any time that ECMAScript parses, local without an offset.
+ * local time zone; else of a day with a time, local without an offset.
  * @throws CliError if the text is none of these.
  */
 export function parseTime(
@@ -17,11 +20,20 @@ export function parseTime(
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const moment =
     count === undefined
-      ? new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text)
+      ? momentOf(text)
       : new Date(now - Number(count) * units[unit as keyof typeof units]);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
   throw new CliError(
     `${option} must be a time such as 24h (ago), 2026-01-31 or 2026-01-31T12:00Z, not "${text}"`,
     2,
   );
+}
+
+/** Returns an invalid date unless the text is a day that exists, or one with a time. */
+function momentOf(text: string): Date {
+  const [, day = "", time = "T00:00"] = dayForm.exec(text) ?? [];
+  // The parser makes 3 March of 31 February.
+  const start = new Date(day);
+  const exists = !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day);
+  return new Date(exists ? `${day}${time}` : Number.NaN);
 }

@@ -114,12 +114,14 @@ export async function setAttached(
       say(`The variable set "${found}" was ${isAttached ? "already" : "not"} attached to ${what}.`);
   };
   for (const [at, zone_id] of zone_ids.entries()) {
+    if (zone_ids.indexOf(zone_id) < at) continue;
     sayIfSo(set.zone_ids.includes(zone_id), `the zone "${options.zone?.[at]}"`);
     set = await run.api.call(isAttached ? "attachToZone" : "detachFromZone", {
       params: { id, zone_id },
     });
   }
   for (const [at, configuration_id] of configuration_ids.entries()) {
+    if (configuration_ids.indexOf(configuration_id) < at) continue;
     const what = `the configuration "${options.configuration?.[at]}"`;
     sayIfSo(set.configuration_ids.includes(configuration_id), what);
     set = await run.api.call(isAttached ? "attachToConfiguration" : "detachFromConfiguration", {

@@ -10,6 +10,7 @@ export const controlPlane = {
   WINDLASS_HOST: {
     type: "text",
     default: "127.0.0.1",
+    pattern: /^[\w.:%-]+$/,
     expected: "a host name or an address of this machine",
     help: "the address to listen on",
   },

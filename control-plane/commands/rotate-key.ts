@@ -34,7 +34,8 @@ Changes the key that encrypts the server's data at rest. Stop the server, make a
 backup, then run the command with
 
   WINDLASS_SECRET_KEY      the new key; if it is not set, a key is generated and
-                           kept in the data directory
+                           kept in the data directory, from which the file of
+                           an earlier generated key must have been moved
   WINDLASS_SECRET_KEY_OLD  the earlier keys, separated by commas
 
 If the command is interrupted, run it again. Afterwards the data needs only the

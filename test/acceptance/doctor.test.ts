@@ -300,6 +300,12 @@ describe.concurrent("windlass agent doctor", () => {
     expect(of("engine")).toMatchObject({ state: "ok" });
   });
 
+  test("refuses an external id without its role", async () => {
+    const { exitCode, stdout, stderr } = await windlass(["agent", "doctor", "--external-id", "e"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("--external-id needs --role-arn");
+  });
+
   test("reports why a cloud role cannot be taken on", async () => {
     const arn = "arn:aws:iam::123456789012:role/windlass";
     const HOME = place;

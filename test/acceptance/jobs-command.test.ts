@@ -223,8 +223,8 @@ describe.concurrent("windlass jobs", () => {
     expect(terminal.screen()).toMatch(/plan of "later" · 1h.* · waiting/);
     terminal.type("\u0003");
     await until(() => terminal.screen().split("Leave it in the queue (d)").length > 2);
-    // Another letter is no answer: the client asks once more.
-    terminal.type("l\r");
+    // Another word is no answer, such as one that begins with c: the client asks once more.
+    terminal.type("clear\r");
     await until(() => terminal.screen().split("Leave it in the queue (d)").length > 3);
     terminal.type("d\r");
     expect(await terminal.exited).toBe(130);
@@ -238,7 +238,13 @@ describe.concurrent("windlass jobs", () => {
     expect(none).toMatchObject({ exitCode: 0, stdout: "" });
     expect(none.stderr).toContain("windlass jobs plan CONFIGURATION");
     expect(await ada.json("jobs", "list")).toEqual([]);
-    for (const words of [["list", "--limit", "no"], ["list", "--status", "lost"], ["deploy"]])
+    for (const words of [
+      ["list", "--limit", "no"],
+      ["list", "--status", "lost"],
+      ["list", "--since", "10"],
+      ["show", "-", "--markdown", "--json"],
+      ["deploy"],
+    ])
       expect(await ada.run("jobs", ...words)).toMatchObject({
         exitCode: 2,
         stdout: "",

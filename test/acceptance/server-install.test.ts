@@ -46,7 +46,8 @@ describe("windlass server install", () => {
   });
 
   test.each([
-    [[], 1, "--public-url is missing"],
+    [[], 2, "--public-url is missing"],
+    [["--public-url", "https://x", "--host", "a b"], 2, "WINDLASS_HOST must be a host name"],
     [["--public-url", "https://x", "--port", "many"], 2, "WINDLASS_PORT"],
     [["--speed", "9"], 2, "Unknown option '--speed'"],
   ])("refuses %j and changes nothing", (args, status, words) => {

@@ -122,6 +122,8 @@ describe.concurrent("signing in", () => {
     // A copy of the tokens is useless after the logout.
     writeFileSync(files(env), before);
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
+    const again = await windlass(["logout"], { env });
+    expect(again).toMatchObject({ exitCode: 0, stderr: `Signed out at ${plane.url}.` });
   });
 
   test("is renewed once when many commands at once find the token expired, and stays valid", async () => {

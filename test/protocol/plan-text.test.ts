@@ -25,6 +25,15 @@ test("a plan with targets that changes nothing tells the reader to check them", 
   expect(planOptionsWords(options, { applyable: false })).toEqual([]);
 });
 
+test("a plan to destroy that finds nothing does not claim to destroy", () => {
+  const destroy = { ...options, destroy: true };
+  const what = "everything that the configuration has deployed.";
+  expect(planOptionsWords(destroy, { applyable: true })).toEqual([`This plan destroys ${what}`]);
+  expect(planOptionsWords(destroy, { applyable: false })).toEqual([
+    `This plan was to destroy ${what}`,
+  ]);
+});
+
 test("two long values are shown from shortly before their first difference", () => {
   const same = "x".repeat(100);
   expect(differenceStart(`${same}a`, `${same}b`)).toBe(70);

@@ -1,7 +1,8 @@
 /** Workers: the list, and one of them with what it runs and ran. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import { neverStarted, startCommand, workerStatusWords } from "../../../protocol/worker-words.ts";
-import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
+import { tokenOverlap } from "../../../protocol/limits.ts";
+import type { Worker } from "../../../protocol/workers.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/worker.ts";
 import { ask } from "../page/fields.ts";

@@ -6,7 +6,8 @@ import type {
   Worker,
   WorkerIdentity,
 } from "../../../protocol/workers.ts";
-import { tokenOverlap, workerMetadataLimit } from "../../../protocol/workers.ts";
+import { tokenOverlap } from "../../../protocol/limits.ts";
+import { workerMetadataLimit } from "../../../protocol/workers.ts";
 import { nameOf, type Origin, type UserCaller, type WorkerCaller } from "../callers.ts";
 import { mergePatch } from "../../domain/merge-patch.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";

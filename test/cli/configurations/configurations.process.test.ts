@@ -124,7 +124,22 @@ describe.concurrent("windlass configurations", () => {
       source: { type: "git", url: "https://example.com/dns.git", ref: "v1", path: "live" },
       variables: { a: { value: 1 } },
     });
-    // Each option changes its part of the source.
+    // Each option changes its part of the source, also of that in a file.
+    const url = "https://example.com/zone.git";
+    writeFileSync(file, JSON.stringify({ source: { type: "git", url, ref: "v1", path: "a" } }));
+    const ref = ["--file", file, "--ref", "v2"];
+    const sourceAfter = async (verb: string, name: string): Promise<unknown> =>
+      (await ada.json<Configuration>("configurations", verb, name, ...ref)).source;
+    for (const verb of ["create", "update"])
+      expect(await sourceAfter(verb, "zone file")).toEqual({
+        type: "git",
+        url,
+        ref: "v2",
+        path: "a",
+      });
+    expect(await sourceAfter("update", "dns")).toMatchObject({ url, ref: "v2" });
+    await ada.run("configurations", "update", "dns", ...git);
+    await ada.run("configurations", "delete", "zone file", "--yes");
     const moved = ["--git", "https://example.org/dns.git", "--ref", ""];
     const other = await ada.json<Configuration>("configurations", "update", "dns", ...moved);
     expect(other.source).toEqual({
@@ -417,6 +432,16 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
         ["create", "x", ...git, "--var-file", join(ada.path, "main.tf")],
         "the name of a file of variables must end in .tfvars, or in .tfvars.json if it is JSON",
       ],
+      [["create", "x", ...git, "--no-approvals-by-author"], "There is no approval rule to change"],
+      [
+        ["create", "x", ...git, "--approvals", "6"],
+        "--approvals must be a whole number from 0 to 5",
+      ],
+      [
+        ["create", "x", ...git, "--timeout", "x"],
+        "--timeout must be a whole number from 1 to 604800",
+      ],
+      [["create", "x", ...git, "--label", "gpu,us"], "Pass --label once for each label"],
       [["update", "y"], 'There is no configuration "y"'],
       [["create", "x", ...git, "--ref=--upload-pack=x"], "source.ref must be a branch, a tag or"],
       [["create", "x", ...git, "--path", "../.."], "source.path must be inside the source"],

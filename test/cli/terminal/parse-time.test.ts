@@ -11,13 +11,26 @@ test.each([
   ["7d", "2026-01-24T12:00:00.000Z"],
   ["2026-01-31", "2026-01-31T05:00:00.000Z"],
   ["2026-01-31T12:00", "2026-01-31T17:00:00.000Z"],
+  ["2026-01-31 12:00", "2026-01-31T17:00:00.000Z"],
   ["2026-01-31T12:00Z", "2026-01-31T12:00:00.000Z"],
   ["2026-01-31T12:00:00+09:00", "2026-01-31T03:00:00.000Z"],
 ])("%s is read in the local time zone, or as long ago", (text, expected) => {
   expect(parseTime("--since", text, now)).toBe(expected);
 });
 
-test.each(["yesterday", "24", "24 h", "999999999d", "2026-13-01", ""])("%j is refused", (text) => {
+test.each([
+  "yesterday",
+  "24",
+  "10",
+  "1",
+  "2026-02-31",
+  "2026-02-30T10:00",
+  "Jan 31 2026",
+  "24 h",
+  "999999999d",
+  "2026-13-01",
+  "",
+])("%j is refused", (text) => {
   expect(() => parseTime("--since", text, now)).toThrow("--since must be a time such as 24h (ago)");
 });
 
