@@ -49,15 +49,15 @@ export async function checkJobToken(
   );
   if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
   const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
-  // After a lost job has saved and unlocked its state, it may still read the outputs for its late
-  // report.
+  // After a job that was lost, or running at a restore, has saved and unlocked its state, it may still
+  // read the outputs for its late report.
   if (!isRead || !(await isItsOwnState(read, job))) await checkStillValid(read, caller);
   return caller;
 }
 
-/** The state has not changed since the lost job saved it. */
+/** The state has not changed since the job saved it, whose end is not known yet. */
 async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
-  if (job.spec_id === null || job.presumed_lost_at === null) return false;
+  if (job.spec_id === null || job.outcome_unknown === 0) return false;
   return (await queries.first(findState, { spec: job.spec_id }))?.job_id === job.id;
 }
 

@@ -265,28 +265,35 @@ test("a lost job can still save and unlock while it holds the lock", async () =>
   expect((await lock(job)).status).toBe(401);
 });
 
-test("a lost job can read its last state until it reports its end or another job writes one", async () => {
-  const job = await heldJob();
-  await lock(job);
-  await setJob(plane, job, {
-    status: "FAILED",
-    presumed_lost_at: 1,
-    ended_at: 1,
-    released_at: 1,
-  });
-  await post(job, stateText(1));
-  await unlock(job);
-  expect((await call(job, "GET")).text).toBe(stateText(1));
-  expect((await lock(job)).status).toBe(401);
-  await setJob(plane, job, { presumed_lost_at: null });
-  expect((await call(job, "GET")).status).toBe(401);
-  // Another job of the configuration has written a newer state.
-  await setJob(plane, job, { presumed_lost_at: 1 });
-  const next = await heldJob({ spec_id: job.spec_id });
-  await lock(next, "lock-2");
-  await post(next, stateText(2), "lock-2");
-  expect((await call(job, "GET")).status).toBe(401);
-});
+test.each([
+  ["that was lost", { presumed_lost_at: 1 }],
+  ["that ran at a restore", { presumed_lost_at: null }],
+])(
+  "a job %s can read its last state until it reports its end or another job writes one",
+  async (_, how) => {
+    const job = await heldJob();
+    await lock(job);
+    await setJob(plane, job, {
+      status: "FAILED",
+      ...how,
+      outcome_unknown: 1,
+      ended_at: 1,
+      released_at: 1,
+    });
+    await post(job, stateText(1));
+    await unlock(job);
+    expect((await call(job, "GET")).text).toBe(stateText(1));
+    expect((await lock(job)).status).toBe(401);
+    await setJob(plane, job, { presumed_lost_at: null, outcome_unknown: 0 });
+    expect((await call(job, "GET")).status).toBe(401);
+    // Another job of the configuration has written a newer state.
+    await setJob(plane, job, { ...how, outcome_unknown: 1 });
+    const next = await heldJob({ spec_id: job.spec_id });
+    await lock(next, "lock-2");
+    await post(next, stateText(2), "lock-2");
+    expect((await call(job, "GET")).status).toBe(401);
+  },
+);
 
 test("releasing a job ends its own lock only", async () => {
   const [job, other] = [await heldJob(), await heldJob()];
