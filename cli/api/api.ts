@@ -189,8 +189,8 @@ export function parseServer(text: string): string {
   return text.replace(/\/+$/, "");
 }
 
-/** The current profile may have been signed out while others are left. */
-const notSignedIn = (settings: ClientSettings, profiles: readonly string[]): string =>
+/** Says what to do. The current profile may have been signed out while others are left. */
+export const notSignedIn = (settings: ClientSettings, profiles: readonly string[]): string =>
   profiles.length === 0
     ? `You are not signed in. ${emptyNote(settings)}Run: windlass login --server https://…`
     : `${emptyNote(settings)}No profile is current. Choose one: windlass profiles use ${shellWordsOr(profiles)}`;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call, ProblemError } from "../../protocol/transport.ts";
-import { findProfile, parseServer } from "../api/api.ts";
+import { findProfile, notSignedIn, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
 import { tokenVariable } from "../config.ts";
 import { toCliError } from "../api/failures.ts";
@@ -58,10 +58,14 @@ export async function logout(run: Run): Promise<void> {
       `${tokenVariable(settings)} is set, so there is no sign-in to end. Unset ${tokenVariable(settings)} instead.`,
     );
   const server = run.server ?? settings.url;
-  const found = findProfile(readAuth(settings.directory), {
+  const auth = readAuth(settings.directory);
+  const found = findProfile(auth, {
     name: run.profile,
     server: server === undefined ? undefined : parseServer(server),
   });
+  if (!found && server !== undefined) return run.done(`You are not signed in to ${server}.`);
+  const left = Object.keys(auth.profiles);
+  if (!found && left.length > 0) throw new CliError(notSignedIn(settings, left));
   if (!found) return run.done("You are not signed in.");
   const [name, profile] = found;
   let trouble: unknown;

@@ -111,14 +111,14 @@ export async function remove(run: Run, slug: string, options: Yes): Promise<void
 
 /** `teams use`: makes a team that of the profile; an empty slug, the personal space. */
 export async function use(run: Run, slug: string): Promise<void> {
-  const { settings, server = settings.url, profile } = run;
+  const { api, settings, server = settings.url, profile } = run;
   if (settings.token !== undefined && profile === undefined)
     throw new CliError(
-      run.api.isAccessToken
+      api.isAccessToken
         ? accessTokenText(settings)
         : `${tokenVariable(settings)} is set, so no profile is used. Set WINDLASS_TEAM or pass --team instead.`,
     );
-  const team = slug === "" ? undefined : await run.api.call("getTeam", { params: { slug } });
+  const team = slug === "" ? undefined : await api.call("getTeam", { params: { slug } });
   await changeAuth(settings.directory, (before) => {
     const found = findProfile(before, {
       name: profile,

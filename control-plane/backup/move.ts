@@ -171,11 +171,17 @@ async function checkSource(source: MoveSide, from: ServerConfig, to: ServerConfi
       `the data of ${unfinished} was not moved completely to ${databaseOf(from)}: it cannot be moved on`,
     );
   const key = to.secretKey ?? keptSecret(to, "WINDLASS_SECRET_KEY");
-  const kept = keptSecret(from, "WINDLASS_SECRET_KEY") === undefined ? undefined : secretFile(from);
-  const advice = `set it for the target to the key of the source${kept === undefined ? "" : ` (its data directory has it: WINDLASS_SECRET_KEY_FILE=${kept})`}`;
+  const checks = facts.get(secretKeyChecks) ?? "[]";
+  // After a change of the key, an older one may have been left there.
+  const kept = keptSecret(from, "WINDLASS_SECRET_KEY");
+  const place =
+    kept !== undefined && opensStore([kept], checks)
+      ? ` (its data directory has it: WINDLASS_SECRET_KEY_FILE=${secretFile(from)})`
+      : "";
+  const advice = `set it for the target to the key of the source${place}`;
   if (key === undefined)
     throw new ConfigError(`WINDLASS_SECRET_KEY is not set for the target: ${advice}`);
-  if (!opensStore([key, ...to.olderSecretKeys], facts.get(secretKeyChecks) ?? "[]"))
+  if (!opensStore([key, ...to.olderSecretKeys], checks))
     throw new ConfigError(
       `WINDLASS_SECRET_KEY of the target is not the key that the data is encrypted with: ${advice}`,
     );

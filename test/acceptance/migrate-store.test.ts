@@ -353,9 +353,17 @@ describe("migrate-store", () => {
       ...(await readEnv(there)),
       WINDLASS_SECRET_KEY_FILE: join(source, "secrets/CLI_JWT_SECRET"),
     });
-    expect(await refusal(source, wrong)).toContain(
-      "is not the key that the data is encrypted with",
+    const kept = join(source, "secrets/WINDLASS_SECRET_KEY");
+    expect(await refusal(source, wrong)).toMatch(
+      new RegExp(`is not the key that the data is encrypted with.*directory has it: .*${kept}`),
     );
+    // After a change of the key, that file may have an older one.
+    const rotated = join(scratch, "rotated");
+    await cp(source, rotated, { recursive: true });
+    await writeFile(join(rotated, "secrets/WINDLASS_SECRET_KEY"), "k".repeat(44));
+    const older = await refusal(rotated, wrong);
+    expect(older).toContain("set it for the target to the key of the source");
+    expect(older).not.toContain("has it");
     expect(await refusal(source, source)).toContain("name the same database");
     const facts = () => command(url, "select * from facts");
     expect((await facts()).rows).toEqual([]);

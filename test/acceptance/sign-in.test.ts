@@ -124,6 +124,15 @@ describe.concurrent("signing in", () => {
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
     const again = await windlass(["logout"], { env });
     expect(again).toMatchObject({ exitCode: 0, stderr: `Signed out at ${plane.url}.` });
+    const none = await windlass(["logout"], { env });
+    expect(none).toMatchObject({ exitCode: 0, stderr: "You are not signed in." });
+    // Another profile is left, which is not the current one.
+    writeFileSync(files(env), JSON.stringify({ ...JSON.parse(before), current: null }));
+    for (const words of [["logout"], ["teams", "use", ""], ["whoami"]])
+      expect(await windlass(words, { env })).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining("No profile is current. Choose one: windlass profiles use"),
+      });
   });
 
   test("is renewed once when many commands at once find the token expired, and stays valid", async () => {
