@@ -2,6 +2,7 @@
 import { Type, type Static } from "typebox";
 import { shownApproval, writtenApproval } from "./approvals.ts";
 import { Backend, Deployed, StateBackend } from "./deployed.ts";
+import { FailedJob } from "./failed-job.ts";
 import {
   about,
   ErrorMessage,
@@ -15,7 +16,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { jobTypes, parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
+import { parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
 import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
 
@@ -221,19 +222,6 @@ export const Component = Type.Object({
   omitted_bytes: Type.Optional(omittedBytes),
 });
 export type Component = Static<typeof Component>;
-
-/** A job that failed, and whose failure has not been made good. */
-export const FailedJob = Type.Object({
-  id: Uuid,
-  job_type: OneOf(jobTypes),
-  status: about(OneOf(["FAILED", "CANCELLED"]), "`CANCELLED`: after it changed something."),
-  error_message: Nullable(ErrorMessage),
-  started_at: Type.Optional(
-    about(Nullable(Timestamp), "Null if no runner started it: it changed nothing."),
-  ),
-  ended_at: Timestamp,
-});
-export type FailedJob = Static<typeof FailedJob>;
 
 /** A variable set of which a configuration gets the values. */
 export const AttachedSet = Type.Object({

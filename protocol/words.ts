@@ -1,6 +1,7 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
-import type { Configuration, FailedJob } from "./configurations.ts";
+import type { Configuration } from "./configurations.ts";
+import type { FailedJob } from "./failed-job.ts";
 import type { JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { JobWarning } from "./job-warnings.ts";
 import type { PlanCounts } from "./plan-counts.ts";

@@ -1,5 +1,5 @@
 /** A failure of a configuration that has not been made good. */
-import type { FailedJob } from "../../../protocol/configurations.ts";
+import type { FailedJob } from "../../../protocol/failed-job.ts";
 import { statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";

@@ -13,12 +13,12 @@ import {
   Configuration,
   CreateConfiguration,
   CreateZone,
-  FailedJob,
   UpdateConfiguration,
   UpdateZone,
   Zone,
 } from "../../../protocol/configurations.ts";
 import { Deployed } from "../../../protocol/deployed.ts";
+import { FailedJob } from "../../../protocol/failed-job.ts";
 import { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import {
   CreateVariableSet,

@@ -1,5 +1,5 @@
 /** The job whose failure a configuration still shows. */
-import type { FailedJob } from "../../../protocol/configurations.ts";
+import type { FailedJob } from "../../../protocol/failed-job.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFailedJob as findRow } from "../../store/jobs/jobs.ts";
