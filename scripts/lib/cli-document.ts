@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { wholeProgram } from "../../cli/program.ts";
+import { buildProgram, wholeProgram } from "../../cli/program.ts";
 
 type Command = Awaited<ReturnType<typeof wholeProgram>>;
 
@@ -55,8 +55,10 @@ remembers them for 30 seconds.
 
 /** The whole document. */
 export async function cliDocument(): Promise<string> {
-  const program = await wholeProgram();
-  const all = [...chapters(program, "windlass", 3), ...(await Promise.all(roles.map(roleChapter)))];
+  // Its own help is printed before any command is loaded.
+  const own = chapter("windlass", 3, helpOf(await buildProgram([])));
+  const [, ...below] = chapters(await wholeProgram(), "windlass", 3);
+  const all = [own, ...below, ...(await Promise.all(roles.map(roleChapter)))];
   return `${intro}\n## Commands\n\n${all.join("\n")}`;
 }
 
