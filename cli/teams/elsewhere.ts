@@ -1,6 +1,7 @@
 /** Where something is that is not in the space of a command. */
 import type { Api } from "../api/api.ts";
 import { find, type Findable } from "../api/find.ts";
+import { teamWords } from "../api/team.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** Spaces that are searched. */
@@ -51,7 +52,7 @@ export const isNotFound = (error: unknown): boolean =>
  */
 export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>): Promise<string> {
   const slug = await otherSpaceWith(api, isIn);
-  return slug === undefined ? "" : ` It is in ${spaceName(slug)}: add --team ${slug || '""'}`;
+  return slug === undefined ? "" : ` It is in ${spaceName(slug)}: add${teamWords(slug)}`;
 }
 
 /** In a sentence; "" is the slug of the personal space. */

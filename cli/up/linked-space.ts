@@ -1,6 +1,7 @@
 /** The space in which `windlass up` deployed a directory before. */
 import type { Configuration } from "../../protocol/configurations.ts";
-import { spacesWith } from "../teams/elsewhere.ts";
+import { teamWords } from "../api/team.ts";
+import { spaceName, spacesWith } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import type { Api } from "../api/api.ts";
@@ -49,7 +50,7 @@ export async function inLinkedSpace(
   if (slug === undefined) return run;
   if (isHere) {
     run.done(
-      `This directory was deployed in ${others.map(spaceText).join(" and ")} too. This command acts in ${spaceText(api.team ?? "")}. For another space, pass ${others.map(optionOf).join(" or ")}.`,
+      `This directory was deployed in ${others.map(spaceName).join(" and ")} too. This command acts in ${spaceName(api.team ?? "")}. For another space, pass ${others.map(optionOf).join(" or ")}.`,
     );
     return run;
   }
@@ -59,12 +60,9 @@ export async function inLinkedSpace(
       2,
     );
   run.done(
-    `This directory was deployed in ${spaceText(slug)} before, so this command acts there too. For another space, pass ${optionOf(api.team ?? "")}.`,
+    `This directory was deployed in ${spaceName(slug)} before, so this command acts there too. For another space, pass ${optionOf(api.team ?? "")}.`,
   );
   return { ...run, api: api.inSpace(slug) };
 }
 
-const spaceText = (slug: string): string =>
-  slug === "" ? "your personal space" : `the team "${slug}"`;
-
-const optionOf = (slug: string): string => `--team ${slug === "" ? '""' : slug}`;
+const optionOf = (slug: string): string => teamWords(slug).trimStart();
