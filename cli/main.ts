@@ -1,7 +1,7 @@
 /** Entry of the client: finds the command and loads only its code. */
 import type { CommanderError } from "commander";
 import { ConfigError } from "../common/settings/config-error.ts";
-import { fileFailure } from "./terminal/file-errors.ts";
+import { fileFailure } from "../common/file-errors.ts";
 import { CliError, errorLine, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 

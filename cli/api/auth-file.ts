@@ -7,7 +7,7 @@ import { closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeDirectory, readIfExists } from "../../common/files.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 
 export interface Profile {

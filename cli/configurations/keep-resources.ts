@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Configuration } from "../../protocol/configurations.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 

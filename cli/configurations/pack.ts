@@ -18,7 +18,7 @@ import ignore, { type Ignore } from "ignore";
 import { isTerraformFile } from "../../common/terraform-files.ts";
 import type { Engine } from "../../protocol/configurations.ts";
 import { archiveLimit } from "../../protocol/limits.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 

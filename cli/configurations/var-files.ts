@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 
 interface Options {

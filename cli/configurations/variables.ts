@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { TextValue, Variable } from "../../protocol/configurations.ts";
 import { parseExactly } from "../../common/exact-json.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { jsonFilesOf } from "./var-files.ts";

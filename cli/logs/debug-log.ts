@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { mebibyte } from "../../common/units.ts";
 import { debugLogTextLimit } from "../../protocol/limits.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 import { findJob } from "../jobs/find.ts";
 import type { Run } from "../run.ts";

@@ -10,7 +10,7 @@ import { teamWords } from "../api/team.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
-import { fileErrorText } from "../terminal/file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";

@@ -1,7 +1,7 @@
 /** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
 import { styleText } from "node:util";
 import { withoutControlSequences, withVisibleDirections } from "../../common/control-sequences.ts";
-import { fileErrorText } from "./file-errors.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 
 /** An error for the user: printed without a stack, and mapped to an exit code. */
 export class CliError extends Error {
