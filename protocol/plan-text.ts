@@ -177,7 +177,10 @@ const markdownLine = 500;
 export function planMarkdown(
   name: string,
   plan: PlanSummary,
-  { applied, options }: { applied?: AppliedJob | undefined; options?: PlanOptions | null } = {},
+  {
+    applied,
+    options,
+  }: { applied?: AppliedJob | undefined; options?: PlanOptions | null | undefined } = {},
 ): string {
   const title = `**${applied ? appliedHeadline(plan, applied) : planHeadline(plan)}** (${codeSpan(visible(name))})\n`;
   const notes = [

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
+import { fileErrorText } from "../../common/file-errors.ts";
 import { readHiddenLine } from "../../common/hidden-line.ts";
 import { wrongUsage } from "../../common/wrong-usage.ts";
 import { InstallError, installService } from "../../common/install/service.ts";
@@ -129,8 +130,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : message;
+    const why = fileErrorText(error);
     throw new InstallError(`the registration token cannot be read from ${file}: ${why}`);
   }
 }

@@ -22,4 +22,6 @@ export function deployedText(deployed: Deployed): string {
     .join(", ");
 }
 
-const resourcesText = (count: number): string => `${count} resource${count === 1 ? "" : "s"}`;
+/** Returns `1 resource` or `3 resources`. */
+export const resourcesText = (count: number): string =>
+  `${count} resource${count === 1 ? "" : "s"}`;

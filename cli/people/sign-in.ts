@@ -63,10 +63,11 @@ export async function logout(run: Run): Promise<void> {
     name: run.profile,
     server: server === undefined ? undefined : parseServer(server),
   });
-  if (!found && server !== undefined) return run.done(`You are not signed in to ${server}.`);
-  const left = Object.keys(auth.profiles);
-  if (!found && left.length > 0) throw new CliError(notSignedIn(settings, left));
-  if (!found) return run.done("You are not signed in.");
+  if (!found) {
+    const left = Object.keys(auth.profiles);
+    if (server === undefined && left.length > 0) throw new CliError(notSignedIn(settings, left));
+    return run.done(`You are not signed in${server === undefined ? "" : ` to ${server}`}.`);
+  }
   const [name, profile] = found;
   let trouble: unknown;
   try {

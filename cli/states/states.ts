@@ -7,6 +7,7 @@ import type { StateVersion } from "../../protocol/state-versions.ts";
 import { parseExactly } from "../../common/exact-json.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
+import { resourcesText } from "../configurations/deployed.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -121,7 +122,7 @@ export async function push(
   if (response.statusCode === 200)
     return say(`Serial ${serial} is the newest version of the state of "${found}" already.`);
   say(
-    `Serial ${serial} is now the newest version of the state of "${found}". It has ${resources} ${resources === 1 ? "resource" : "resources"}.`,
+    `Serial ${serial} is now the newest version of the state of "${found}". It has ${resourcesText(resources)}.`,
   );
   sayCheck(run, found);
 }

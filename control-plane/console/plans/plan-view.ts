@@ -106,7 +106,7 @@ export const planView = (
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
-    ${plan.changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, { applied, options: options ?? null }))}
+    ${plan.changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, { applied, options }))}
   </windlass-plan>`;
 };
 
