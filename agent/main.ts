@@ -41,17 +41,18 @@ export async function main(args: string[]): Promise<void> {
   const [option, ...rest] = args;
   if (option === "--help" || option === "-h") return void process.stdout.write(usage());
   if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
-  if (option === "install") {
-    process.exitCode = await (await import("./install/command.ts")).installCommand(rest);
-    return;
-  }
-  if (option === "doctor") {
-    process.exitCode = await (await import("./doctor/command.ts")).doctorCommand(rest);
-    return;
-  }
-  if (option !== undefined) return fail(unknownWord("windlass agent", option), 2);
-  await run();
+  if (option === undefined) return await run();
+  const command = commands.get(option);
+  if (command === undefined)
+    return fail(unknownWord("windlass agent", option, [...commands.keys()]), 2);
+  process.exitCode = await command(rest);
 }
+
+/** Each returns its exit code, and loads only what it needs. */
+const commands = new Map<string, (args: string[]) => Promise<number>>([
+  ["install", async (args) => (await import("./install/command.ts")).installCommand(args)],
+  ["doctor", async (args) => (await import("./doctor/command.ts")).doctorCommand(args)],
+]);
 
 /** Runs the agent. Loads it only here, because its commands need little of it. */
 async function run(): Promise<void> {

@@ -1,3 +1,5 @@
+import { isClose } from "./spelling.ts";
+
 /**
  * What the server's and the agent's commands print for a wrong command line: the error and where
  * the help is, as the client does. The whole help would push the error off the screen.
@@ -5,6 +7,13 @@
 export const wrongUsage = (command: string, message: string): string =>
   `${message}\nFor help: ${command} --help`;
 
-/** For a word that is neither a command nor an option. */
-export const unknownWord = (command: string, word: string): string =>
-  wrongUsage(command, `${command} has no ${word.startsWith("-") ? "option" : "command"} "${word}"`);
+/**
+ * For a word that is neither one of the commands nor an option. Suggests the command that it
+ * resembles.
+ */
+export function unknownWord(command: string, word: string, commands: readonly string[]): string {
+  const kind = word.startsWith("-") ? "option" : "command";
+  const meant = commands.find((one) => word !== "" && isClose(one, word));
+  const suggestion = meant === undefined ? "" : `\nDid you mean ${command} ${meant}?`;
+  return wrongUsage(command, `${command} has no ${kind} "${word}"${suggestion}`);
+}

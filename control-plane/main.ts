@@ -41,6 +41,19 @@ Examples:
   windlass server backup /var/backups/windlass.tar.gz
 `;
 
+/** Each loads only what it needs, because loading the whole server takes a second. */
+const commands = new Map<string, (args: string[]) => Promise<void>>([
+  ["login-link", async (args) => (await import("./commands/login-link.ts")).loginLink(args)],
+  ["backup", async (args) => (await import("./commands/backup.ts")).backup(args)],
+  ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
+  ["install", async (args) => (await import("./commands/install.ts")).install(args)],
+  ["rotate-key", async (args) => (await import("./commands/rotate-key.ts")).rotateKey(args)],
+  [
+    "migrate-store",
+    async (args) => (await import("./commands/migrate-store.ts")).migrateStore(args),
+  ],
+]);
+
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
 export async function main(args: string[]): Promise<void> {
   // Only the server's user may read the files that it writes, even in a directory that others may
@@ -52,18 +65,11 @@ export async function main(args: string[]): Promise<void> {
   if (command === "--version" || command === "-V")
     return void process.stdout.write(`${version()}\n`);
   try {
-    // Each command loads only what it needs, because loading the whole server takes a second.
-    if (command === "login-link")
-      return await (await import("./commands/login-link.ts")).loginLink(rest);
-    if (command === "backup") return await (await import("./commands/backup.ts")).backup(rest);
-    if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
-    if (command === "rotate-key")
-      return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
-    if (command === "migrate-store")
-      return await (await import("./commands/migrate-store.ts")).migrateStore(rest);
-    if (command === "install") return await (await import("./commands/install.ts")).install(rest);
-    if (command !== undefined) return fail(unknownWord("windlass server", command), 2);
-    await serve(readConfig());
+    if (command === undefined) return await serve(readConfig());
+    const run = commands.get(command);
+    if (run === undefined)
+      return fail(unknownWord("windlass server", command, [...commands.keys()]), 2);
+    await run(rest);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS")) {
       const name = `windlass server ${command}`;

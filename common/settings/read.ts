@@ -47,8 +47,11 @@ function parse(text: string, setting: Exclude<Setting, { type: SecretType | "fil
       return matches(text, setting) ? text : undefined;
     case "path":
       return text;
-    case "url":
-      return isAddress(text) ? text.replace(/\/+$/, "") : undefined;
+    case "url": {
+      if (!isAddress(text)) return undefined;
+      const address = text.replace(/\/+$/, "");
+      return setting.hasNoPath && new URL(address).pathname !== "/" ? undefined : address;
+    }
     case "boolean":
       return /^(1|true|0|false)$/i.test(text) ? /^(1|true)$/i.test(text) : undefined;
     case "enum":

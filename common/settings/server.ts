@@ -23,6 +23,8 @@ export const controlPlane = {
   },
   WINDLASS_PUBLIC_URL: {
     type: "url",
+    // Pages link to paths such as /jobs, from the root of the host.
+    hasNoPath: true,
     otherwise: "derived from the host and the port",
     help: "the address that people and runners use",
     details:

@@ -33,7 +33,7 @@ export type Setting = Described &
   (
     | ({ readonly type: "text"; readonly default?: string } & Text)
     | { readonly type: "path" }
-    | { readonly type: "url"; readonly example?: string }
+    | { readonly type: "url"; readonly example?: string; readonly hasNoPath?: true }
     /** The path of a file; read as its content. */
     | { readonly type: "file" }
     /** `NAME`, a file that `NAME_FILE` names, or a systemd credential called NAME. */
@@ -102,7 +102,7 @@ export function expected(setting: Setting): string {
     case "file":
       return "the path of a file";
     case "url":
-      return `an http or https address such as ${setting.example ?? "https://windlass.example.com"}`;
+      return `an http or https address ${setting.hasNoPath ? "without a path, " : ""}such as ${setting.example ?? "https://windlass.example.com"}`;
     case "secret": {
       const { minBytes = 0, maxLength } = setting;
       if (setting.expected !== undefined) return setting.expected;

@@ -184,6 +184,12 @@ describe("windlass agent", () => {
     expect(lines).toEqual([expect.stringContaining(message), `For help: ${helped} --help`]);
   });
 
+  test("suggests the command that a misspelt one resembles", async () => {
+    const { exitCode, stderr } = await windlass(["agent", "docter"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Did you mean windlass agent doctor?");
+  });
+
   test("prints its help and version", async () => {
     expect((await windlass(["agent", "--help"])).stdout).toContain("WINDLASS_REGISTRATION_TOKEN");
     expect((await windlass(["agent", "--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);

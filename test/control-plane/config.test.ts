@@ -16,7 +16,10 @@ describe("a setting", () => {
       "WINDLASS_TRUSTED_PROXIES",
       ["foo", "10.0.0.0/33", "10.0.0.0/8/8", "::1/129", "10.0.0.1,proxy"],
     ],
-    ["WINDLASS_PUBLIC_URL", ["windlass.example.com", "ftp://windlass.example.com", "https://a/?b"]],
+    [
+      "WINDLASS_PUBLIC_URL",
+      ["windlass.example.com", "ftp://windlass.example.com", "https://a/?b", "https://a/windlass/"],
+    ],
     [
       "WINDLASS_DATABASE_URL",
       [

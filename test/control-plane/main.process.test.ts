@@ -85,6 +85,7 @@ describe("windlass server", () => {
   it.each([
     [["--bogus"], 'windlass server has no option "--bogus"', "windlass server"],
     [["bogus"], 'windlass server has no command "bogus"', "windlass server"],
+    [[""], 'windlass server has no command ""', "windlass server"],
     [
       ["backup", "--bogus"],
       "windlass server backup: Unknown option '--bogus'",
@@ -95,5 +96,11 @@ describe("windlass server", () => {
     expect(exitCode).toBe(2);
     const lines = (stderr as string).split("\n");
     expect(lines).toEqual([expect.stringContaining(message), `For help: ${helped} --help`]);
+  });
+
+  it("suggests the command that a misspelt one resembles", async () => {
+    const { exitCode, stderr } = await server({}, "bakcup", "windlass.tar.gz");
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Did you mean windlass server backup?");
   });
 });
