@@ -28,7 +28,7 @@ export async function main(words: readonly string[]): Promise<void> {
     const isUsage = code === wrongUsage && words.includes(detailedExitCode);
     process.exitCode = isUsage && (await hasOption(words, detailedExitCode)) ? 64 : code;
     if (!isCommanderError(error)) return;
-    if (error.code === "commander.unknownCommand") await suggest(words);
+    if (error.code === "commander.unknownCommand") await suggest(command);
     if (error.code === "commander.unknownOption") await suggestOption(words, error.message);
   }
 }

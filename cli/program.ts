@@ -5,6 +5,7 @@
 import { Command, Help, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { client } from "../common/settings/client.ts";
 import { settingsHelp } from "../common/settings/help.ts";
+import { closest } from "../common/spelling.ts";
 import { version } from "../common/version.ts";
 
 interface Entry {
@@ -218,12 +219,18 @@ function refuseCommandWithVersion(program: CommandUnknownOpts, [first]: readonly
     });
 }
 
-/** With --help, commander prints the help of a noun for any word after it. */
+/** With `help` and --help, commander prints the help of a noun for any word after it. */
 function refuseUnknownVerb(command: CommandUnknownOpts): void {
-  const [word] = command.args;
+  const [first, second] = command.args;
+  const word = first === "help" ? second : first;
   if (command.commands.length === 0 || word === undefined || word.startsWith("-")) return;
-  if (word === "help" || command.commands.some((verb) => verb.name() === word)) return;
-  command.error(`error: unknown command '${word}'`, { code: "commander.unknownCommand" });
+  const names = command.commands.map((verb) => verb.name());
+  if (word === "help" || names.includes(word)) return;
+  const meant = closest(word, names);
+  const suggestion = meant === undefined ? "" : `\n(Did you mean ${meant}?)`;
+  command.error(`error: unknown command '${word}'${suggestion}`, {
+    code: "commander.unknownCommand",
+  });
 }
 
 /**

@@ -6,8 +6,15 @@ export function isClose(a: string, b: string): boolean {
   return x.startsWith(y) || y.startsWith(x) || distance(x, y) <= Math.min(2, x.length / 3);
 }
 
+/** Returns the word that is nearest to a misspelt one; undefined if none is close. */
+export function closest(misspelt: string, words: readonly string[]): string | undefined {
+  if (misspelt === "") return undefined;
+  const close = words.filter((one) => isClose(one, misspelt));
+  return close.toSorted((a, b) => distance(a, misspelt) - distance(b, misspelt))[0];
+}
+
 /** Returns the Levenshtein distance. */
-export function distance(a: string, b: string): number {
+function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 0; i < a.length; i++) {
     const next = [i + 1];

@@ -1,4 +1,4 @@
-import { isClose } from "./spelling.ts";
+import { closest } from "./spelling.ts";
 
 /**
  * What the server's and the agent's commands print for a wrong command line: the error and where
@@ -13,7 +13,7 @@ export const wrongUsage = (command: string, message: string): string =>
  */
 export function unknownWord(command: string, word: string, commands: readonly string[]): string {
   const kind = word.startsWith("-") ? "option" : "command";
-  const meant = commands.find((one) => word !== "" && isClose(one, word));
+  const meant = closest(word, commands);
   const suggestion = meant === undefined ? "" : `\nDid you mean ${command} ${meant}?`;
   return wrongUsage(command, `${command} has no ${kind} "${word}"${suggestion}`);
 }

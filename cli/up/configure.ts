@@ -61,8 +61,8 @@ export async function configure(
     const folder = shellWord(join(directory, other));
     return `Pass the directory in which it runs, such as: windlass up ${folder}`;
   });
+  if (options.name === undefined && !options.adopt) await refuseSecond(run, name, origins, before);
   if (before) await confirmOrigin(before, origins, options);
-  else if (options.name === undefined) await refuseSecond(run, name, origins);
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) await refuseOtherZone(run, before, options.zone);
   if (root !== directory) noteRoot(run, directory, root);
@@ -105,9 +105,20 @@ export async function configure(
   run.done(`Configuration "${name}" updated.`);
   const changed = objectKeys(others)
     .filter((field) => field !== "origin")
-    .filter((field) => !isDeepStrictEqual(found[field], configuration[field]));
+    .filter(
+      (field) => !isDeepStrictEqual(found[field], configuration[field]) || hasSecret(others[field]),
+    );
   return { configuration, files, changed, pending };
 }
+
+/** Whether a field gives a value to something sensitive: no response shows what it was before. */
+const hasSecret = (field: unknown): boolean =>
+  typeof field === "object" &&
+  field !== null &&
+  Object.values(field).some((one: { sensitive?: boolean; value?: unknown } | string | null) => {
+    if (typeof one !== "object" || one === null) return false;
+    return one.sensitive === true && one.value !== undefined;
+  });
 
 /** Whether a job has begun to deploy it: the state alone may be one that a user has pushed. */
 async function wasDeployed(run: Run, { id, deployed }: Configuration): Promise<boolean> {

@@ -13,7 +13,7 @@ export async function confirmOrigin(
   origins: readonly string[],
   { adopt }: { readonly adopt?: true | undefined },
 ): Promise<void> {
-  if (adopt || (origin !== undefined && origins.includes(origin))) return;
+  if (adopt || isOneOf(origins, origin)) return;
   const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${hereText(origins)}. A plan of other files can destroy what it has deployed.`;
   if (!canAsk())
     throw new CliError(
@@ -24,20 +24,27 @@ export async function confirmOrigin(
   await confirm("Use this configuration for this directory from now on?", {});
 }
 
+const isOneOf = (origins: readonly string[], origin: string | undefined): boolean =>
+  origin !== undefined && origins.includes(origin);
+
 /**
  * Throws `CliError` if the directory has a configuration of another name, as after it was renamed: a
- * second one would create everything again.
+ * second one would create everything again. `named` is the configuration that has the name of the
+ * directory.
  */
 export async function refuseSecond(
   run: Run,
   name: string,
   origins: readonly string[],
+  named: Configuration | undefined,
 ): Promise<void> {
+  if (isOneOf(origins, named?.origin)) return;
   const names = (await madeFrom(run.api, origins)).map((one) => one.name);
   // Of this name: another command has just created it from this directory.
   if (names.length === 0 || names.includes(name)) return;
+  const other = named ? "another --name" : `--name ${shellWord(name)}`;
   throw new CliError(
-    `This directory, or one that it was copied from, was deployed as ${names.map((one) => `"${one}"`).join(" and ")}. Pass --name ${shellWordsOr(names)} to deploy that again, or --name ${shellWord(name)} to create everything a second time.`,
+    `This directory, or one that it was copied from, was deployed as ${names.map((one) => `"${one}"`).join(" and ")}. Pass --name ${shellWordsOr(names)} to deploy that again, or ${other} to create everything a second time.`,
     2,
   );
 }

@@ -1,5 +1,5 @@
 /** Warns of settings that do not exist. */
-import { distance, isClose } from "../spelling.ts";
+import { closest } from "../spelling.ts";
 import { registry, type Role } from "./registry.ts";
 
 /** Set by the test runner for the processes that it starts. */
@@ -32,8 +32,3 @@ const namesOf = (role: Role): string[] =>
       type === "secret" || type === "secrets" ? [name, `${name}_FILE`] : [name],
     ),
   );
-
-function closest(name: string, names: readonly string[]): string | undefined {
-  const close = names.filter((one) => isClose(one, name));
-  return close.toSorted((a, b) => distance(a, name) - distance(b, name))[0];
-}

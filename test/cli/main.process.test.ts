@@ -70,6 +70,20 @@ describe("windlass", () => {
     expect(stderr).toMatch(/^error: unknown command 'nosuch'/);
   });
 
+  it.each([
+    [["help", "jbs"], "jobs"],
+    [["help", "jobs", "pln"], "plan"],
+    [["jobs", "help", "pln"], "plan"],
+    [["jobs", "pln", "--help"], "plan"],
+    [["jobs", "pln"], "plan"],
+  ])("suggests the command that was meant: %j", async (words, meant) => {
+    const { exitCode, stdout, stderr } = await windlass(words);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^error: unknown command/);
+    expect(stderr).toContain(`(Did you mean ${meant}?)`);
+    if (words.includes("jobs")) expect(stderr).toContain("The commands of windlass jobs: ");
+  });
+
   it("takes --version for no version of a state", async () => {
     const words = ["state", "rollback", "network", "--version", "7"];
     const { exitCode, stdout, stderr } = await windlass(words);

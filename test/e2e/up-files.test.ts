@@ -6,6 +6,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { windlass } from "../helpers/windlass.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
@@ -81,6 +82,17 @@ describe.concurrent("the files of windlass up", () => {
     expect(declined.stderr).toContain('"varied" keeps what this command has changed: variables.');
     const repeated = await ada.run("up", directory, "--var", "a=d");
     expect(repeated.stderr).not.toContain("keeps what this command has changed");
+    const secret = (input: string) =>
+      windlass(["up", directory, "--sensitive", "a"], {
+        env: ada.environment,
+        input,
+        stdin: undefined as never,
+      });
+    await secret("a first secret");
+    // No response shows that it is another one.
+    expect((await secret("a second secret")).stderr).toContain(
+      '"varied" keeps what this command has changed: variables.',
+    );
   });
 
   test("keeps the files of the last plan of what was never deployed", async () => {

@@ -141,7 +141,16 @@ describe.concurrent("windlass up", () => {
     );
     const again = await ada.run("up", renamed, "--yes", "--name", "old name");
     expect(again.stdout).toContain("Plan: no changes");
-    expect(await ada.run("up", renamed, "--yes", "--name", "new")).toMatchObject({ exitCode: 0 });
+    const other = writeFiles(join(ada.path, "other", "new"), files);
+    expect(await ada.run("up", other, "--yes")).toMatchObject({ exitCode: 0 });
+    // Nor is the configuration offered that another directory of this name has.
+    const taken = await ada.run("up", renamed, "--yes");
+    expect(taken).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(taken.stderr).toContain(
+      `was deployed as "old name". Pass --name 'old name' to deploy that again, or another --name to create everything a second time.`,
+    );
+    const newName = ["--name", "newer"];
+    expect(await ada.run("up", renamed, "--yes", ...newName)).toMatchObject({ exitCode: 0 });
   });
 
   test("says after a failure what the first run created, and how to remove it", async () => {

@@ -145,6 +145,12 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
   }
 }
 
+/** As terraform writes it: a key that is no identifier is quoted, as in `tags["kubernetes.io/name"]`. */
+export function pathOf(path: string, name: string): string {
+  if (!/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
 /** Returns what a value consists of; nothing for a plain value and a list of plain values. */
 function* parts(path: string, node: Node): Iterable<[path: string, part: Node]> {
   const inside = insideOf(node);
@@ -158,9 +164,8 @@ function* parts(path: string, node: Node): Iterable<[path: string, part: Node]> 
   for (const name of isList ? names : [...names].toSorted()) {
     const of = (value: unknown): unknown =>
       Object.hasOwn(record(value), name) ? record(value)[name] : undefined;
-    const next = isList ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
     yield [
-      next,
+      isList ? `${path}[${name}]` : pathOf(path, name),
       {
         before: of(inside.before),
         after: of(inside.after),

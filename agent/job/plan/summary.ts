@@ -10,7 +10,7 @@ import type {
   PlanSummary,
 } from "../../../protocol/plan-summary.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
-import { AttributeBudget, attributesOf, type Change } from "./attributes.ts";
+import { AttributeBudget, attributesOf, pathOf, type Change } from "./attributes.ts";
 import { withoutKeys, type Dependencies } from "./dependencies.ts";
 
 export interface ResourceChange {
@@ -187,9 +187,10 @@ export function actionOf(actions: readonly string[]): PlanAction {
 }
 
 const pathText = (path: readonly (string | number)[]): string =>
-  path
-    .map((part, at) => (typeof part === "number" ? `[${part}]` : at ? `.${part}` : part))
-    .join("");
+  path.reduce<string>(
+    (text, part) => (typeof part === "number" ? `${text}[${part}]` : pathOf(text, part)),
+    "",
+  );
 
 class Bounded<T> {
   readonly items: T[] = [];

@@ -28,6 +28,18 @@ describe("the attributes of a change", () => {
       [{ path: "t.b", before: 2, after: 3 }],
     ],
     [
+      "parts of a map whose keys are no identifiers",
+      { t: { "a.b": 1, "c d": 1, 'e"': 1, f: 1 } },
+      { t: { "a.b": 2, "c d": 2, 'e"': 2, "f-ä": 1 } },
+      [
+        { path: 't["a.b"]', before: 1, after: 2 },
+        { path: 't["c d"]', before: 1, after: 2 },
+        { path: 't["e\\""]', before: 1, after: 2 },
+        { path: "t.f", before: 1, after: null },
+        { path: "t.f-ä", after: 1 },
+      ],
+    ],
+    [
       "a list of plain values",
       { l: ["a", "b"] },
       { l: ["b"] },
