@@ -48,9 +48,11 @@ describe("every page", () => {
         for (const label of await page.evaluate<string[]>(cutOff))
           findings.push(`${name}: the table "${label}" is cut off`);
         if (await page.evaluate<boolean>(unpadded)) findings.push(`${name}: a cell has no padding`);
-        await page.setViewportSize({ width: 390, height: 800 });
-        const width = await page.evaluate<number>("document.documentElement.scrollWidth");
-        if (width > 390) findings.push(`${name} is ${width} wide`);
+        for (const width of [320, 390]) {
+          await page.setViewportSize({ width, height: 800 });
+          const needed = await page.evaluate<number>("document.documentElement.scrollWidth");
+          if (needed > width) findings.push(`${name} is ${needed} wide, not ${width}`);
+        }
         for (const label of await page.evaluate<string[]>(cutOff))
           findings.push(`${name}: the table "${label}" is cut off on a phone`);
       }
