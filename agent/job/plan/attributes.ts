@@ -127,13 +127,16 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
     yield { path, sensitive: true, ...(has(unknown) ? { unknown: true } : {}) };
   } else if (unknown === true || (before === null && isUnknownList(unknown))) {
     // Of a list, nothing is known either if no entry is.
+    const below = isMarked || isPlain(before) || depth === depthLimit ? [] : [...parts(path, node)];
+    for (const [name, part] of below) yield* leavesOf(name, { ...part, unknown: true }, depth + 1);
     const isShown = !isMarked && before !== null && isPlain(before);
-    yield {
-      path,
-      ...(isShown ? { before } : {}),
-      unknown: true,
-      ...(isMarked ? { sensitive: true } : {}),
-    };
+    if (below.length === 0)
+      yield {
+        path,
+        ...(isShown ? { before } : {}),
+        unknown: true,
+        ...(isMarked ? { sensitive: true } : {}),
+      };
   } else {
     const below = [...parts(path, node)];
     const isDeep = depth === depthLimit || below.length === 0;

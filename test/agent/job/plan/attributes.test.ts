@@ -73,6 +73,22 @@ describe("the attributes of a change", () => {
     expect(changed(before, after)).toEqual(expected);
   });
 
+  test("of what becomes unknown are all that it had, one by one", () => {
+    const had = { tag: "v1", list: ["a", "b"], rules: [{ port: 1 }, { port: 2 }], none: {} };
+    const before = { output: had, hidden: { a: 1, b: "secret" }, names: ["x"] };
+    const after_unknown = { output: true, hidden: true, names: true };
+    const before_sensitive = { hidden: { b: true } };
+    expect(list({ before, after: {}, after_unknown, before_sensitive })).toEqual([
+      { path: "hidden", unknown: true, sensitive: true },
+      { path: "names", before: ["x"], unknown: true },
+      { path: "output.list", before: ["a", "b"], unknown: true },
+      { path: "output.none", before: {}, unknown: true },
+      { path: "output.rules[0].port", before: 1, unknown: true },
+      { path: "output.rules[1].port", before: 2, unknown: true },
+      { path: "output.tag", before: "v1", unknown: true },
+    ]);
+  });
+
   test("of a new resource are all that are set, and those known after the apply", () => {
     const change = { before: null, after: { name: "x", none: null }, after_unknown: { id: true } };
     expect(list(change)).toEqual([
