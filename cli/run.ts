@@ -5,7 +5,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
-import { clean, CliError, print, say } from "./terminal/output.ts";
+import { clean, cleanLine, CliError, print, say } from "./terminal/output.ts";
 import { fitToTerminal, shortenIds, table, type Fitting } from "./terminal/table.ts";
 
 export interface GlobalOptions {
@@ -128,5 +128,5 @@ function rowsOf([name, field]: [string, Fields[string]]): string[][] {
   if (field === null || field === undefined || field === "") return [];
   return String(field)
     .split("\n")
-    .map((line, index) => [index === 0 ? name : "", clean(line)]);
+    .map((line, index) => [index === 0 ? name : "", cleanLine(line)]);
 }

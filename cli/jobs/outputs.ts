@@ -6,7 +6,7 @@ import { omittedText, outputOf, type JobOutput } from "../../protocol/outputs.ts
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { hclValue } from "../states/hcl.ts";
-import { clean, print, styled } from "../terminal/output.ts";
+import { clean, cleanLine, print, styled } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
 
@@ -79,7 +79,7 @@ function valueOf(
     return styled("dim", `(${bytes.toLocaleString("en-US")} bytes: too large to be kept here)`);
   if (value === undefined) return styled("dim", "(not kept here)");
   const lines = (typeof value === "string" ? value : partsText(value)).split(/\r?\n/);
-  const whole = lines.map(clean).join("\n");
+  const whole = lines.map(cleanLine).join("\n");
   const text = isTerminal ? shortened(whole) : whole;
   return lines.length === 1 || typeof value !== "string" ? text : `<<EOT\n${text}\nEOT`;
 }

@@ -61,7 +61,10 @@ export function onOutputClosed(close: (error: CliError) => void): void {
 }
 
 /** Makes untrusted text safe for one line of a table: no control characters except colours. */
-export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
+export const clean = (text: string): string => cleanLine(text.replaceAll(/[\r\n\t]+/g, " "));
+
+/** The same with tabs, for a value at the end of a line, which people copy. */
+export const cleanLine = (text: string): string => logLine(text.replaceAll(/[\r\n]+/g, " "));
 
 /**
  * Makes a log line safe for a terminal: keeps colours if `colours` is set and removes every other

@@ -5,7 +5,7 @@ const shown = (output: unknown, isTerminal = false) =>
   outputLines({ outputs: { a: output } }, isTerminal);
 
 test.each([
-  [{ type: "string", value: "x\t\u001b[2Jy", sensitive: false }, "x y"],
+  [{ type: "string", value: "x\t\u001b[2Jy", sensitive: false }, "x\ty"],
   [{ type: "dynamic", value: null, sensitive: false }, "null"],
   [{ type: ["list", "number"], value: [1], sensitive: false }, "[1]"],
   [{ type: "string", sensitive: true }, "(sensitive)"],
@@ -24,10 +24,10 @@ test.each([
   expect(shown(output)).toEqual([`  a  = ${text}`]);
 });
 
-test("a text of several lines keeps them, without control characters", () => {
+test("a text of several lines keeps them, and their tabs, without control characters", () => {
   const value = "-----BEGIN\r\n\tMII\u001b[2J\n";
   const outputs = { key: { value }, a: { value: 1 } };
-  const lines = ["  key  = <<EOT", "-----BEGIN", " MII", "", "EOT", "  a    = 1"];
+  const lines = ["  key  = <<EOT", "-----BEGIN", "\tMII", "", "EOT", "  a    = 1"];
   expect(outputLines({ outputs }, true)).toEqual(lines);
   expect(outputLines({ outputs }, false)).toEqual(lines);
 });
