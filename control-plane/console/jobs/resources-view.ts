@@ -165,8 +165,10 @@ function took(row: ChangedResource, scale: Scale): string {
   const { changes, state } = row;
   const times = changes.map(({ started_at, ended_at }) => (ended_at ?? scale.until) - started_at);
   const total = times.reduce((sum, time) => sum + Math.max(0, time), 0);
+  // Terraform prints a failure only when all others have ended, and no time with it.
+  if (state === "failed")
+    return `failed within ${lengthOfTime(Math.max(1, Math.ceil(total / 1000)))}`;
   const length = lengthOfTime(Math.round(total / 1000));
-  if (state === "failed") return `failed after ${length}`;
   if (state === "done") return length;
   if (scale.isOver) return "not finished";
   return isBetween(row, scale) ? "waits" : `for ${length}`;

@@ -48,7 +48,7 @@ test("the resources of an apply are bars, with their outcome and a link to the l
   expect(barsIn(shown).map((text) => text.replace(/for \d+ .*/, "for"))).toEqual([
     "done a.a 1 min 5 s",
     "open a.b[&quot;&lt;script&gt;alert(1)&lt;/script&gt;\\u202e&quot;] for",
-    "failed a.c failed after 1 min 8 s",
+    "failed a.c failed within 1 min 8 s",
   ]);
   expect(shown).toContain("1 done, 1 in progress, 1 failed");
   expect(shown).not.toContain("<script>alert");
@@ -100,7 +100,7 @@ test("an apply that failed lists the resources of its plan that it did not reach
   expect(barsIn(over)).toEqual([
     "open a.swapped not finished",
     "done a.made 0 s",
-    "failed a.broken failed after 0 s",
+    "failed a.broken failed within 1 s",
     "missed a.gone not reached",
     "missed a.late[&quot;&lt;b&gt;&quot;] not reached",
   ]);
