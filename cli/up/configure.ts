@@ -61,7 +61,8 @@ export async function configure(
     const folder = shellWord(join(directory, other));
     return `Pass the directory in which it runs, such as: windlass up ${folder}`;
   });
-  if (options.name === undefined && !options.adopt) await refuseSecond(run, name, origins, before);
+  const isAdopted = before !== undefined && options.adopt;
+  if (options.name === undefined && !isAdopted) await refuseSecond(run, name, origins, before);
   if (before) await confirmOrigin(before, origins, options);
   const zone = before ? undefined : await findZone(run, options.zone);
   if (before && options.zone !== undefined) await refuseOtherZone(run, before, options.zone);

@@ -139,6 +139,9 @@ describe.concurrent("windlass up", () => {
     expect(second.stderr).toContain(
       `was deployed as "old name". Pass --name 'old name' to deploy that again, or --name new to create everything a second time.`,
     );
+    // There is nothing of this name to adopt.
+    const adopting = await ada.run("up", renamed, "--yes", "--adopt");
+    expect(adopting).toMatchObject({ exitCode: 2, stdout: "" });
     const again = await ada.run("up", renamed, "--yes", "--name", "old name");
     expect(again.stdout).toContain("Plan: no changes");
     const other = writeFiles(join(ada.path, "other", "new"), files);
