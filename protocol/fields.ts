@@ -1,7 +1,7 @@
 /** Building blocks of the schemas: ids, times, names, limits. */
 import { Type, type Static, type TSchema } from "typebox";
 import { invisible } from "../common/control-sequences.ts";
-import { idPrefixLength } from "./limits.ts";
+import { identifier, idPrefixLength } from "./limits.ts";
 
 /** Adds a description for the OpenAPI document. The validation does not change. */
 export const about = <T extends TSchema>(schema: T, description: string): T =>
@@ -62,7 +62,6 @@ export const Labels = Type.Array(
   { maxItems: 32, uniqueItems: true },
 );
 
-const identifier = "[\\p{L}_][\\p{L}\\p{N}_-]*";
 const instance = '(\\[(\\d{1,9}|"([^"\\\\\\u0000-\\u001f]|\\\\[^\\u0000-\\u001f])*")\\])?';
 const moduleAddress = `module\\.${identifier}${instance}`;
 const resourceInModule = `(data\\.)?${identifier}\\.${identifier}${instance}`;

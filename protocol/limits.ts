@@ -5,6 +5,9 @@
 
 export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 
+/** The pattern of a name in terraform's language, for a regular expression with the flag u. */
+export const identifier = "[\\p{L}_][\\p{L}\\p{N}_-]*";
+
 /** Characters of the shortest beginning by which an id is found. */
 export const idPrefixLength = 4;
 

@@ -2,7 +2,12 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Configuration, CreateConfiguration, Zone } from "../../protocol/configurations.ts";
+import type {
+  Configuration,
+  CreateConfiguration,
+  Variable,
+  Zone,
+} from "../../protocol/configurations.ts";
 import type { CreateJob } from "../../protocol/jobs.ts";
 import { findConfiguration, refuseHere } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
@@ -114,12 +119,9 @@ export async function configure(
 
 /** Whether a field gives a value to something sensitive: no response shows what it was before. */
 const hasSecret = (field: unknown): boolean =>
-  typeof field === "object" &&
-  field !== null &&
-  Object.values(field).some((one: { sensitive?: boolean; value?: unknown } | string | null) => {
-    if (typeof one !== "object" || one === null) return false;
-    return one.sensitive === true && one.value !== undefined;
-  });
+  Object.values((field ?? {}) as Record<string, Partial<Variable> | null>).some(
+    (one) => one?.sensitive === true && one.value !== undefined,
+  );
 
 /** Whether a job has begun to deploy it: the state alone may be one that a user has pushed. */
 async function wasDeployed(run: Run, { id, deployed }: Configuration): Promise<boolean> {

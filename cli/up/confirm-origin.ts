@@ -5,7 +5,7 @@ import { canAsk, confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
 import { madeFrom } from "./linked-space.ts";
-import { hereText, originText } from "./origin.ts";
+import { hereText, isFrom, originText } from "./origin.ts";
 
 /** Asks before it uses a configuration that another directory made; `--yes` is no answer. */
 export async function confirmOrigin(
@@ -13,7 +13,7 @@ export async function confirmOrigin(
   origins: readonly string[],
   { adopt }: { readonly adopt?: true | undefined },
 ): Promise<void> {
-  if (adopt || isOneOf(origins, origin)) return;
+  if (adopt || isFrom(origins, origin)) return;
   const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${hereText(origins)}. A plan of other files can destroy what it has deployed.`;
   if (!canAsk())
     throw new CliError(
@@ -23,9 +23,6 @@ export async function confirmOrigin(
   say(why);
   await confirm("Use this configuration for this directory from now on?", {});
 }
-
-const isOneOf = (origins: readonly string[], origin: string | undefined): boolean =>
-  origin !== undefined && origins.includes(origin);
 
 /**
  * Throws `CliError` if the directory has a configuration of another name, as after it was renamed: a
@@ -38,7 +35,7 @@ export async function refuseSecond(
   origins: readonly string[],
   named: Configuration | undefined,
 ): Promise<void> {
-  if (isOneOf(origins, named?.origin)) return;
+  if (isFrom(origins, named?.origin)) return;
   const names = (await madeFrom(run.api, origins)).map((one) => one.name);
   // Of this name: another command has just created it from this directory.
   if (names.length === 0 || names.includes(name)) return;

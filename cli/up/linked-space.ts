@@ -5,6 +5,7 @@ import { spaceName, spacesWith } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import type { Api } from "../api/api.ts";
+import { isFrom } from "./origin.ts";
 
 /**
  * Returns the configurations of a space that were created from a directory with these origins. The
@@ -15,7 +16,7 @@ export async function madeFrom(
   origins: readonly string[] | Promise<readonly string[]>,
 ): Promise<Configuration[]> {
   const [{ configurations }, known] = await Promise.all([api.call("listConfigurations"), origins]);
-  return configurations.filter(({ origin }) => origin !== undefined && known.includes(origin));
+  return configurations.filter(({ origin }) => isFrom(known, origin));
 }
 
 /**

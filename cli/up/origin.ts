@@ -38,6 +38,10 @@ export function writeLink(directory: string): string | undefined {
   }
 }
 
+/** Whether a configuration with this origin was created from a directory with these. */
+export const isFrom = (origins: readonly string[], origin: string | undefined): boolean =>
+  origin !== undefined && origins.includes(origin);
+
 /** Describes the directory with these origins to a user who is in it. */
 export function hereText([origin]: readonly string[]): string {
   return origin === undefined || idForm.test(origin)

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import {
+  identifier,
   planAttributeCount,
   planAttributesLimit,
   planAttributeValues,
@@ -127,16 +128,14 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
     yield { path, sensitive: true, ...(has(unknown) ? { unknown: true } : {}) };
   } else if (unknown === true || (before === null && isUnknownList(unknown))) {
     // Of a list, nothing is known either if no entry is.
-    const below = isMarked || isPlain(before) || depth === depthLimit ? [] : [...parts(path, node)];
-    for (const [name, part] of below) yield* leavesOf(name, { ...part, unknown: true }, depth + 1);
-    const isShown = !isMarked && before !== null && isPlain(before);
-    if (below.length === 0)
-      yield {
-        path,
-        ...(isShown ? { before } : {}),
-        unknown: true,
-        ...(isMarked ? { sensitive: true } : {}),
-      };
+    const isWhole = isMarked || isPlain(before) || depth === depthLimit;
+    const below = isWhole ? [] : [...parts(path, node)];
+    const isShown = before !== null && isPlain(before);
+    if (below.length > 0)
+      for (const [name, part] of below)
+        yield* leavesOf(name, { ...part, unknown: true }, depth + 1);
+    else if (isMarked) yield { path, unknown: true, sensitive: true };
+    else yield { path, ...(isShown ? { before } : {}), unknown: true };
   } else {
     const below = [...parts(path, node)];
     const isDeep = depth === depthLimit || below.length === 0;
@@ -150,9 +149,11 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
 
 /** As terraform writes it: a key that is no identifier is quoted, as in `tags["kubernetes.io/name"]`. */
 export function pathOf(path: string, name: string): string {
-  if (!/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  if (!identifierForm.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === "" ? name : `${path}.${name}`;
 }
+
+const identifierForm = new RegExp(`^${identifier}$`, "u");
 
 /** Returns what a value consists of; nothing for a plain value and a list of plain values. */
 function* parts(path: string, node: Node): Iterable<[path: string, part: Node]> {
