@@ -86,7 +86,6 @@ describe.concurrent("the files of windlass up", () => {
       windlass(["up", directory, "--sensitive", "a"], {
         env: ada.environment,
         input,
-        stdin: undefined as never,
       });
     await secret("a first secret");
     // No response shows that it is another one.

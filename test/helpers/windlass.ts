@@ -5,6 +5,13 @@ import { root } from "./source-files.ts";
 
 export const bin = join(root, "bin/windlass");
 
-/** Runs `windlass <words>`. A failing exit code is returned, not thrown. */
+/**
+ * Runs `windlass <words>`, with nothing in stdin but the `input`. A failing exit code is returned, not
+ * thrown.
+ */
 export const windlass = (words: readonly string[], options: Options = {}) =>
-  execa(bin, words, { reject: false, stdin: "ignore", ...options });
+  execa(bin, words, {
+    reject: false,
+    ...(options.input === undefined ? { stdin: "ignore" as const } : {}),
+    ...options,
+  });

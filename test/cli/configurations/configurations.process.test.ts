@@ -174,7 +174,6 @@ describe.concurrent("windlass configurations", () => {
     const piped = await windlass([...words, "password"], {
       env: ada.environment,
       input: `${secret}\n`,
-      stdin: undefined as never,
     });
     expect(piped).toMatchObject({ exitCode: 0 });
     expect(String(piped.stdout)).toMatch(/^variables +password = \(sensitive\)$/m);
@@ -206,7 +205,7 @@ resource "terraform_data" "a" {
 }`,
     });
     const piped = (input: string, ...words: string[]) =>
-      windlass(words, { env: ada.environment, input, stdin: undefined as never });
+      windlass(words, { env: ada.environment, input });
     const options = ["--sensitive-json", "db", "--sensitive", "key"];
     const key = '{"id":"of-the-key"}';
     const wrong = await piped(`{"hunter2-abc\n${key}\n`, "up", directory, "--yes", ...options);
@@ -265,7 +264,7 @@ resource "terraform_data" "a" {
   test("secrets of every kind are read together, a line each in the order of the options", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const piped = (input: string, ...words: string[]) =>
-      windlass(words, { env: ada.environment, input, stdin: undefined as never });
+      windlass(words, { env: ada.environment, input });
     const directory = writeFiles(join(ada.path, "secret"), {
       "main.tf": `variable "pw" {}
 variable "token" {}

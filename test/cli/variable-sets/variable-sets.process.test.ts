@@ -23,7 +23,6 @@ test("a set is created, changed, attached and detached, and its secrets are neve
   const made = await windlass(["variable-sets", ...words, ...secretly], {
     env: ada.environment,
     input: `${secret}\n`,
-    stdin: undefined as never,
   });
   expect(made).toMatchObject({ exitCode: 0, stderr: "" });
   expect(made.stdout).toMatch(/^environment +HELM_DRIVER=secret\n +DNS_API_TOKEN=\(sensitive\)$/m);
