@@ -24,7 +24,7 @@ export const Deployed = Type.Object({
   ),
   resources: about(
     Nullable(Type.Integer()),
-    "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources.",
+    "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources. Null if the server cannot read it, because OpenTofu has encrypted it.",
   ),
   at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
   job_id: about(Nullable(Uuid), "The job that did it; null after a rollback or a push by a user."),

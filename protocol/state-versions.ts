@@ -11,8 +11,8 @@ export const StateVersion = Type.Object({
   size_bytes: Type.Integer(),
   md5: about(Type.String(), "In hex."),
   resources: about(
-    Type.Integer(),
-    "The number of resources that it records: each instance of a `count` or `for_each` as one, without data sources. Versions that an older server stored count those instances together.",
+    Nullable(Type.Integer()),
+    "The number of resources that it records: each instance of a `count` or `for_each` as one, without data sources. Versions that an older server stored count those instances together. Null if the server cannot read it, because OpenTofu has encrypted it or it has an old format.",
   ),
   job_id: about(
     Nullable(Uuid),

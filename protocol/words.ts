@@ -195,6 +195,10 @@ export const outcomeWords: Readonly<Record<ResourceOutcome["outcome"], string>> 
   unknown: "unknown",
 };
 
+/** Returns `1 resource` or `3 resources`; of a state that the server cannot read, that it is not known. */
+export const resourcesText = (count: number | null): string =>
+  count === null ? "an unknown number of resources" : `${count} resource${count === 1 ? "" : "s"}`;
+
 /** So many of several things are named in a sentence. */
 export const namesShown = 3;
 

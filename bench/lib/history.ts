@@ -241,6 +241,7 @@ export async function fillHistory(
       md5: "''",
       size_bytes: "1",
       resources: "0",
+      resource_count: "0",
       blob: "'blob-' || n",
       created_at: String(now),
     },

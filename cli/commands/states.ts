@@ -29,7 +29,7 @@ export function stateCommand() {
           items,
           {
             SERIAL: ({ serial }) => serial,
-            RESOURCES: ({ resources }) => resources,
+            RESOURCES: ({ resources }) => resources ?? "not known",
             BYTES: ({ size_bytes }) => size_bytes,
             CREATED: ({ created_at }) => ago(created_at),
             "STORED BY": (version) =>
@@ -146,7 +146,7 @@ function showVersion(run: Run, version: StateVersion): void {
   run.show(version, {
     serial: version.serial,
     lineage: version.lineage,
-    resources: version.resources,
+    resources: version.resources ?? "not known",
     bytes: version.size_bytes,
     md5: version.md5,
     job: version.job_id ?? undefined,

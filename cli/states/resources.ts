@@ -3,6 +3,8 @@ import { hidden, isDynamic } from "./hcl.ts";
 
 export interface StateDocument {
   readonly version?: number;
+  /** In place of `version`, if OpenTofu has encrypted it. */
+  readonly encryption_version?: string;
   readonly resources?: readonly StateResource[];
 }
 
@@ -30,6 +32,10 @@ interface AddressedInstance {
   readonly address: string;
   readonly instance: StateInstance;
 }
+
+/** Whether the document tells its resources. */
+export const isReadable = ({ version, encryption_version }: StateDocument): boolean =>
+  version === 4 && encryption_version === undefined;
 
 /** Returns every instance with its address, as `terraform state list` prints it. */
 export function instancesOf({ resources = [] }: StateDocument): AddressedInstance[] {

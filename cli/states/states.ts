@@ -4,10 +4,10 @@ import { pipeline } from "node:stream/promises";
 import type { Configuration } from "../../protocol/configurations.ts";
 import { stateLimit } from "../../protocol/limits.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
+import { resourcesText } from "../../protocol/words.ts";
 import { parseExactly } from "../../common/exact-json.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
-import { resourcesText } from "../configurations/deployed.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -17,7 +17,7 @@ import { shellWord } from "../terminal/shell-word.ts";
 import { table } from "../terminal/table.ts";
 import { stateValue } from "./hcl.ts";
 import { lockRemedies, lockText, versionRemedies } from "./lock.ts";
-import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
+import { instancesOf, isReadable, shownAttributes, type StateDocument } from "./resources.ts";
 
 /** `state pull` and `state download`: writes a version to stdout, by default the newest. */
 export async function pull(current: Run, name: string, serial?: string): Promise<void> {
@@ -158,7 +158,12 @@ async function readInput(file: string): Promise<Buffer> {
 
 async function readNewest(run: Run, configuration: Configuration): Promise<StateDocument> {
   const body = await read(run, configuration);
-  return parseExactly(await body.text()) as StateDocument;
+  const state = parseExactly(await body.text()) as StateDocument;
+  if (isReadable(state)) return state;
+  const pull = `windlass state pull ${shellWord(configuration.name)}${teamWords(run.api.team)}`;
+  throw new CliError(
+    `The state cannot be read here: ${state.encryption_version === undefined ? `it has format ${state.version}, not 4` : "OpenTofu has encrypted it"}. To read it, run tofu or terraform state list -state=FILE with the files of the configuration, and the file that this writes: ${pull} > FILE`,
+  );
 }
 
 /** The content of a version, by default of the newest. */

@@ -9,8 +9,11 @@ import { RefusalError } from "./refusal.ts";
 export interface StateSummary {
   readonly serial: number;
   readonly lineage: string;
-  /** Instances of managed resources, as terraform counts them; data sources are left out. */
-  readonly resources: number;
+  /**
+   * Instances of managed resources, as terraform counts them; data sources are left out. Null if
+   * the state cannot be read: OpenTofu has encrypted it, or it has another format than 4.
+   */
+  readonly resources: number | null;
 }
 
 /** A range of bytes; the end is included. */
@@ -102,9 +105,13 @@ export class StateDocumentReader {
     }
   }
 
-  /** Where the outputs are, of a state that was read to its end; undefined if they are encrypted. */
+  get #isReadable(): boolean {
+    return this.#fields.get("version") === 4 && !this.#fields.has("encryption_version");
+  }
+
+  /** Where the outputs are, of a state that was read to its end; undefined if it is unreadable. */
   get outputs(): Range | undefined {
-    return this.#fields.get("version") === 4 ? this.#outputs : undefined;
+    return this.#isReadable ? this.#outputs : undefined;
   }
 
   end(): StateSummary {
@@ -119,7 +126,8 @@ export class StateDocumentReader {
     if (!Number.isSafeInteger(serial) || (serial as number) < 0) throw noState("it has no serial");
     if (typeof lineage !== "string" || lineage === "" || lineage.length > lineageLimit)
       throw noState("it has no lineage");
-    return { serial: serial as number, lineage, resources: this.#resources };
+    const resources = this.#isReadable ? this.#resources : null;
+    return { serial: serial as number, lineage, resources };
   }
 }
 

@@ -39,6 +39,7 @@ import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
 import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
 import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
 import * as whoActed from "./migrations/0039-who-acted.ts";
+import * as unknownResources from "./migrations/0040-unknown-resources.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -90,6 +91,7 @@ export const migrations: readonly Migration[] = [
   omittedOutputs,
   outputsLeftOut,
   whoActed,
+  unknownResources,
 ];
 
 export interface SchemaTransaction {

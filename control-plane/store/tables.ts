@@ -229,11 +229,14 @@ export interface StateVersionsTable {
   lineage: string;
   md5: string;
   size_bytes: number;
+  /** The same for servers of the release before, which read 0 where it is not known. */
+  resources: ColumnType<unknown, number, number>;
   /**
    * How many resources it records, instances counted, so that an empty state is known without
-   * opening it. Older rows, except the newest of a spec, count the instances of a resource as one.
+   * opening it; null if this is not known. Older rows, except the newest of a spec, count the
+   * instances of a resource as one.
    */
-  resources: number;
+  resource_count: number | null;
   blob: string;
   job_id: string | null;
   created_at: Millis;

@@ -135,15 +135,15 @@ export async function rightResult(
   const spec = end.spec_id ?? "";
   const [state] = await sql
     .selectFrom("state_versions")
-    .select("resources")
+    .select("resource_count")
     .where("spec_id", "=", spec)
     .orderBy("id", "desc")
     .execute();
   if (makes) {
     expect(end).toMatchObject({ execution_metadata: { cluster_name: "survivor" } });
-    expect(state?.resources).toBe(1);
+    expect(state?.resource_count).toBe(1);
   } else if (destroys) {
-    expect(state?.resources).toBe(0);
+    expect(state?.resource_count).toBe(0);
   } else {
     const { plan_summary } = await user.call(endpoints.getPlanSummary, { params: end });
     expect(plan_summary?.counts).toMatchObject({ create: 1, delete: 0 });

@@ -147,6 +147,7 @@ export const addState = (
     md5: "",
     size_bytes: 1,
     resources: 0,
+    resource_count: 0,
     job_id: null,
     created_at: 1,
     ...change,

@@ -1,6 +1,6 @@
 /** The actions on the page of a configuration: Plan first, the others behind a confirmation. */
 import type { JobType } from "../../../protocol/jobs.ts";
-import { approvalRuleText } from "../../../protocol/words.ts";
+import { approvalRuleText, resourcesText } from "../../../protocol/words.ts";
 import { permissionForJob } from "../../domain/roles.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
@@ -8,12 +8,11 @@ import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { planOptionFields } from "../plans/plan-options.ts";
-import { count } from "../page/words.ts";
 
 /** Its buttons; `form` is the one that was refused. */
 export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Html => {
   const { id, name, deployed, approval = null } = configuration;
-  const resources = deployed?.resources ?? null;
+  const isManaged = deployed !== null && deployed.serial !== null;
   const type = form.text("job_type");
   const start = (
     words: string,
@@ -34,7 +33,7 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
     </form>`;
   const withOptions = form.text("options") !== "" ? form : new Form();
   const everything = html`Terraform destroys <strong>everything</strong> that ${name} has
-    created${resources === null ? "" : `: its state records ${count(resources, "resource")}`}. This
+    created${isManaged ? `: its state records ${resourcesText(deployed.resources)}` : ""}. This
     cannot be undone.`;
   const direct = html`${ask(
     "Deploy without reviewing the plan…",

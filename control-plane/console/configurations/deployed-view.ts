@@ -1,7 +1,8 @@
 /** What is deployed of a configuration, in a line. */
 import type { Deployed } from "../../../protocol/deployed.ts";
+import { resourcesText } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
-import { ago, count } from "../page/words.ts";
+import { ago } from "../page/words.ts";
 
 /** Resources, when, by whom and the serial, with a link to the job. */
 export const deployedView = (deployed: Deployed, now: string): Html => {
@@ -19,8 +20,8 @@ export const deployedInShort = (deployed: Deployed | null, now: string): Html | 
     : html`${resourcesOf(deployed)} ${whenOf(deployed, now)} ${byOf(deployed)}`;
 
 /** Of a state that the server does not keep, only the time is known. */
-const resourcesOf = ({ resources }: Deployed): string =>
-  resources === null ? "" : `${count(resources, "resource")},`;
+const resourcesOf = ({ serial, resources }: Deployed): string =>
+  serial === null ? "" : `${resourcesText(resources)},`;
 
 const whenOf = ({ at }: Deployed, now: string): Html => ago(at, now);
 

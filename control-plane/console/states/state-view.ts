@@ -91,7 +91,7 @@ const row = (
     String(serial),
     clock(created_at),
     job_id === null ? storerText(version) : html`<a href="/jobs/${job_id}">job</a>`,
-    String(resources),
+    resources === null ? "not known" : String(resources),
     size(size_bytes),
     html`<div class="actions">
       <a href="/api/cli/configurations/${id}/state/versions/${serial}" download="${file}"

@@ -43,7 +43,7 @@ export async function deleteConfiguration(
           : "a lost job has left the state locked: unlock the state first",
       );
     const kept = await refuseResources(tx, spec, { saved: keepResourcesOf });
-    const details = kept > 0 ? { kept_resources: kept } : {};
+    const details = kept === 0 ? {} : { kept_resources: kept };
     const named = { id: spec.id, name: spec.name, details };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
     await abandonSpec(tx, spec.id);

@@ -21,7 +21,7 @@ export async function findDeployed(queries: Queries, spec: Spec): Promise<Deploy
   if (state)
     return {
       serial: state.serial,
-      resources: state.resources,
+      resources: state.resource_count,
       at: time(state.created_at),
       job_id: state.job_id,
       by: await findWriter(queries, state),
@@ -52,7 +52,8 @@ export const deployedStatus = async (queries: Queries, spec: Spec): Promise<Conf
 async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
   const state = deployed_backend === "own" ? undefined : await queries.first(findState, { spec });
   const last = await queries.first(findLastDeployment, { spec });
-  const isDeployed = (state?.resources ?? 0) > 0 || (last !== undefined && !isDestruction(last));
+  const isRecorded = state !== undefined && state.resource_count !== 0;
+  const isDeployed = isRecorded || (last !== undefined && !isDestruction(last));
   const status = isDeployed ? "DEPLOYED" : last ? "DESTROYED" : "NEW";
   return { state, last, status } as const;
 }

@@ -154,7 +154,7 @@ async function withBackend(
 ): Promise<ConfigSnapshot> {
   if (snapshot.backend !== undefined) return snapshot;
   const state = await tx.first(findState, { spec: id });
-  return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
+  return state && state.resource_count !== 0 ? { ...snapshot, backend: "managed" } : snapshot;
 }
 
 /** The names of the variables that the configuration does not have itself. */

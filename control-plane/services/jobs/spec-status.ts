@@ -1,6 +1,7 @@
 /** The status of a spec as its jobs start and end, in the transaction of the job's change. */
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
+import { resourcesText } from "../../../protocol/words.ts";
 import { hasEnded, isDestruction, type JobRow } from "../../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
 import {
@@ -15,7 +16,12 @@ import {
   findObstacles,
   findStartedBefore,
 } from "../../store/jobs/jobs.ts";
-import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
+import {
+  findState,
+  listStateVersions,
+  setResourceCount,
+  type StateVersionRow,
+} from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
 import { takeOverFiles } from "./own-source.ts";
@@ -61,8 +67,13 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   const failed_job_id = await failedJobAfter(tx, job, next, spec.failed_job_id);
   await tx.run(setSpecStatus, { id, status: next, error_message, failed_job_id });
   if (status !== "SUCCESS") return;
-  if (isDestruction(job)) await clearDeployment(tx, id);
-  else if (type === "DEPLOY")
+  if (isDestruction(job)) {
+    await clearDeployment(tx, id);
+    // It has left nothing, also in a state that the server cannot read.
+    const state = await tx.first(findState, { spec: id });
+    if (state?.job_id === job.id && state.resource_count === null)
+      await tx.run(setResourceCount, { id: state.id, count: 0 });
+  } else if (type === "DEPLOY")
     await finalizeDeployment(
       tx,
       id,
@@ -102,7 +113,8 @@ async function findWritten(
 ): Promise<StateVersionRow | undefined> {
   if (statusAtStart(job) === null) return undefined;
   const [newest, older] = await listStateVersions(tx, spec, undefined, 2);
-  const isWritten = newest?.job_id === job.id && (newest.resources > 0 || older !== undefined);
+  const isWritten =
+    newest?.job_id === job.id && (newest.resource_count !== 0 || older !== undefined);
   return isWritten ? newest : undefined;
 }
 
@@ -111,6 +123,5 @@ function cancelledMessage(job: JobRow, state: StateVersionRow | undefined): stri
   const how = outcome_unknown === 1 ? "cancelled, outcome unknown" : "cancelled during apply";
   const cancelled = error_message ?? how;
   if (!state) return cancelled;
-  const { resources } = state;
-  return `${cancelled}; the state records ${resources} ${resources === 1 ? "resource" : "resources"}`;
+  return `${cancelled}; the state records ${resourcesText(state.resource_count)}`;
 }

@@ -62,7 +62,7 @@ export async function pushState(
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec });
       // From now on the control plane keeps the state of what is deployed, if anything is.
-      const backend = summary.resources > 0 ? "managed" : null;
+      const backend = summary.resource_count === 0 ? null : "managed";
       await tx.run(setDeployedBackend, { id: spec, backend });
       if (lock) {
         await releaseLock(tx, lock.job_id);

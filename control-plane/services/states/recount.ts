@@ -1,11 +1,11 @@
 /**
  * Counts the resources of states that an earlier release stored, which counted the instances of a
- * resource as one. Once, in the background, and only the newest version of each configuration: it
- * says what is deployed.
+ * resource as one, and none in a state that it could not read. Once, in the background, and only the
+ * newest version of each configuration: it says what is deployed.
  */
 import { StateDocumentReader } from "../../domain/state-document.ts";
 import { findFact, removeFact, setFact, statesToRecount } from "../../store/facts.ts";
-import { findState, setResources } from "../../store/states/states.ts";
+import { findState, setResourceCount } from "../../store/states/states.ts";
 import { listSpecsWithState } from "../../store/storage/retention.ts";
 import type { Context } from "../context.ts";
 import { Turns } from "../storage/turns.ts";
@@ -18,9 +18,10 @@ export async function recountStates({ store, blobs }: Context, stop?: AbortSigna
     const spec = (await store.read.first(listSpecsWithState, { after, limit: 1 }))?.id;
     if (spec === undefined) return store.write((tx) => removeFact(tx, statesToRecount));
     const state = await store.read.first(findState, { spec });
-    const resources = state && (await countIn(await blobs.read(state.blob).catch(() => [])));
+    const count = state && (await countIn(await blobs.read(state.blob).catch(() => [])));
     await store.write(async (tx) => {
-      if (state && resources !== undefined) await tx.run(setResources, { id: state.id, resources });
+      if (state && typeof count === "number")
+        await tx.run(setResourceCount, { id: state.id, count });
       await setFact(tx, statesToRecount, spec);
     });
     after = spec;
@@ -30,7 +31,7 @@ export async function recountStates({ store, blobs }: Context, stop?: AbortSigna
 /** Returns undefined for a state that cannot be read, which keeps its count. */
 async function countIn(
   content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): Promise<number | undefined> {
+): Promise<number | null | undefined> {
   const reader = new StateDocumentReader();
   try {
     for await (const chunk of content) reader.push(chunk);

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { stateLimit } from "../../../protocol/limits.ts";
 import type { JobCaller } from "../callers.ts";
 import { checkStillValid } from "./job-tokens.ts";
-import { StateDocumentReader, type StateSummary } from "../../domain/state-document.ts";
+import { StateDocumentReader } from "../../domain/state-document.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
@@ -130,11 +130,14 @@ export const newReading = (): Reading => ({
   md5: createHash("md5"),
 });
 
+/** What a row has of a state. */
+type Summary = Pick<StateVersionRow, "serial" | "lineage" | "md5" | "resource_count">;
+
 /** Of a state that was read to its end. */
-export const summaryOf = ({ reader, md5 }: Reading): StateSummary & { md5: string } => ({
-  ...reader.end(),
-  md5: md5.copy().digest("hex"),
-});
+export function summaryOf({ reader, md5 }: Reading): Summary {
+  const { resources: resource_count, ...rest } = reader.end();
+  return { ...rest, resource_count, md5: md5.copy().digest("hex") };
+}
 
 /** Passes a state on. Throws if it is none. */
 export async function* observe(
@@ -164,14 +167,11 @@ async function checkLocked(
 }
 
 /** Whether this is the newest state already. */
-export const isRepeated = (
-  newest: StateVersionRow,
-  next: StateSummary & { md5: string },
-): boolean =>
+export const isRepeated = (newest: StateVersionRow, next: Summary): boolean =>
   newest.serial === next.serial && newest.lineage === next.lineage && newest.md5 === next.md5;
 
 /** Refuses a state that is not a later version of the newest one. */
-export function checkFollows(newest: StateVersionRow, next: StateSummary): void {
+export function checkFollows(newest: StateVersionRow, next: Summary): void {
   if (newest.lineage !== next.lineage)
     throw new RefusalError(
       "state_conflict",

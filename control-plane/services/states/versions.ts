@@ -16,7 +16,7 @@ import {
   findLock,
   findState,
   releaseLock,
-  type StateVersionRow,
+  type NewStateVersion,
   findStateVersion,
   listStateVersions as listRows,
 } from "../../store/states/states.ts";
@@ -159,9 +159,9 @@ export async function addOwnVersion(
   user: UserCaller,
   version: NewVersion,
 ) {
-  const { spec_id, serial, lineage, md5, resources, size_bytes, blob, copy_of } = version;
+  const { spec_id, serial, lineage, md5, resource_count, size_bytes, blob, copy_of } = version;
   await checkStateBytes(context, tx, user.space_id, size_bytes);
-  const content = { spec_id, serial, lineage, md5, resources, size_bytes, blob, copy_of };
+  const content = { spec_id, serial, lineage, md5, resource_count, size_bytes, blob, copy_of };
   const row = { ...content, job_id: null, stored_by: nameOf(user), created_at: context.now() };
   await addState(tx, row);
   return row;
@@ -186,7 +186,7 @@ export async function followState(
   await tx.run(moveSpec, { id, status: await deployedStatus(tx, { id, ...spec }) });
 }
 
-type NewVersion = Omit<StateVersionRow, "id" | "job_id" | "stored_by" | "created_at">;
+type NewVersion = Omit<NewStateVersion, "job_id" | "stored_by" | "created_at">;
 
 async function findVersion(queries: Queries, spec: string, serial: number) {
   const version = await queries.first(findStateVersion, { spec, serial });
@@ -218,12 +218,12 @@ export async function* inPieces(
   }
 }
 
-export const view = (row: Omit<StateVersionRow, "id">): StateVersion => ({
+export const view = (row: NewStateVersion): StateVersion => ({
   serial: row.serial,
   lineage: row.lineage,
   size_bytes: row.size_bytes,
   md5: row.md5,
-  resources: row.resources,
+  resources: row.resource_count,
   job_id: row.job_id,
   created_at: time(row.created_at),
 });

@@ -7,6 +7,7 @@ import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type StateVersionRow = Row<"state_versions">;
+export type NewStateVersion = Omit<StateVersionRow, "id" | "resources">;
 export type StateLockRow = Row<"state_locks">;
 
 /** The newest version of a spec's state: the one with the highest serial. */
@@ -20,16 +21,20 @@ export const findState = statement<{ spec: string }, StateVersionRow>((db, { spe
 );
 
 /** Corrects how many resources a version records. */
-export const setResources = statement<{ id: number; resources: number }>((db, { id, resources }) =>
-  db.updateTable("state_versions").set({ resources }).where("id", "=", id),
+export const setResourceCount = statement<{ id: number; count: number }>((db, { id, count }) =>
+  db
+    .updateTable("state_versions")
+    .set({ resource_count: count, resources: count })
+    .where("id", "=", id),
 );
 
 /** Adds a version. */
-export async function addState(
-  { sql: db }: Queries,
-  row: Omit<StateVersionRow, "id">,
-): Promise<void> {
-  await db.insertInto("state_versions").values(row).execute();
+export async function addState({ sql: db }: Queries, row: NewStateVersion): Promise<void> {
+  const resources = row.resource_count ?? 0;
+  await db
+    .insertInto("state_versions")
+    .values({ ...row, resources })
+    .execute();
 }
 
 /** Who holds the lock of a spec's state. */

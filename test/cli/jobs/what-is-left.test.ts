@@ -3,17 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
+import { deployedText } from "../../../cli/configurations/deployed.ts";
 import { remove } from "../../../cli/configurations/verbs.ts";
 import { showConfiguration } from "../../../cli/configurations/show.ts";
 import type { Run } from "../../../cli/run.ts";
-import { push } from "../../../cli/states/states.ts";
+import { list, push, show } from "../../../cli/states/states.ts";
 import { showJob, showPlan } from "../../../cli/jobs/read.ts";
 import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
-import { addTestWorker, clientHeaders } from "../../helpers/plane.ts";
+import { addTestWorker, ask, clientHeaders } from "../../helpers/plane.ts";
 import { emptySummary } from "../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner, addRows, addSpec } from "../../helpers/rows.ts";
@@ -214,6 +215,21 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+test("the resources of a state that OpenTofu encrypted are not listed as none", async () => {
+  const user = await openSampleUser(plane);
+  const { run } = await runOf(user.owner);
+  const name = await user.configure("network");
+  const body = '{"serial":1,"lineage":"l","encrypted_data":"eA==","encryption_version":"v0"}';
+  const path = `/api/cli/configurations/${name}/state/versions`;
+  await ask(plane, "POST", path, { headers: await clientHeaders(plane, user.owner), body });
+  for (const read of [list(run, "network"), show(run, "network", "a.b")])
+    await expect(read).rejects.toThrow(
+      /OpenTofu has encrypted it\. .*: windlass state pull network > FILE$/,
+    );
+  const { deployed } = await user.person.get(endpoints.getConfiguration, { params: { name } });
+  expect(deployedText(deployed!)).toMatch(/^an unknown number of resources, stored .*, serial 1$/);
 });
 
 test("a state of another lineage is refused with the option that replaces the stored one", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { instancesOf, shownAttributes } from "../../../cli/states/resources.ts";
+import { instancesOf, isReadable, shownAttributes } from "../../../cli/states/resources.ts";
 
 const one = { mode: "managed", type: "aws_instance", name: "web", instances: [{}] };
 
@@ -16,6 +16,15 @@ describe("the addresses in a state", () => {
   ])("of %j are %j", (resource, addresses) => {
     const document = { version: 4, resources: [resource] };
     expect(instancesOf(document).map(({ address }) => address)).toEqual(addresses);
+  });
+
+  it.each([
+    [{ version: 4 }, true],
+    [{ encryption_version: "v0" }, false],
+    [{ version: 4, encryption_version: "v0" }, false],
+    [{ version: 3 }, false],
+  ])("of %j can be read: %j", (document, expected) => {
+    expect(isReadable(document)).toBe(expected);
   });
 
   it("are none in an empty state", () => {

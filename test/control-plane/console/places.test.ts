@@ -258,6 +258,18 @@ test("the page of a configuration lists its settings", async () => {
   );
 });
 
+test("the page of a configuration says that the number of its resources is not known", async () => {
+  const id = idOf(await create());
+  const body = '{"serial":1,"lineage":"l","encrypted_data":"eA==","encryption_version":"v0"}';
+  const path = `/api/cli/configurations/${id}/state/versions`;
+  const { headers } = fixture;
+  expect((await ask(plane, "POST", path, { headers, body })).status).toBe(201);
+  const shown = await page(`/configurations/${id}`);
+  expect(words(shown)).toContain("Deployed: an unknown number of resources, stored");
+  expect(words(shown)).toContain("its state records an unknown number of resources. This cannot");
+  expect(words(shown)).toContain(" not known ");
+});
+
 test("an edit changes and records only what was changed", async () => {
   const id = idOf(await create({ ref: "main", labels: "eu" }));
   const known = await read(id);

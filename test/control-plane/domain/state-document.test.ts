@@ -96,9 +96,16 @@ test.for([
   expect(() => read(text as string)).toThrow(/not a terraform state/);
 });
 
-test("a state that OpenTofu encrypted is accepted without a version", () => {
-  const text = '{"serial":3,"lineage":"a","encrypted_data":"eA==","encryption_version":"v0"}';
-  expect(read(text)).toMatchObject({ serial: 3, lineage: "a" });
+test.for([
+  ["that OpenTofu encrypted", '"encrypted_data":"eA==","encryption_version":"v0"'],
+  ["that is encrypted and has a version", '"version":4,"resources":[],"encryption_version":"v0"'],
+  ["of an old format", '"version":3,"modules":[{"path":["root"],"resources":{"a.b":{}}}]'],
+])("a state %s is accepted, and the number of its resources is not known", ([, members]) => {
+  expect(read(`{"serial":3,"lineage":"a",${members}}`)).toEqual({
+    serial: 3,
+    lineage: "a",
+    resources: null,
+  });
 });
 
 test("names are read as JSON has them, and of two equal ones the last counts", () => {

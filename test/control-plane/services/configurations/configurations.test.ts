@@ -28,7 +28,7 @@ const addState = async (spec_id: string, resources: number) => {
     })(),
     10,
   );
-  await addStateRow(plane.context.store, { spec_id, resources, blob });
+  await addStateRow(plane.context.store, { spec_id, resource_count: resources, blob });
 };
 
 describe("an update of a configuration", () => {

@@ -38,8 +38,14 @@ const it = base
   .extend(
     "write",
     ({ spec }) =>
-      (serial: number, resources: number, job_id: string | null) =>
-        addState(plane.context.store, { spec_id: spec, blob: "", serial, resources, job_id }),
+      (serial: number, resources: number | null, job_id: string | null) =>
+        addState(plane.context.store, {
+          spec_id: spec,
+          blob: "",
+          serial,
+          resource_count: resources,
+          job_id,
+        }),
   );
 
 const success = { status: "SUCCESS" } as const;
@@ -62,6 +68,33 @@ describe("where the state is", () => {
     await write(2, 0, (await run("DESTROY", success)).id);
     expect(await read()).toMatchObject({ state_backend: "managed", status: "DESTROYED" });
   });
+});
+
+it("is nothing after a destruction that left a state that the server cannot read", async ({
+  run,
+  start,
+  read,
+  write,
+  client,
+  runner,
+  spec,
+}) => {
+  await write(1, null, (await run("DEPLOY", success)).id);
+  expect(await read()).toMatchObject({ status: "DEPLOYED", deployed: { resources: null } });
+  const params = await start("DESTROY");
+  await write(2, null, params.id);
+  await runner.get(reportStatus, { params, body: failure("destroy: no such region") });
+  const refused = client.refusal(endpoints.deleteConfiguration, { params: { name: spec } });
+  expect(await refused).toBe("409 configuration_not_empty");
+  const again = await start("DESTROY");
+  await write(3, null, again.id);
+  await runner.get(reportStatus, { params: again, body: success });
+  expect(await read()).toMatchObject({ status: "DESTROYED", deployed: null });
+  const { state_versions } = await client.get(endpoints.listStateVersions, {
+    params: { name: spec },
+    query: {},
+  });
+  expect(state_versions.map(({ resources }) => resources)).toEqual([0, null, null]);
 });
 
 describe("a PLAN's success after a failure", () => {

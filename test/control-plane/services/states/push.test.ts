@@ -14,6 +14,9 @@ const resource = { mode: "managed", type: "terraform_data", name: "a", instances
 const state = (serial: number, lineage = "lineage", more: object = {}) =>
   JSON.stringify({ version: 4, serial, lineage, outputs: {}, resources: [resource], ...more });
 
+const encrypted = (serial: number) =>
+  `{"serial":${serial},"lineage":"lineage","encrypted_data":"eA==","encryption_version":"v0"}`;
+
 /** A configuration of a user, and a push to its state. */
 async function configured() {
   const user = await addTestUser(plane);
@@ -77,6 +80,31 @@ describe("a state that a user pushes", () => {
     expect(forced).toMatchObject({ status: 201, serial: 4, lineage: "other" });
     expect((await ask(plane, "GET", `${path}/4`, { headers })).text).toBe(state(4, "other"));
     expect(await serials()).toEqual([4, 3]);
+  });
+
+  it("that the server cannot read counts as one with resources", async () => {
+    const { push, client, spec } = await configured();
+    const params = { name: spec };
+    await push(state(1, "lineage", { resources: [] }));
+    expect(await push(encrypted(2))).toMatchObject({ status: 201, resources: null });
+    expect(await client.get(endpoints.getConfiguration, { params })).toMatchObject({
+      status: "DEPLOYED",
+      state_backend: "managed",
+      deployed: { serial: 2, resources: null },
+    });
+    await expect(client.ask(endpoints.deleteConfiguration, { params })).rejects.toMatchObject({
+      code: "configuration_not_empty",
+      message: expect.stringContaining("records an unknown number of resources") as string,
+    });
+    const body = { backend: "own" as const };
+    const moved = client.refusal(endpoints.updateConfiguration, { params, body });
+    expect(await moved).toBe("409 configuration_not_empty");
+    const query = { keep_resources_of: 2 };
+    await client.ask(endpoints.deleteConfiguration, { params, query });
+    const { audit_entries } = await client.get(endpoints.listAuditEntries, {
+      query: { action: "configuration.delete" },
+    });
+    expect(audit_entries[0]).toMatchObject({ details: { kept_resources: null } });
   });
 
   it("is recorded in the audit log", async () => {

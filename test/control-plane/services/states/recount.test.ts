@@ -7,7 +7,11 @@ import { addSpec, addState } from "../../../helpers/rows.ts";
 
 const { plane, it } = planeForFile();
 
-it("counts the instances of the newest states once, and skips a state that cannot be read", async ({
+async function* piecesOf(text: string) {
+  yield Buffer.from(text);
+}
+
+it("counts the instances of the newest states once, and skips states that cannot be read", async ({
   owner,
   spec,
   worker,
@@ -22,16 +26,20 @@ it("counts the instances of the newest states once, and skips a state that canno
   expect(await ask(plane, "POST", `${path}?ID=a`, { headers, json })).toMatchObject({
     status: 200,
   });
-  await setRows(plane, "state_versions", { resources: 1 }, { spec_id: spec });
+  await setRows(plane, "state_versions", { resource_count: null }, { spec_id: spec });
   const broken = await addSpec(store, owner);
-  await addState(store, { spec_id: broken, blob: "nowhere", resources: 2 });
+  await addState(store, { spec_id: broken, blob: "nowhere", resource_count: 2 });
+  const encrypted = await addSpec(store, owner);
+  const text = '{"serial":1,"lineage":"l","encrypted_data":"eA==","encryption_version":"v0"}';
+  const { blob } = await plane.context.blobs.write(piecesOf(text), text.length);
+  await addState(store, { spec_id: encrypted, blob, resource_count: null });
 
   await recountStates(plane.context);
   const count = async (spec_id: string) =>
-    (await readRow(plane, "state_versions", { spec_id })).resources;
-  expect(await count(spec)).toBe(1);
+    (await readRow(plane, "state_versions", { spec_id })).resource_count;
+  expect(await count(spec)).toBeNull();
   await store.write((tx) => setFact(tx, statesToRecount, ""));
   await recountStates(plane.context);
-  expect([await count(spec), await count(broken)]).toEqual([300, 2]);
+  expect([await count(spec), await count(broken), await count(encrypted)]).toEqual([300, 2, null]);
   expect(await findFact(store.read, statesToRecount)).toBeUndefined();
 });

@@ -38,7 +38,7 @@ async function person() {
 }
 
 const fillStates = async (owner: Owner, spec_id: string, size_bytes: number): Promise<void> => {
-  const content = { serial: 1, lineage: "l", md5: "", resources: 0, blob: spec_id };
+  const content = { serial: 1, lineage: "l", md5: "", resource_count: 0, blob: spec_id };
   const row = { ...content, job_id: null, stored_by: null, copy_of: null };
   await plane.context.store.write((tx) =>
     addState(tx, { spec_id, ...row, size_bytes, created_at: 1 }),

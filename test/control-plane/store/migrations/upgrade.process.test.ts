@@ -182,6 +182,8 @@ it("keeps every row of the first release, except verification codes", async () =
   expect(after.log_chunks).toMatchObject([{ log_chunk: "1", step: null, resource: null }]);
   expect(after.facts).toContainEqual({ name: "states_to_recount", value: "" });
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
+  // Only one with resources is known; the others are counted again.
+  expect(after.state_versions).toMatchObject([{ resources: 1, resource_count: 1 }]);
   expect(after.accounts).toMatchObject([{ host: "" }]);
 });
 
