@@ -5,12 +5,13 @@
 import type { Logger } from "pino";
 import { closeTemporary } from "./job/isolation/temporary.ts";
 import { removeTree } from "./job/isolation/wipe.ts";
+import { repairStore, storeFolder } from "./job/providers/store.ts";
 import { keepWithin, removePartials, type CacheLimits } from "./job/shared-cache.ts";
 import { workspaceAt } from "./job/workspace.ts";
 
 export interface Housekeeping {
   /** Runs before the first job. */
-  begin(): void;
+  begin(): Promise<void>;
   /** Removes these directories of jobs that the agent no longer holds. */
   sweep(workspaces: readonly string[]): Promise<void>;
   /** Runs when a job has ended, because what it used may now be removed. */
@@ -34,9 +35,12 @@ export function openHousekeeping(
     }
   };
   return {
-    begin() {
+    async begin() {
       removePartials(workDir);
       trim();
+      const changed = await repairStore(storeFolder(workDir));
+      if (changed.length > 0)
+        log.warn({ changed }, "removed provider packages that a job had changed");
     },
     async sweep(workspaces) {
       for (const path of workspaces) {

@@ -129,7 +129,7 @@ async function work(
     isDiskLow,
   });
   const housekeeping = openHousekeeping(config, log);
-  housekeeping.begin();
+  await housekeeping.begin();
   jobs.find();
   // No other agent can use the work directory, so these jobs are continued even while the server is
   // away, with their timeouts, credentials and logs. Only reports wait.

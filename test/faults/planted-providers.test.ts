@@ -5,7 +5,14 @@
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
@@ -101,6 +108,18 @@ function keptFiles(workDir: string): string[] {
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
 }
 
+/** Of everything in the store: programs, records and directories. */
+function ownersAndModes(workDir: string): [number, number][] {
+  const store = join(workDir, "providers");
+  const found = readdirSync(store, { recursive: true, withFileTypes: true }).map((entry) => {
+    const { uid, mode } = lstatSync(join(entry.parentPath, entry.name));
+    return `${uid} ${mode & 0o777}`;
+  });
+  return [...new Set(found)]
+    .toSorted()
+    .map((each) => each.split(" ").map(Number) as [number, number]);
+}
+
 async function agentAt(level: string): Promise<{ agent: AgentProcess; workDir: string }> {
   const workDir = join(place, level);
   const agent = startAgent({
@@ -146,6 +165,11 @@ describe.each(levels)("at level %s a planted provider", (level) => {
     expect(await succeeded({ ".terraform.lock.hcl": genuine })).not.toContain(hash);
     // A lock file from another platform has only the hashes of the zips.
     expect(await succeeded({ ".terraform.lock.hcl": lockWith(...sums) })).not.toContain(hash);
+    expect(ownersAndModes(workDir)).toEqual([
+      [process.getuid?.(), 0o555],
+      [process.getuid?.(), 0o600],
+      [process.getuid?.(), 0o755],
+    ]);
     const kept = keptFiles(workDir).join("");
     expect(kept).not.toContain("// evil");
     expect(kept).not.toContain(hash);

@@ -1,7 +1,8 @@
 /**
  * Provider packages that jobs on this machine have installed, kept for later ones. The store
- * belongs to the agent: jobs read it and never write to it. A package is added complete, by a
- * rename, and never changes. Terraform gets links to the packages that a job may use.
+ * belongs to the agent, and its files have no permission to write: jobs only read them. A package is
+ * added complete, by a rename, and never changes. Terraform gets links to the packages that a job
+ * may use.
  *
  * At the level `process` jobs could write here. There the agent uses only what this very process
  * has stored, and compares its hash before every use.
@@ -10,6 +11,7 @@
  */
 import {
   chmodSync,
+  chownSync,
   constants,
   existsSync,
   lstatSync,
@@ -163,7 +165,7 @@ export async function storePackage(
       const [from, to] = [join(found.path, file), join(partial, file)];
       makeOpen(partial, dirname(to));
       await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-      chmodSync(to, (lstatSync(from).mode & 0o100) === 0 ? 0o644 : 0o755);
+      seal(to);
     }
     const h1 = await packageHash(partial);
     if (!hashes.includes(h1))
@@ -181,6 +183,54 @@ export async function storePackage(
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }
+}
+
+/**
+ * Makes the file the agent's, and read-only. `copyFile` keeps the owner, and the user of the job that
+ * downloaded a package could change it for all later jobs.
+ */
+function seal(path: string): void {
+  const { getuid, getgid } = process;
+  if (getuid && getgid) chownSync(path, getuid(), getgid());
+  chmodSync(path, (lstatSync(path).mode & 0o100) === 0 ? 0o444 : 0o555);
+}
+
+/**
+ * Seals the files that earlier releases have stored. A package of which another user has owned a file
+ * is checked against its hash. Returns the packages that were changed; they are removed.
+ */
+export async function repairStore(store: string): Promise<string[]> {
+  const changed: string[] = [];
+  for (const { path, record } of storedPackages(store)) {
+    // It fails for anything but plain files, which the store never had.
+    if (await isRepaired(store, path, record).catch(() => false)) continue;
+    rmSync(path, { recursive: true, force: true });
+    rmSync(recordPath(path), { force: true });
+    changed.push(path);
+  }
+  return changed;
+}
+
+async function isRepaired(store: string, path: string, { h1 }: PackageRecord): Promise<boolean> {
+  const files = filesOf(path).map((file) => {
+    const { uid, mode } = lstatSync(join(path, file));
+    return { at: join(path, file), isForeign: uid !== process.getuid?.(), mode };
+  });
+  for (const { at, isForeign, mode } of files) {
+    if (isForeign) await replaceByCopy(store, at);
+    else if ((mode & 0o222) !== 0) seal(at);
+  }
+  return !files.some(({ isForeign }) => isForeign) || (await packageHash(path)) === h1;
+}
+
+/** A process may still have the old file open for writing. */
+async function replaceByCopy(store: string, path: string): Promise<void> {
+  const partial = mkdtempSync(join(store, partialPrefix));
+  const copy = join(partial, "copy");
+  await copyFile(path, copy, constants.COPYFILE_FICLONE);
+  seal(copy);
+  renameSync(copy, path);
+  rmSync(partial, { recursive: true });
 }
 
 /** Terraform's `h1:`: SHA-256 over the sorted list of every file's own SHA-256 and name. */

@@ -1,13 +1,19 @@
 /** The cache of engines and provider packages: what is removed, and in which order. */
 import {
   chmodSync,
+  chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
+  readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,6 +22,7 @@ import {
   isUnchanged,
   packageHash,
   packagesIn,
+  repairStore,
   storedPackages,
   storePackage,
 } from "../../../agent/job/providers/store.ts";
@@ -167,6 +174,7 @@ test("at level process only unchanged packages that this agent stored are used",
   const [kept] = storedPackages(store(), "process");
   if (!kept) throw new Error("nothing is stored");
   expect(await isUnchanged(kept, "process")).toBe(true);
+  rmSync(join(path, "terraform-provider-thing"));
   writeFileSync(join(path, "terraform-provider-thing"), "planted");
   writeFileSync(`${path}.json`, JSON.stringify({ ...kept.record, h1: await packageHash(path) }));
   expect(await isUnchanged(kept, "process")).toBe(false);
@@ -185,6 +193,50 @@ test("at level process a package that another process stored is replaced", async
   const hashes = [await packageHash(found.path)];
   await storePackage(store(), found, { hashes, isComplete: true, level: "process" }, () => true);
   expect(await packageHash(path)).toBe(hashes[0]);
+});
+
+/** Another user, as a job has one at the level `uid`. */
+const other = 65_534;
+const isRoot = process.getuid?.() === 0;
+const ownerAndMode = (path: string): [number, number] => {
+  const { uid, mode } = statSync(path);
+  return [uid, mode & 0o777];
+};
+
+describe("the files of a package", () => {
+  test("belong to the agent and cannot be written, whoever has downloaded them", async () => {
+    const found = installed("thing");
+    const files = ["terraform-provider-thing", join("docs", "README")];
+    if (isRoot) for (const file of files) chownSync(join(found.path, file), other, other);
+    const hashes = [await packageHash(found.path)];
+    await storePackage(store(), found, { hashes, isComplete: true }, () => true);
+    const path = join(store(), found.address, "1.0.0", "linux_amd64");
+    expect(files.map((file) => ownerAndMode(join(path, file)))).toEqual([
+      [process.getuid?.(), 0o555],
+      [process.getuid?.(), 0o444],
+    ]);
+  });
+
+  test("of an earlier release are sealed, and an open file no longer leads to them", async (context) => {
+    if (!isRoot) return context.skip("only root can change the owner of a file");
+    const [kept, changed] = [await cachedPackage("kept", 0), await cachedPackage("changed", 0)];
+    const program = (path: string, type: string) => join(path, `terraform-provider-${type}`);
+    for (const file of [program(kept, "kept"), program(changed, "changed")]) {
+      chmodSync(file, 0o755);
+      chownSync(file, other, other);
+    }
+    chmodSync(join(kept, "docs", "README"), 0o644);
+    writeFileSync(program(changed, "changed"), "planted");
+    const open = openSync(program(kept, "kept"), "r+");
+    expect(await repairStore(store())).toEqual([changed]);
+    writeSync(open, "planted");
+    closeSync(open);
+    expect(readFileSync(program(kept, "kept"), "utf8").slice(0, 7)).toBe("xxxxxxx");
+    expect(ownerAndMode(program(kept, "kept"))).toEqual([0, 0o555]);
+    expect(ownerAndMode(join(kept, "docs", "README"))).toEqual([0, 0o444]);
+    expect(storedPackages(store()).map(({ path }) => path)).toEqual([kept]);
+    expect(readdirSync(store()).filter((name) => name.startsWith("."))).toEqual([]);
+  });
 });
 
 describe("a lock file", () => {
