@@ -209,14 +209,25 @@ describe("with a server that has only the published endpoints", () => {
     expect(JSON.stringify([deploy.reports, deploy.logs])).not.toContain(secret);
   });
 
-  test("a configuration whose state would be lost with the workspace is refused", async () => {
+  test.each([
+    [
+      "no backend",
+      "",
+      'has the backend "own" but declares none. Choose a backend: --backend managed',
+    ],
+    [
+      "a file that does not outlive the job",
+      'terraform {\n  backend "local" {}\n}\n',
+      "does not outlive the job",
+    ],
+  ])("a configuration that keeps its state in %s is refused", async (_, text, message) => {
+    const { source } = inlineSnapshot("success-cluster") as { source: { files: object } };
+    const files = { ...source.files, "backend.tf": text };
     const deploy = await run({
       job_type: "DEPLOY",
-      config_snapshot: inlineSnapshot("success-cluster", { backend: "own" }),
+      config_snapshot: { backend: "own", source: { type: "inline", files } },
     });
-    expect(lastReport(deploy)["error_message"]).toContain(
-      "declares no backend that keeps the state outside",
-    );
+    expect(lastReport(deploy)["error_message"]).toContain(message);
     expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
 

@@ -155,6 +155,18 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
+  test("names the directories whose files do not outlive the job", async () => {
+    const { run, isolation, workspace } = job(level);
+    const folders = ["/tmp", "/var/tmp", "/dev/shm", workspace.source].filter(existsSync);
+    const files = folders.map((folder) => join(folder, `windlass-outlives-${level}`));
+    await run(files.map((file) => `echo x > ${file}`).join("\n")).ended;
+    await isolation.wipe();
+    const isPassing = (file: string) =>
+      isolation.passing.some((each) => `${file}/`.startsWith(each));
+    expect(files.map(existsSync)).toEqual(files.map((file) => !isPassing(file)));
+    for (const file of files) rmSync(file, { force: true });
+  });
+
   test("wipes unwritable files, and links without their targets", async () => {
     const { run, isolation, workspace } = job(level);
     const outside = join(place, `outside-${level}`);

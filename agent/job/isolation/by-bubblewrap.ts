@@ -20,6 +20,8 @@ export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIs
     ...outer,
     level: "bubblewrap",
     temporary: () => sandboxTemporary,
+    // Of the rest, the job can only write to memory.
+    passing: ["/"],
     wrap(command) {
       const inside = sandbox(command, place, settings);
       return place.user === undefined ? inside : asUser(inside, place.user);

@@ -30,6 +30,8 @@ export function byContainer(place: Place, settings: IsolationSettings): LevelIso
     ...outer,
     level: "container",
     temporary: () => sandboxTemporary,
+    // Of the rest, the job can only write to memory.
+    passing: ["/"],
     wrap: (command) => contain(command, place, settings, label),
     async killAll() {
       const containers = await ask("ps", "--all", "--quiet", "--filter", `label=${label}`);

@@ -3,6 +3,7 @@
  * group, and can read everything that the agent can read. Processes that left the group are found
  * by a mark in their environment, which a hostile job can remove.
  */
+import { dirname } from "node:path";
 import { enter } from "./enter.ts";
 import type { LevelIsolation, Place } from "./isolation.ts";
 import { endAll, killEach, processesWith } from "./processes.ts";
@@ -15,6 +16,7 @@ export function byProcess({ id, workspace }: Place): LevelIsolation {
   return {
     level: "process",
     temporary: () => openTemporary(workspace),
+    passing: [dirname(workspace.root)],
     wrap: (command) => enter(command, mark),
     give: () => undefined,
     killAll: () => endAll(() => processesWith(mark), killEach),

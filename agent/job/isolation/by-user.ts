@@ -33,6 +33,7 @@ export function byUser(
   return {
     level: "uid",
     temporary: () => openTemporary(workspace),
+    passing: [dirname(workspace.root), ...sharedFolders],
     wrap: (command) => asUser(enter(command), user),
     give(...paths) {
       // The job's group may enter; only the agent may write.

@@ -22,6 +22,8 @@ export interface Isolation {
    * sockets of providers.
    */
   temporary(): string;
+  /** What the job writes in these directories does not outlive it. Their subdirectories included. */
+  readonly passing: readonly string[];
   /** Returns the command that runs this one in isolation. */
   wrap(command: RunCommand): RunCommand;
   /** Gives the job files and directories that the agent has put into the workspace. */

@@ -190,8 +190,7 @@ export async function storePackage(
  * downloaded a package could change it for all later jobs.
  */
 function seal(path: string): void {
-  const { getuid, getgid } = process;
-  if (getuid && getgid) chownSync(path, getuid(), getgid());
+  chownSync(path, process.getuid?.() ?? -1, process.getgid?.() ?? -1);
   chmodSync(path, (lstatSync(path).mode & 0o100) === 0 ? 0o444 : 0o555);
 }
 

@@ -1,6 +1,6 @@
 /** Decides where a job's state is kept, and tells terraform. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join, relative } from "node:path";
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import { StepFailed, type JobContext } from "../context.ts";
 import { readJobFile } from "../job-files.ts";
@@ -196,8 +196,8 @@ const recordLimit = 256 * kibibyte;
 
 /**
  * After init, compares terraform's own record of the backend with the decision, and the decision with
- * that of the plan: terraform would apply it in the backend that the plan names. State in the
- * workspace would be removed with it, and with it the record of what the configuration has created.
+ * that of the plan: terraform would apply it in the backend that the plan names. A state that does
+ * not outlive the job is refused, because it is the only record of what the configuration has created.
  */
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
   const planned = context.facts.manifest?.backend;
@@ -211,23 +211,39 @@ export function checkBackend(context: JobContext, folder: string, kind: BackendK
   const { backend } = JSON.parse(text ?? "{}") as {
     backend?: { type?: string; config?: { path?: unknown } };
   };
-  const { backend: chosen } = context.claim.job.config_snapshot;
   const expected = { managed: "http", local: "local", own: undefined }[kind];
-  const path = backend?.config?.path;
-  const isInWorkspace =
-    backend?.type === "local" && !(typeof path === "string" && isAbsolute(path));
-  if (kind === "own" ? backend?.type && !isInWorkspace : backend?.type === expected) return;
   if (kind !== "own") {
+    if (backend?.type === expected) return;
     throw new StepFailed(
       `terraform uses the backend ${backend?.type ?? "local"} instead of ${expected}`,
     );
   }
-  const named = "no backend that keeps the state outside the job's workspace";
+  if (backend?.type === "local") {
+    const { path } = backend.config ?? {};
+    const file = resolve(folder, typeof path === "string" ? path : "terraform.tfstate");
+    if (!context.isolation.passing.some((each) => isBelow(file, each))) return;
+    throw new StepFailed(
+      `the state would be lost: the files declare the backend "local" with the file ${file}, which does not outlive the job at the isolation level ${context.isolation.level}. ${howToChoose}, which must then be one outside of the runner`,
+    );
+  }
+  if (backend?.type) return;
   throw new StepFailed(
-    chosen === "own"
-      ? `the configuration has the backend "own" but declares ${named}`
-      : `it is not clear where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds ${named}. ${howToChoose}`,
+    context.claim.job.config_snapshot.backend === "own"
+      ? `the configuration has the backend "own" but declares none. ${howToChoose}`
+      : `it is not clear where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds none. ${howToChoose}`,
   );
+}
+
+const isBelow = (path: string, folder: string): boolean =>
+  `${realPlace(path)}${sep}`.startsWith(`${realPlace(folder)}${sep}`.replace("//", "/"));
+
+/** Where the path leads, also if there is nothing yet. */
+function realPlace(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPlace(dirname(path)), basename(path));
+  }
 }
 
 const placeOf: Readonly<Record<BackendKind, string>> = {

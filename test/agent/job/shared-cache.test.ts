@@ -204,7 +204,7 @@ const ownerAndMode = (path: string): [number, number] => {
 };
 
 describe("the files of a package", () => {
-  test("belong to the agent and cannot be written, whoever has downloaded them", async () => {
+  test("belong to the agent and cannot be written, even if another user has downloaded them", async () => {
     const found = installed("thing");
     const files = ["terraform-provider-thing", join("docs", "README")];
     if (isRoot) for (const file of files) chownSync(join(found.path, file), other, other);

@@ -1,7 +1,7 @@
 /** The choice of the backend, with the files as real terraform reads them. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pino } from "pino";
 import { Agent } from "undici";
 import { describe, expect, test } from "vitest";
@@ -15,9 +15,12 @@ import {
 import { jobApi } from "../../../../agent/api/job-calls.ts";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import { byProcess } from "../../../../agent/job/isolation/by-process.ts";
+import { levels, type Level } from "../../../../agent/job/isolation/isolation.ts";
+import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openJournal } from "../../../../agent/job/journal.ts";
 import { mentions } from "../../../../agent/job/mentions.ts";
 import type { Source } from "../../../../protocol/configurations.ts";
+import { isolationSettings } from "../../../helpers/isolation.ts";
 import { listen } from "../../../helpers/listen.ts";
 import { newWorkspace } from "../../../helpers/workspaces.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
@@ -228,6 +231,42 @@ test("checkBackend refuses a record of the backend that is over the limit", () =
   writeFileSync(join(data, "terraform.tfstate"), `{"a":[${"{},".repeat(100_000)}{}]}`);
   expect(() => checkBackend(context, folder, "own")).toThrow("it is larger than 262144 bytes");
   close();
+});
+
+describe("checkBackend with the backend local", () => {
+  const shared = join(root, "shared");
+  mkdirSync(shared);
+  /** A link leads into the workspace. */
+  const inside = join(shared, "link", "x.tfstate");
+  const check = (path: string | undefined, level: Level = "process") => {
+    const { context, folder, close } = job({});
+    close();
+    mkdirSync(join(folder, ".terraform"));
+    const record = { backend: { type: "local", config: { path } } };
+    writeFileSync(join(folder, ".terraform", "terraform.tfstate"), JSON.stringify(record));
+    if (path === inside) symlinkSync(folder, dirname(inside));
+    const place = { id: "x", workspace: context.workspace, state: undefined, user: 1_880_000_000 };
+    const isolation = openIsolation(level, place, { ...isolationSettings(root), level });
+    return () => checkBackend({ ...context, isolation }, folder, "own");
+  };
+
+  test("refuses a file that does not outlive the job, and says what to do", () => {
+    const lost = /state would be lost: .*does not outlive the job.* --backend managed/;
+    expect(check(inside)).toThrow(lost);
+    for (const path of [undefined, "a/b.tfstate", "../../other/x"])
+      for (const level of levels) expect(check(path, level), `${path} ${level}`).toThrow(lost);
+    for (const level of ["uid", "bubblewrap", "container"] as const)
+      for (const path of ["/tmp/x", "/var/tmp/new/x", "/dev/shm/../shm/x"])
+        expect(check(path, level), `${path} ${level}`).toThrow(lost);
+    for (const level of ["bubblewrap", "container"] as const)
+      expect(check("/srv/state/x", level)).toThrow(lost);
+  });
+
+  test("accepts a file that stays", () => {
+    expect(check(join(shared, "x.tfstate"))).not.toThrow();
+    for (const level of ["process", "uid"] as const)
+      expect(check("/srv/state/x", level)).not.toThrow();
+  });
 });
 
 test("checkBackend refuses a plan that was made with the state in another place", () => {
