@@ -100,7 +100,7 @@ export const ReportStatus = Type.Object({
   outcome_unknown: Type.Optional(
     about(
       Type.Boolean(),
-      "FAILED and CANCELLED: the runner stopped during an apply, and its result is unknown. A lock of the managed state stays until a user removes it.",
+      "FAILED and CANCELLED: an apply was cut short, and its result is unknown. The configuration is locked until a user removes the lock.",
     ),
   ),
   state_unsaved: Type.Optional(

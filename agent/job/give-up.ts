@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobContext } from "./context.ts";
-import type { Journal } from "./journal.ts";
+import { interruptsOf, type Journal } from "./journal.ts";
 import { openRun } from "./terraform/process.ts";
 
 /**
@@ -30,10 +30,9 @@ export async function giveUp({
   const place = run === undefined ? undefined : join(directory, "runs", run);
   if (run !== undefined && place !== undefined && existsSync(join(place, "started"))) {
     const command = { directory: place, command: "", args: [], cwd: place, env: {} };
-    const isInterrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
     const { apply, init } = settings.patience;
     const hasChanged = run.endsWith("-apply");
-    await openRun(command).stop(hasChanged ? apply : init, isInterrupted);
+    await openRun(command).stop(hasChanged ? apply : init, interruptsOf(journal, run));
   }
   await isolation.killAll();
   const hasApplied = journal.find("run", (entry) => entry.run.endsWith("-apply")) !== undefined;

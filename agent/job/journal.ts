@@ -53,8 +53,8 @@ export type Entry =
       readonly boot: string | null;
     }
   /**
-   * Written before the first SIGINT, so that a restarted agent does not send another one, which
-   * terraform would take for the second.
+   * Written before each SIGINT: a restarted agent continues the stop sequence there, and knows
+   * whether an apply was interrupted twice.
    */
   | { readonly at: "interrupted"; readonly run: string }
   | { readonly at: "done"; readonly step: string; readonly facts: Facts }
@@ -89,6 +89,10 @@ export interface Journal {
 export class JournalFailed extends Error {
   override readonly name = "JournalFailed";
 }
+
+/** Returns how many SIGINTs the agents of a job have sent to this run. */
+export const interruptsOf = ({ entries }: Pick<Journal, "entries">, run: string): number =>
+  entries.filter((entry) => entry.at === "interrupted" && entry.run === run).length;
 
 const sync = promisify(fsync);
 

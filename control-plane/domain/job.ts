@@ -292,12 +292,15 @@ export function outliveRestore<J extends JobState>(job: J, from: string, now: nu
   };
 }
 
-/** The runner did not acknowledge a cancel for `unansweredCancelMilliseconds`. */
+/**
+ * The runner did not acknowledge a cancel for `unansweredCancelMilliseconds`: its terraform may
+ * still be running, or may have been killed.
+ */
 export function releaseCancelled<J extends JobState>(job: J, now: number): J {
   const isDue =
     job.status === "CANCELLED" &&
     isHeld(job) &&
     job.cancelled_at !== null &&
     now - job.cancelled_at >= unansweredCancelMilliseconds;
-  return isDue ? { ...job, released_at: now } : job;
+  return isDue ? { ...job, released_at: now, outcome_unknown: 1 } : job;
 }

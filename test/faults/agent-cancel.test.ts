@@ -1,5 +1,6 @@
 /** Cancelling real applies: the delay of SIGINT, and what remains. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -8,7 +9,9 @@ import type { Job } from "../../protocol/jobs.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { longRunning } from "../helpers/fixtures.ts";
+import { isolationForHeldApply } from "../helpers/held-apply.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
+import { listen } from "../helpers/listen.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import type { User } from "../helpers/user.ts";
@@ -87,7 +90,7 @@ test("a cancel sends SIGINT to terraform within two seconds and leaves no lock a
 });
 
 describe.concurrent.each(working)("at level %s", (level) => {
-  test("a terraform that ignores every signal is killed with its processes, and its lock ends with the job", async () => {
+  test("a terraform that ignores every signal is killed with its processes, its outcome is unknown and its state stays locked", async () => {
     await using owner = await userMachine(plane, {
       agent: (place) => ({
         PATH: stubbornTerraform(join(place, "bin")),
@@ -114,10 +117,86 @@ describe.concurrent.each(working)("at level %s", (level) => {
     expect(await locksOf(job)).toHaveLength(1);
     await user.call(endpoints.cancelJob, { params: { id: job.id } });
     const end = await user.released(job);
-    expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
-    expect(end.error_message).toContain("apply failed (exit code 137)");
+    expect(end).toMatchObject({ status: "CANCELLED", log_complete: true, outcome_unknown: true });
+    expect(end.error_message).toMatch(
+      /^cancelled during apply; apply: it did not stop in time and was killed \(exit code 137\); outcome unknown.*; the state was left locked, lock ID /,
+    );
     // The processes are dead before the end is reported.
     expect(processesOf(work).filter((line) => /terraform|sleep/.test(line))).toEqual([]);
-    expect(await locksOf(job)).toEqual([]);
+    expect(await locksOf(job)).toHaveLength(1);
+    await nextWaits(user, configuration_id);
+  });
+});
+
+/** The next job would create again what the cancelled one has created and not saved. */
+async function nextWaits(user: User, configuration_id: string): Promise<void> {
+  const next = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect((await user.read(next)).waiting_reason).toBe("state_locked");
+  await user.call(endpoints.cancelJob, { params: { id: next.id } });
+}
+
+/** An apply that waits for a server, as for a cloud that is slow, and cannot be stopped meanwhile. */
+const waitingFor = (address: string) => ({
+  source: {
+    type: "inline" as const,
+    files: {
+      "main.tf": `resource "terraform_data" "first" {}
+        data "terraform_remote_state" "slow" {
+          backend    = "http"
+          config     = { address = "${address}" }
+          depends_on = [terraform_data.first]
+        }`,
+    },
+  },
+});
+
+describe.each([
+  ["cancelled", "cancelled during apply"],
+  ["timed out", "timed out after 15 s during apply"],
+  ["stopped with its agent", "the agent was stopped during apply"],
+  ["cancelled after another program's interrupt", "cancelled during apply"],
+] as const)("an apply that is %s", (how, said) => {
+  test("and interrupted twice has an unknown outcome, and its state is locked", async () => {
+    const asked = Promise.withResolvers<void>();
+    await using slow = await listen(createServer(() => asked.resolve()));
+    const isOurs = !how.includes("another");
+    await using owner = await userMachine(plane, {
+      agent: {
+        ...isolationForHeldApply,
+        WINDLASS_APPLY_GRACE_SECONDS: isOurs ? "0.5" : "60",
+        WINDLASS_KILL_GRACE_SECONDS: "30",
+      },
+    });
+    const { user, work, agent } = owner;
+    const configuration_id = await user.configure({
+      ...waitingFor(slow.url),
+      ...(how === "timed out" ? { timeout_seconds: 15 } : {}),
+    });
+    const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+    await asked.promise;
+    if (how === "stopped with its agent") {
+      agent.kill("SIGTERM");
+      await until(() => agent.log().includes("no new jobs"));
+      agent.kill("SIGTERM");
+    } else if (how !== "timed out") {
+      await user.call(endpoints.cancelJob, { params: { id: job.id } });
+      await until(() => output(work, job).includes("Interrupt received"));
+    }
+    if (!isOurs)
+      for (const line of processesOf(join(work, "workspaces", job.id)))
+        if (/^\d+: \S*terraform apply/.test(line))
+          process.kill(Number.parseInt(line, 10), "SIGINT");
+    const end = await user.released(job);
+    expect(end).toMatchObject({
+      status: how === "timed out" ? "FAILED" : "CANCELLED",
+      log_complete: true,
+      outcome_unknown: true,
+      error_message: expect.stringContaining(
+        `${said}; apply: it was interrupted twice, so it did not wait for what it was changing (exit code 1); outcome unknown`,
+      ),
+    });
+    // Terraform has removed its own lock.
+    expect(await locksOf(job)).toMatchObject([{ lock_id: `unknown-${job.id}` }]);
+    await nextWaits(user, configuration_id);
   });
 });

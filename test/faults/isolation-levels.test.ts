@@ -128,7 +128,7 @@ describe.each(working)("level %s", (level) => {
       "trap 'echo INT; exit 5' INT; echo ready > ready; while :; do sleep 0.02; done",
     );
     await appears(join(workspace.source, "ready"));
-    await ran.stop({ first: 10_000, second: 1000 }, false);
+    await ran.stop({ first: 10_000, second: 1000 }, 0);
     expect(await ran.ended).toEqual({ kind: "exited", code: 5 });
     expect(output(ran)).toBe("INT\n");
     await isolation.wipe();
@@ -138,7 +138,7 @@ describe.each(working)("level %s", (level) => {
     const { run, isolation, workspace } = job(level);
     const ran = run("trap '' INT TERM; echo ready > ready; while :; do sleep 0.02; done");
     await appears(join(workspace.source, "ready"));
-    await ran.stop({ first: 20, second: 20 }, false);
+    await ran.stop({ first: 20, second: 20 }, 0);
     expect(await ran.ended).toEqual({ kind: "exited", code: 137 });
     await isolation.wipe();
   });

@@ -102,7 +102,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
         env: { PATH: settings.path, TMPDIR: isolation.temporary() },
       }),
     );
-    const timer = setTimeout(() => void run.stop({ first: 0, second: 0 }, false), trialLimit);
+    const timer = setTimeout(() => void run.stop({ first: 0, second: 0 }, 0), trialLimit);
     const end = await run.ended;
     clearTimeout(timer);
     const said = readFileSync(join(directory, "stdout"), "utf8");

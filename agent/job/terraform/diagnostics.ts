@@ -96,10 +96,21 @@ function oneLine(lines: string[]): string {
 const cut = (text: string): string =>
   text.length <= messageLimit ? text : `${text.slice(0, messageLimit)}…`;
 
-async function readStart(path: string): Promise<string> {
+/**
+ * Whether terraform says at the end of its errors that it was interrupted a second time. Nothing
+ * else tells it: the exit code is 1 as after the first interrupt.
+ */
+export const saysInterruptedTwice = async (stderr: string): Promise<boolean> =>
+  /^Two interrupts received\. /m.test(withoutControlSequences(await readEnd(stderr)));
+
+const readStart = (path: string): Promise<string> => readPart(path, () => 0);
+const readEnd = (path: string): Promise<string> => readPart(path, (size) => size - readLimit);
+
+async function readPart(path: string, from: (size: number) => number): Promise<string> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(readLimit), 0, readLimit, 0);
+    const position = Math.max(0, from((await file.stat()).size));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(readLimit), 0, readLimit, position);
     return buffer.toString("utf8", 0, bytesRead);
   } finally {
     await file.close();

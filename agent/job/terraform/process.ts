@@ -40,10 +40,10 @@ export interface Run {
   /** Resolves once, after everything left of the command's process group was killed. */
   readonly ended: Promise<RunEnd>;
   /**
-   * Runs the stop sequence: SIGINT, grace, SIGINT, grace, SIGKILL. `interrupted`: a former agent
-   * has sent the first SIGINT.
+   * Runs the stop sequence: SIGINT, grace, SIGINT, grace, SIGKILL. `sent`: the SIGINTs that a
+   * former agent has sent. `onInterrupt` is called before each of the others.
    */
-  stop(patience: StopPatience, interrupted: boolean): Promise<void>;
+  stop(patience: StopPatience, sent: number, onInterrupt?: () => void): Promise<void>;
 }
 
 /**
@@ -65,7 +65,8 @@ export function openRun(
   });
   return {
     ended,
-    stop: (patience, interrupted) => stop(command.directory, ended, patience, interrupted),
+    stop: (patience, sent, onInterrupt) =>
+      stop(command.directory, ended, patience, sent, onInterrupt),
   };
 }
 
@@ -138,7 +139,8 @@ async function stop(
   directory: string,
   ended: Promise<RunEnd>,
   patience: StopPatience,
-  interrupted: boolean,
+  sent: number,
+  onInterrupt?: () => void,
 ): Promise<void> {
   let over = false;
   const end = ended.then(() => {
@@ -150,14 +152,18 @@ async function stop(
     await Promise.race([end, pause]);
     timer.abort();
   };
+  const interrupt = (): void => {
+    onInterrupt?.();
+    signalChild(directory, "SIGINT");
+  };
   if (block(directory)) return end;
   // The child's identity is written right after the start. Before that there is no process to
   // signal.
   for (let tries = 0; !over && !readChild(directory) && tries < 100; tries++) await wait(10);
-  if (!over && !interrupted) signalChild(directory, "SIGINT");
-  await wait(patience.first);
+  if (!over && sent < 1) interrupt();
+  if (sent < 2) await wait(patience.first);
   if (!over && patience.second > 0) {
-    signalChild(directory, "SIGINT");
+    if (sent < 2) interrupt();
     await wait(patience.second);
   }
   if (!over) {

@@ -15,12 +15,15 @@ export async function lockLeft(context: JobContext): Promise<string> {
   let end: TerraformEnd;
   try {
     const patience = context.settings.patience.init;
-    end = await runTerraform(context, "state", args, { logged: false, suffix: "-lock", patience });
+    // A stopped job looks too: its user has to unlock the state.
+    const limit = { usual: context.settings.patience.apply.first, stopped: patience.first };
+    const options = { logged: false, suffix: "-lock", patience, limit };
+    end = await runTerraform(context, "state", args, options);
   } catch (error) {
     if (!(error instanceof StepFailed || error instanceof JobStopped)) throw error;
     return lockUnknown;
   }
-  if (end.code === 0) return "the state is not locked; check what was changed before you continue";
+  if (end.code === 0) return "check what was changed before you continue";
   const id = lockIdOf(await readFile(end.stderr, "utf8"));
   if (id === undefined) return lockUnknown;
   return `the state was left locked, lock ID ${id}: check what was changed before you unlock it`;

@@ -9,8 +9,9 @@ import { bootId } from "../../machine/process-identity.ts";
 import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
+import { saysInterruptedTwice } from "./diagnostics.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
-import { JournalFailed, type StopReason } from "../journal.ts";
+import { interruptsOf, JournalFailed, type StopReason } from "../journal.ts";
 import { mentions } from "../mentions.ts";
 import { exitTime, hasExited, openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
@@ -87,7 +88,8 @@ export async function runTerraform(
       run,
       process.ended.then(() => undefined),
     );
-  const end = await boundDebugLog(context, stoppable(context, run, process, options));
+  const ending = stoppable(context, run, process, options);
+  const { end, interrupts } = await boundDebugLog(context, ending);
   if (options.logged) log.stepEnded(name, over);
   if (end.kind === "never started") {
     if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
@@ -98,21 +100,36 @@ export async function runTerraform(
   }
   if (end.code !== 0 && context.isolation.isOutOfMemory())
     throw gone(name, outOfMemory(context), options);
-  // Its own failures end with 1, after it has saved the state; a kill or a crash saves nothing.
-  if (options.changes && end.code > 1 && !context.stop.aborted)
-    throw gone(name, end.code === killedCode ? killed : crashed(end.code), options);
-  return {
-    code: end.code,
-    stdout: join(directory, "stdout"),
-    stderr: join(directory, "stderr"),
-  };
+  const stderr = join(directory, "stderr");
+  if (options.changes) {
+    const why = await whyUnknown({ code: end.code, stderr }, interrupts);
+    if (why !== undefined) throw gone(name, why, options);
+  }
+  return { code: end.code, stdout: join(directory, "stdout"), stderr };
 }
 
 /** Of a process that SIGKILL ended. */
 const killedCode = 137;
-const killed =
-  "it was killed (exit code 137), by a person, or by the kernel because the machine was out of memory";
-const crashed = (code: number): string => `it crashed (exit code ${code})`;
+
+/**
+ * Why the exit code does not tell what was changed; undefined if it does. Terraform's own failures
+ * end with 1, after all that it was changing is done and saved. A kill or a crash saves nothing, and
+ * after a second interrupt terraform does not wait for what it is changing. Others than the agent
+ * can interrupt it too, such as a service manager that signals every process.
+ */
+async function whyUnknown(
+  { code, stderr }: Pick<TerraformEnd, "code" | "stderr">,
+  interrupts: number,
+): Promise<string | undefined> {
+  if (code === 0) return undefined;
+  if (code === killedCode)
+    return interrupts > 0
+      ? "it did not stop in time and was killed (exit code 137)"
+      : "it was killed (exit code 137), by a person, or by the kernel because the machine was out of memory";
+  if (code > 1) return `it crashed (exit code ${code})`;
+  if (interrupts < 2 && !(await saysInterruptedTwice(stderr))) return undefined;
+  return "it was interrupted twice, so it did not wait for what it was changing (exit code 1)";
+}
 
 const outOfMemory = ({ settings: { isolation } }: JobContext): string =>
   `the job used more memory than its limit (${(isolation.limits?.memoryBytes ?? 0) / mebibyte} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
@@ -207,17 +224,20 @@ async function stoppable(
   run: string,
   process: Run,
   { patience, limit, signal: also }: TerraformOptions,
-): Promise<Awaited<Run["ended"]>> {
+): Promise<{ readonly end: Awaited<Run["ended"]>; readonly interrupts: number }> {
   let climbing = Promise.resolve();
-  const climb = (): void => {
-    const interrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
+  let interrupts = interruptsOf(journal, run);
+  const onInterrupt = (): void => {
+    interrupts++;
     try {
-      if (!interrupted) journal.append({ at: "interrupted", run });
+      journal.append({ at: "interrupted", run });
     } catch (error) {
       if (!(error instanceof JournalFailed)) throw error;
       // A full disk must not keep a job from being stopped.
     }
-    climbing = process.stop(patience, interrupted);
+  };
+  const climb = (): void => {
+    climbing = process.stop(patience, interrupts, onInterrupt);
     // Its failure is reported below; until then nothing awaits it.
     climbing.catch(() => undefined);
   };
@@ -226,7 +246,8 @@ async function stoppable(
   if (signal.aborted) climb();
   else signal.addEventListener("abort", climb, { once: true });
   try {
-    return await process.ended;
+    const end = await process.ended;
+    return { end, interrupts };
   } finally {
     signal.removeEventListener("abort", climb);
     await climbing;

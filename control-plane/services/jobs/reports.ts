@@ -9,7 +9,7 @@ import { runner } from "../audit/audit.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
-import { lockUnsaved } from "../states/unsaved.ts";
+import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { summaryOfApplied } from "./applied-summary.ts";
 import { changeJob, writeJobs } from "./changes.ts";
@@ -48,8 +48,10 @@ export async function reportStatus(
     } as const;
     const after = reportEnd(job, end, now);
     // Before the next job of the configuration is woken. A repeated report does not lock again.
-    if (isUnsaved && after !== job && !(await isOvertaken(tx, job)))
-      await lockUnsaved(tx, job, now);
+    if (keepLock && after !== job && !(await isOvertaken(tx, job))) {
+      if (isUnsaved) await lockUnsaved(tx, job, now);
+      else if (job.job_type !== "PLAN") await lockUnknown(tx, job, now);
+    }
     // Sent once the apply has begun. A managed state shows itself what it has changed.
     const how = { keepLock, hasApplied: report.backend === "own" };
     const ended = await changeJob(tx, rings, job, after, now, how);

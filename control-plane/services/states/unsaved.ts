@@ -1,6 +1,6 @@
 /**
- * The lock of a job that has changed resources and could not save its state. Until a user stores that
- * state, or removes the lock, any other job would create those resources again.
+ * The locks of ended jobs that may have changed resources that no state records. Until a user stores
+ * that state, or removes the lock, any other job would create those resources again.
  */
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
@@ -11,22 +11,45 @@ const lockIdOf = (job: string): string => `unsaved-${job}`;
 export const isUnsaved = ({ lock_id, job_id }: Pick<StateLockRow, "lock_id" | "job_id">): boolean =>
   lock_id === lockIdOf(job_id);
 
-/** Locks the state, in place of the job's own lock. Another job's lock stays. */
-export async function lockUnsaved(
-  tx: Queries,
-  { id, spec_id, job_type }: Pick<JobRow, "id" | "spec_id" | "job_type">,
-  now: number,
-): Promise<void> {
-  if (spec_id === null) return;
-  const lock = await tx.first(findLock, { spec: spec_id });
+type Locking = Pick<JobRow, "id" | "spec_id" | "job_type">;
+
+/**
+ * Locks the state for a job that could not save it, in place of the job's own lock. Another job's
+ * lock stays.
+ */
+export async function lockUnsaved(tx: Queries, job: Locking, now: number): Promise<void> {
+  const { id, spec_id: spec } = job;
+  if (spec === null) return;
+  const lock = await tx.first(findLock, { spec });
   if (lock && lock.job_id !== id) return;
   if (lock) await releaseLock(tx, id);
+  await lockAs(tx, job, spec, lockIdOf(id), "whose state could not be saved", now);
+}
+
+/**
+ * Locks the state for a job whose runner cannot tell what it changed. Terraform may have removed its
+ * lock, as it does after a second interrupt, or have had it in another backend.
+ */
+export async function lockUnknown(tx: Queries, job: Locking, now: number): Promise<void> {
+  const { id, spec_id: spec } = job;
+  if (spec === null || (await tx.first(findLock, { spec }))) return;
+  await lockAs(tx, job, spec, `unknown-${id}`, "whose outcome is unknown", now);
+}
+
+async function lockAs(
+  tx: Queries,
+  { id, job_type }: Locking,
+  spec_id: string,
+  lock_id: string,
+  why: string,
+  now: number,
+): Promise<void> {
   // As terraform describes its own locks, and prints those of others.
   const info = JSON.stringify({
-    ID: lockIdOf(id),
-    Operation: `${job_type} whose state could not be saved`,
+    ID: lock_id,
+    Operation: `${job_type} ${why}`,
     Who: `job ${id}`,
     Created: new Date(now).toISOString(),
   });
-  await addLock(tx, { spec_id, lock_id: lockIdOf(id), job_id: id, info, created_at: now });
+  await addLock(tx, { spec_id, lock_id, job_id: id, info, created_at: now });
 }

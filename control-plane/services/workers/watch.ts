@@ -80,7 +80,8 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     await writeJobs(context, async (tx, rings) => {
       const job = await tx.first(findJob, { id });
       if (!job) return;
-      const after = await changeJob(tx, rings, job, releaseCancelled(job, now), now);
+      const released = releaseCancelled(job, now);
+      const after = await changeJob(tx, rings, job, released, now, { keepLock: true });
       await recordOutcome(tx, { by: system, action: "job.release", before: job, after }, now);
     });
 }

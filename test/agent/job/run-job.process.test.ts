@@ -13,6 +13,7 @@ import {
 } from "../../../agent/job/journal.ts";
 import { JobStop } from "../../../agent/job/job-stop.ts";
 import { runJob } from "../../../agent/job/run-job.ts";
+import { bootId } from "../../../agent/machine/process-identity.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
 import { folderForEachTest } from "../../helpers/folders.ts";
@@ -311,6 +312,37 @@ test("an apply during a reboot of the machine ends as FAILED with its outcome un
   expect(reports[0]).toMatchObject({ outcome_unknown: true, state_unsaved: true });
   expect(readFileSync(join(workDir, "rescued-states", "job.tfstate"), "utf8")).toBe("state");
 });
+
+test.each([
+  [0, 2, "SUCCESS", undefined],
+  [1, 1, "CANCELLED", undefined],
+  [1, 2, "CANCELLED", true],
+  [130, 0, "CANCELLED", true],
+  [137, 1, "CANCELLED", true],
+])(
+  "an apply that ended with %i after %i interrupts of earlier agents is a %s with outcome_unknown %s",
+  async (code, interrupts, status, outcome_unknown) => {
+    wholeRun("07-apply", "");
+    const directory = join(workDir, "jobs", claim.job.id, "runs", "07-apply");
+    writeFileSync(join(directory, "started"), "an identity\n");
+    writeFileSync(join(directory, "exit"), `${code}\n`);
+    const { api, reports } = server();
+    const journal = left(
+      { at: "started", boot: null, uptime: 0 },
+      ...doneBefore("apply", "DESTROY", "/bin/false"),
+      { at: "begun", step: "apply" },
+      { at: "run", run: "07-apply", logged: true, boot: bootId() },
+      { at: "stopping", reason: "cancelled" },
+      ...Array.from(
+        { length: interrupts },
+        () => ({ at: "interrupted", run: "07-apply" }) as const,
+      ),
+    );
+    expect(await run(journal, api)).toBe(status);
+    expect(reports).toMatchObject([{ status }]);
+    expect(reports[0]?.outcome_unknown).toBe(outcome_unknown);
+  },
+);
 
 test("a job with more secrets than can be masked fails before it runs anything", async () => {
   const value = Array.from({ length: 10_001 }, (_, index) => `secret-${index}`);

@@ -197,10 +197,13 @@ describe("a job", () => {
     else expect(change[event](job)).toEqual({ ...job, ...to });
   });
 
-  it("is released if its cancellation is not acknowledged within 15 minutes", () => {
+  it("is released with its outcome unknown if its cancellation is not acknowledged within 15 minutes", () => {
     const due = 3 + unansweredCancelMilliseconds;
     expect(releaseCancelled(cancelling, due - 1)).toBe(cancelling);
-    expect(releaseCancelled(cancelling, due)).toMatchObject({ released_at: due });
+    expect(releaseCancelled(cancelling, due)).toMatchObject({
+      released_at: due,
+      outcome_unknown: 1,
+    });
     expect(releaseCancelled(started, due)).toBe(started);
     expect(releaseCancelled(cancelledInQueue, due)).toBe(cancelledInQueue);
   });

@@ -229,7 +229,7 @@ describe("stop", () => {
     const command = shell("trap 'echo INT; exit 1' INT; echo ready; while :; do sleep 0.05; done");
     const run = openRun(command);
     await printed(command);
-    await run.stop(patience, false);
+    await run.stop(patience, 0);
     expect(await run.ended).toEqual({ kind: "exited", code: 1 });
     expect(read(command, "stdout")).toBe("ready\nINT\n");
   });
@@ -238,7 +238,7 @@ describe("stop", () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
     await printed(command);
-    await run.stop({ first: 100, second: 1000 }, false);
+    await run.stop({ first: 100, second: 1000 }, 0);
     expect(await run.ended).toEqual({ kind: "exited", code: 137 });
     expect(read(command, "stdout")).toBe("ready\nINT\nINT\n");
   });
@@ -247,14 +247,28 @@ describe("stop", () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
     await printed(command);
-    await run.stop({ first: 50, second: 0 }, true);
+    await run.stop({ first: 50, second: 0 }, 1);
     expect(read(command, "stdout")).toBe("ready\n");
+  });
+
+  test("reports each SIGINT before it is sent, and sends no third one", async () => {
+    const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
+    const run = openRun(command);
+    await printed(command);
+    const seen: string[] = [];
+    const onInterrupt = (): void => void seen.push(read(command, "stdout"));
+    const first = run.stop({ first: 200, second: 60_000 }, 0, onInterrupt);
+    while (read(command, "stdout") !== "ready\nINT\nINT\n") await sleep(10);
+    await openRun(command).stop({ first: 60_000, second: 200 }, 2, onInterrupt);
+    await first;
+    expect(await run.ended).toEqual({ kind: "exited", code: 137 });
+    expect(seen).toEqual(["ready\n", "ready\nINT\n"]);
   });
 
   test("before the start prevents the start, even by a late wrapper", async () => {
     const command = shell("echo ran");
     const first = openRun(command);
-    await first.stop(patience, false);
+    await first.stop(patience, 0);
     const end = await first.ended;
     if (end.kind === "never started") {
       expect(await openRun(command).ended).toMatchObject({ kind: "never started" });

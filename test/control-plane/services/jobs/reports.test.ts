@@ -257,6 +257,27 @@ describe("a status report", () => {
     }
   });
 
+  it("with an unknown outcome locks a state that terraform has unlocked, except after a PLAN", async () => {
+    for (const job_type of ["PLAN", "DEPLOY", "DESTROY"] as const) {
+      const job = await held(job_type);
+      await report(job, { status: "PROCESSING" });
+      const end = { status: "CANCELLED", outcome_unknown: true } as const;
+      expect(await report(job, end)).toMatchObject({ outcome_unknown: true });
+      if (job_type === "PLAN") {
+        expect(await lockOf()).toBeUndefined();
+        continue;
+      }
+      expect(await specStatus()).toBe("FAILED");
+      const next = await client.get(createJob, { body: { job_type, configuration_id: spec } });
+      const waiting = await client.get(getJob, { params: next });
+      expect(waiting.waiting_reason).toBe("state_locked");
+      await client.ask(breakStateLock, { params: { name: spec } });
+      await report(job, end);
+      expect(await lockOf()).toBeUndefined();
+      await client.get(cancelJob, { params: next });
+    }
+  });
+
   it("after a presumed loss clears presumed_lost_at and outcome_unknown", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
