@@ -120,6 +120,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       queuedJobs: read("WINDLASS_QUOTA_QUEUED_JOBS"),
       configurations: read("WINDLASS_QUOTA_CONFIGURATIONS"),
       variableSets: read("WINDLASS_QUOTA_VARIABLE_SETS"),
+      workers: read("WINDLASS_QUOTA_WORKERS"),
       archiveBytes: read("WINDLASS_QUOTA_ARCHIVE_MIB"),
       stateBytes: read("WINDLASS_QUOTA_STATE_MIB"),
       logBytes: read("WINDLASS_QUOTA_LOG_MIB"),

@@ -27,7 +27,7 @@ import { workerWatch } from "./services/workers/watch.ts";
 import { setFact } from "./store/facts.ts";
 
 /** How many rounds the watch over workers makes in the period after which a worker is OFFLINE. */
-const watchesPerOffline = 120;
+const watchesPerOffline = 30;
 
 /** Milliseconds between two searches for idle connections while the server stops. */
 const tidyMilliseconds = 100;

@@ -36,6 +36,7 @@ export const workerEndpoints = {
     body: RegisterWorker,
     status: 201,
     answer: WorkerIdentity,
+    refusals: ["quota_exceeded"],
   }),
   proveWorker: endpoint({
     method: "POST",

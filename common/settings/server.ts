@@ -257,6 +257,11 @@ export const quotas = {
     default: 1000,
     help: "how many variable sets a space may have",
   },
+  WINDLASS_QUOTA_WORKERS: {
+    ...amount,
+    default: 1000,
+    help: "how many workers a space may have",
+  },
   WINDLASS_QUOTA_ARCHIVE_MIB: {
     ...volume,
     default: 5120,

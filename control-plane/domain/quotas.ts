@@ -4,6 +4,7 @@ export interface Quotas {
   readonly queuedJobs: number;
   readonly configurations: number;
   readonly variableSets: number;
+  readonly workers: number;
   readonly archiveBytes: number;
   readonly stateBytes: number;
   /** Of one job's log. */
@@ -15,5 +16,6 @@ export type Quota =
   | "queued_jobs"
   | "configurations"
   | "variable_sets"
+  | "workers"
   | "archive_bytes"
   | "state_bytes";

@@ -40,6 +40,7 @@ import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
 import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
 import * as whoActed from "./migrations/0039-who-acted.ts";
 import * as unknownResources from "./migrations/0040-unknown-resources.ts";
+import * as workerArchives from "./migrations/0041-worker-archives.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -92,6 +93,7 @@ export const migrations: readonly Migration[] = [
   outputsLeftOut,
   whoActed,
   unknownResources,
+  workerArchives,
 ];
 
 export interface SchemaTransaction {

@@ -32,7 +32,8 @@ export function watchRevocations(context: Context): Revocations {
   // If the store cannot be read, the next round tries again.
   const tryLook = () => void look().catch(() => undefined);
   const unlisten = [wakeups.listen("login", tryLook), wakeups.listen("worker", tryLook)];
-  const timer = setInterval(tryLook, lookMilliseconds).unref();
+  /** Runs while something is watched. */
+  let timer: NodeJS.Timeout | undefined;
 
   return {
     watch: (caller, cut) => {
@@ -42,9 +43,13 @@ export function watchRevocations(context: Context): Revocations {
       const entry = watched.get(key) ?? { caller, cuts: new Set() };
       watched.set(key, entry);
       entry.cuts.add(cut);
+      timer ??= setInterval(tryLook, lookMilliseconds).unref();
       return () => {
         entry.cuts.delete(cut);
         if (entry.cuts.size === 0) watched.delete(key);
+        if (watched.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
       };
     },
     close: () => {

@@ -8,6 +8,7 @@ import type { Queries } from "../../store/db.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { findUsage } from "../../store/storage/quotas.ts";
 import { listSpecIds } from "../../store/configurations/configurations.ts";
+import { listSomeWorkers } from "../../store/workers/workers.ts";
 import { listVariableSetNames } from "../../store/variable-sets/variable-sets.ts";
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
@@ -55,6 +56,20 @@ export async function checkVariableSets(
   throw new QuotaExceededError(
     "variable_sets",
     `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
+  );
+}
+
+/** Refuses one more worker. */
+export async function checkWorkers(
+  { quotas }: Pick<Context, "quotas">,
+  tx: Queries,
+  owner: string,
+): Promise<void> {
+  const { workers: limit } = quotas;
+  if ((await tx.all(listSomeWorkers, { owner, limit })).length < limit) return;
+  throw new QuotaExceededError(
+    "workers",
+    `this space has ${limit} workers, which is the limit (WINDLASS_QUOTA_WORKERS): remove those that are gone`,
   );
 }
 

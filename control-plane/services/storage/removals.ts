@@ -11,7 +11,7 @@ import {
   findAbandoned,
 } from "../../store/configurations/removals.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
-import { findRemovedHolders } from "../../store/workers/workers.ts";
+import { findRemovedHolders } from "../../store/workers/silent.ts";
 import { system } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";

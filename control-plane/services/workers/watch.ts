@@ -11,7 +11,7 @@ import { changeJob, writeJobs } from "../jobs/changes.ts";
 import { loseJob, loseSomeJobs, recordOutcome } from "../jobs/outcomes.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findJob, findOmitted, findUnansweredCancels } from "../../store/jobs/jobs.ts";
-import { findLostHolders, markOffline } from "../../store/workers/workers.ts";
+import { findLostHolders, findSilent, markOffline } from "../../store/workers/silent.ts";
 
 /** A busy machine may delay a round for less. */
 const shortestGap = 5 * second;
@@ -60,9 +60,11 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
   const { store, wakeups, periods } = context;
   const now = context.now();
   if (now - readyAt >= periods.offline) {
-    const offline = await store.write((tx) =>
-      tx.all(markOffline, { before: now - periods.offline, now }),
-    );
+    const before = now - periods.offline;
+    // A round that finds nothing takes no turn of the writer.
+    const offline = (await store.read.first(findSilent, { before }))
+      ? await store.write((tx) => tx.all(markOffline, { before, now }))
+      : [];
     for (const { id, name } of offline) {
       wakeups.ring("worker", id);
       wakeups.ring("worker_event", { what: "offline", id, name });

@@ -28,6 +28,7 @@ import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.t
 import type { Actor, Recorded } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";
+import { checkWorkers, countRefusal } from "../storage/quotas.ts";
 import { timeOrNull } from "../jobs/views.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWithJobs, viewWorker } from "./views.ts";
@@ -264,13 +265,15 @@ interface NewWorkerOf {
  * Creates a worker; without an owner it is cloud-hosted. `of` may be found in the same transaction.
  */
 export async function addWorker(
-  { store, wakeups, now }: Context,
+  context: Context,
   of: NewWorkerOf | ((tx: Queries) => Promise<NewWorkerOf>),
   { name, labels = [], isolation }: NewWorker,
 ): Promise<WorkerIdentity> {
+  const { store, wakeups, now } = context;
   const [id, token] = [uuid(), newToken("wlw")];
-  const { kind, name: who } = await store.write(async (tx) => {
+  const added = store.write(async (tx) => {
     const { owner, by, metadata = {} } = typeof of === "function" ? await of(tx) : of;
+    if (owner !== null) await checkWorkers(context, tx, owner);
     const worker: WorkerRow = {
       ...newlyRegistered,
       id,
@@ -289,6 +292,7 @@ export async function addWorker(
     await record(tx, entry, worker.created_at);
     return by;
   });
+  const { kind, name: who } = await countRefusal(context, added);
   wakeups.ring("worker_event", { what: "registered", id, name, by: who ?? kind });
   return { worker_id: id, worker_token: token };
 }

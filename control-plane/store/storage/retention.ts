@@ -108,8 +108,8 @@ const isNamed = sql<number>`(
     where json_extract(definition, '$.source.sha256') = a.sha256 || '' and specs.owner_id = a.owner_id)
   or ${isNamedBy(sql`jobs indexed by jobs_queued where status = 'QUEUED'`)}
   or ${isNamedBy(sql`jobs indexed by jobs_held where worker_id is not null and released_at is null`)}
-  or exists (select 1 from workers
-    where workers.owner_id = a.owner_id and json_extract(metadata, '$.deploy_configuration.snapshot.source.sha256') = a.sha256))`;
+  or exists (select 1 from workers indexed by workers_archive
+    where json_extract(metadata, '$.deploy_configuration.snapshot.source.sha256') = a.sha256 || '' and workers.owner_id = a.owner_id))`;
 
 /** An archive as retention looks at it. */
 export interface ArchiveUse {

@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../db.ts";
 import { forUpdate } from "../dialect.ts";
-import { heldByWorker, registrationTokensBy, workersBy } from "../indexed.ts";
+import { registrationTokensBy, workersBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row, Tables } from "../tables.ts";
 
@@ -135,54 +135,6 @@ export const recordCall = statement<{ id: string; now: number }>((db, { id, now 
   db.updateTable("workers").set({ last_call_at: now }).where("id", "=", id),
 );
 
-/** Marks workers whose latest sign of life is older than `before` OFFLINE; answers them. */
-export const markOffline = statement<{ before: number; now: number }, { id: string; name: string }>(
-  (db, { before, now }) =>
-    db
-      .updateTable("workers")
-      .set({ offline_at: now })
-      .where("offline_at", "is", null)
-      .where((where) => where(where.fn.coalesce("last_heartbeat_at", "created_at"), "<=", before))
-      .returning(["id", "name"]),
-);
-
-/** Workers that hold jobs and were OFFLINE, and silent, since `before`. */
-export const findLostHolders = statement<{ before: number }, { id: string }>((db, { before }) =>
-  db
-    .selectFrom("workers")
-    .select("id")
-    .where("offline_at", "<=", before)
-    .where((where) => where(where.fn.coalesce("last_call_at", sql.lit(0)), "<=", before))
-    .where((where) =>
-      where.exists(
-        where
-          .selectFrom(heldByWorker)
-          .select("jobs.id")
-          .whereRef("jobs.worker_id", "=", "workers.id")
-          .where("jobs.worker_id", "is not", null)
-          .where("jobs.released_at", "is", null),
-      ),
-    ),
-);
-
-/**
- * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder
- * by the index, so what one of them holds costs nothing.
- */
-export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
-  const query = sql`with recursive holders (id) as (
-      select ${holderAfter(sql`''`)}
-      union all
-      select ${holderAfter(sql`holders.id`)} from holders where holders.id is not null)
-    select id from holders
-    where id is not null and not exists (select 1 from workers where workers.id = holders.id)`;
-  return { compile: () => query.compile(db) };
-});
-
-const holderAfter = (id: RawBuilder<unknown>) => sql`(
-  select min(worker_id) from jobs indexed by jobs_unreleased_worker
-  where worker_id > ${id} and worker_id is not null and released_at is null)`;
-
 /**
  * The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first.
  */
@@ -207,6 +159,16 @@ export async function listWorkerIds(
     .toReversed()
     .slice(0, limit);
 }
+
+/** The ids of an owner's workers, but of so many at most. */
+export const listSomeWorkers = statement<{ owner: string; limit: number }, { id: string }>(
+  (db, { owner, limit }) =>
+    db
+      .selectFrom(workersBy("workers_owner"))
+      .select("id")
+      .where("owner_id", "=", owner)
+      .limit(limit),
+);
 
 /** Adds a worker. */
 export async function insertWorker(tx: Queries, worker: WorkerRow): Promise<void> {

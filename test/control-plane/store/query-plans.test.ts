@@ -45,8 +45,9 @@ const liveIndexes =
   /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|unapproved|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
 /** Statements that read every row of a small table, with the reason why that is acceptable. */
 const scans: Record<string, string> = {
-  markOffline: "every worker, twice a second",
-  findLostHolders: "every worker, twice a second",
+  findSilent: "every worker, every two seconds",
+  markOffline: "every worker, when one has been silent",
+  findLostHolders: "every worker, every two seconds",
   countWorkers: "every worker, at most every five seconds",
   countQueued: "every queued job, at most every five seconds",
   countHeld: "every held job, at most every five seconds",
@@ -154,6 +155,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     (_, statement) => {
       const plan = hotPlan(connection.database, statement.build(connection.sql)).join("\n");
       expect(plan).toMatch(/jobs_(unreleased_worker|omitted|cancelled)\b/);
+    },
+  );
+
+  it.each(hot.filter(([name]) => /Archives?$/.test(name) && /^(list|deleteUnnamed)/.test(name)))(
+    "of %s read only the workers that name the archive",
+    (_, statement) => {
+      const plan = hotPlan(connection.database, statement.build(connection.sql));
+      expect(plan.filter((step) => /\bworkers\b/.test(step))).toEqual([
+        "SEARCH workers USING INDEX workers_archive (<expr>=?)",
+      ]);
     },
   );
 

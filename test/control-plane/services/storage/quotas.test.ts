@@ -18,6 +18,7 @@ import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 const { plane } = planeForFile({
   WINDLASS_QUOTA_QUEUED_JOBS: "2",
   WINDLASS_QUOTA_CONFIGURATIONS: "2",
+  WINDLASS_QUOTA_WORKERS: "2",
   WINDLASS_QUOTA_ARCHIVE_MIB: "0.002",
   WINDLASS_QUOTA_STATE_MIB: "0.001",
   WINDLASS_QUOTA_LOG_MIB: "0.001",
@@ -61,6 +62,29 @@ describe("the quota", () => {
     expect((await create()).status).toBe(201);
     const metrics = (await ask(plane, "GET", "/metrics")).text;
     expect(metrics).toContain('windlass_quota_refusals_total{quota="queued_jobs"}');
+  });
+
+  it("of workers refuses the next one, also with a registration token, until one is removed", async () => {
+    const { headers, post } = await person();
+    const register = () => post("/api/workers/register", { name: "runner" });
+    const { body } = await register();
+    const token = await post("/api/cli/registration-tokens", {});
+    expect((await register()).status).toBe(201);
+    const refused = await register();
+    expect(refused).toMatchObject({ status: 409, body: { code: "quota_exceeded" } });
+    expect(refused.body["detail"]).toContain("2 workers");
+    const withToken = () =>
+      ask(plane, "POST", "/api/workers/register", {
+        headers: {
+          "x-registration-token": String(token.body["registration_token"]),
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ name: "runner" }),
+      });
+    expect((await withToken()).status).toBe(409);
+    await ask(plane, "DELETE", `/api/cli/workers/${String(body["worker_id"])}`, { headers });
+    // A refusal has not used the token up.
+    expect((await withToken()).status).toBe(201);
   });
 
   it("counts a refusal once if the transaction is run again", async () => {

@@ -12,12 +12,8 @@ import {
   readChunks,
   sizeChunks,
 } from "../../../../control-plane/store/logs/logs.ts";
-import {
-  deleteWorker,
-  findLostHolders,
-  markOffline,
-  updateWorker,
-} from "../../../../control-plane/store/workers/workers.ts";
+import { findLostHolders, markOffline } from "../../../../control-plane/store/workers/silent.ts";
+import { deleteWorker, updateWorker } from "../../../../control-plane/store/workers/workers.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
 
 export interface OpenedStore {
