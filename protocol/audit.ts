@@ -28,6 +28,7 @@ export const auditActions = [
   "invitation.create",
   "invitation.revoke",
   "account.connect",
+  "user.sign_out",
   "device_code.approve",
   "device_code.burn",
   "registration_token.create",

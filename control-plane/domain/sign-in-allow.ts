@@ -24,21 +24,41 @@ export function signInRule(text: string): SignInRule | undefined {
     : { kind: "address", address: lowerCase(text) };
 }
 
+/** Returns the entry that allows one of these verified addresses. */
+export function findAllowing(
+  rules: readonly SignInRule[],
+  addresses: readonly string[],
+): SignInRule | undefined {
+  const all = addresses.map(lowerCase);
+  return rules.find((rule) =>
+    all.some(
+      (address) =>
+        rule.kind === "everyone" ||
+        (rule.kind === "address" && rule.address === address) ||
+        (rule.kind === "domain" && address.endsWith(`@${rule.domain}`)),
+    ),
+  );
+}
+
 /** Whether one of these verified addresses is allowed. */
 export const allowsAddress = (
   rules: readonly SignInRule[],
   addresses: readonly string[],
-): boolean =>
-  addresses
-    .map(lowerCase)
-    .some((address) =>
-      rules.some(
-        (rule) =>
-          rule.kind === "everyone" ||
-          (rule.kind === "address" && rule.address === address) ||
-          (rule.kind === "domain" && address.endsWith(`@${rule.domain}`)),
-      ),
-    );
+): boolean => findAllowing(rules, addresses) !== undefined;
+
+/** The entry as the setting has it. */
+export function entryOf(rule: SignInRule): string {
+  switch (rule.kind) {
+    case "everyone":
+      return "*";
+    case "address":
+      return rule.address;
+    case "domain":
+      return `@${rule.domain}`;
+    case "group":
+      return `${rule.provider}:${rule.provider === "github" ? "org" : "group"}/${rule.group}`;
+  }
+}
 
 /** Only ASCII: other letters, such as the Kelvin sign, would become letters of another domain. */
 export const lowerCase = (text: string): string =>

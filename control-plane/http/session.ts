@@ -1,20 +1,24 @@
 /**
  * The browser's session: a JWT in an HTTP-only cookie, renewed while it is used, and refused as a
- * bearer token.
+ * bearer token. Whether the person may still use this server is judged at each renewal.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import type { SignedIn, UserCaller } from "../services/callers.ts";
 import { isSecure, readCookie, setCookie } from "./cookies.ts";
-import { findSignedIn, sessionToken } from "../services/people/credentials.ts";
-import { secondsOf } from "../services/people/jwt.ts";
+import { minute } from "../../common/units.ts";
+import { mayStay } from "../services/people/admission.ts";
+import { findCaller, sessionToken } from "../services/people/credentials.ts";
+import { secondsOf, verifyToken } from "../services/people/jwt.ts";
 
 const cookieName = "windlass_session";
+/** A cookie of this age is renewed. */
+const renewMilliseconds = minute;
 
 /**
- * Returns the signed-in user of a request's cookie; undefined without a valid one. Renews the
- * cookie.
+ * Returns the signed-in user of a request's cookie; undefined without a valid one. Renews a cookie
+ * that is not new.
  */
 export async function findSession(
   context: Context,
@@ -23,8 +27,11 @@ export async function findSession(
 ): Promise<UserCaller | undefined> {
   const token = readCookie(context, request, cookieName);
   if (token === undefined) return undefined;
-  const caller = await findSignedIn(context, "session", token, request);
-  if (caller) await setSession(context, reply, caller);
+  const claims = await verifyToken(context, "session", token);
+  const caller = claims && (await findCaller(context, "session", claims, request));
+  if (!caller || claims.iat * 1000 > context.now() - renewMilliseconds) return caller;
+  if (!(await mayStay(context, caller.user_id))) return undefined;
+  await setSession(context, reply, caller);
   return caller;
 }
 

@@ -10,7 +10,8 @@ import {
   revokeAccessToken,
 } from "../services/people/access-tokens.ts";
 import { exchangeDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
-import { refreshTokens, endOwnLogin, listLogins } from "../services/people/logins.ts";
+import { endOwnLogin, listLogins } from "../services/people/logins.ts";
+import { refreshTokens } from "../services/people/refresh-tokens.ts";
 import { isCodeHost } from "../domain/providers.ts";
 import { notFound } from "../domain/refusal.ts";
 import { listRepositories } from "../services/people/repositories.ts";

@@ -41,6 +41,7 @@ import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
 import * as whoActed from "./migrations/0039-who-acted.ts";
 import * as unknownResources from "./migrations/0040-unknown-resources.ts";
 import * as workerArchives from "./migrations/0041-worker-archives.ts";
+import * as admission from "./migrations/0042-admission.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -94,6 +95,7 @@ export const migrations: readonly Migration[] = [
   whoActed,
   unknownResources,
   workerArchives,
+  admission,
 ];
 
 export interface SchemaTransaction {

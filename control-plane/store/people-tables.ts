@@ -6,6 +6,9 @@ import type { ProviderName } from "../domain/providers.ts";
 /** Epoch milliseconds. */
 type Millis = number;
 
+/** Null until something sets it. */
+type Later<T> = ColumnType<T | null, T | null | undefined, T | null>;
+
 /**
  * A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a
  * row of `accounts`.
@@ -17,8 +20,16 @@ export interface UsersTable {
    * Whom the operator's one-time link for this e-mail signs in; null for people who came through a
    * provider.
    */
-  link_email: ColumnType<string | null, string | null | undefined, string | null>;
+  link_email: Later<string>;
   created_at: Millis;
+  /** When a provider was last asked whether the person may still use this server. */
+  asked_at: Later<Millis>;
+  /** Since when no provider has answered that; null: the last one did. */
+  unanswered_since: Later<Millis>;
+  /** The organisation or group that permitted the person last, as the setting has it. */
+  allowed_group: Later<string>;
+  /** When an operator blocked the person. */
+  blocked_at: Later<Millis>;
 }
 
 /**
@@ -136,6 +147,11 @@ export interface AccountsTable {
   subject: string;
   user_id: string;
   email: string;
+  /**
+   * A JSON list of the addresses that the provider had verified at the last sign-in; null from an
+   * older version.
+   */
+  verified: Later<string>;
   /** Sealed, in base64url. */
   access_token: string;
   refresh_token: string | null;

@@ -241,7 +241,8 @@ describe("what two control planes count together", () => {
       expires_in: 0,
       subject: undefined,
     };
-    const account = { provider: "bitbucket", subject: "1", email: "ada@example.com" } as const;
+    const email = "ada@example.com";
+    const account = { provider: "bitbucket", subject: "1", email, verified: [email] } as const;
     const user = await signInWithAccount(first.context, { ...account, tokens }, undefined, origin);
     if (user === "someone_else") throw new Error("the account is taken");
     const headers = await clientHeaders(first, { id: user.user_id } as never);

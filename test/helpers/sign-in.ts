@@ -1,8 +1,10 @@
 /** Sign-in as users do it: one-time link, browser session, device login. */
 import { randomUUID } from "node:crypto";
+import { decodeJwt } from "jose";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call } from "../../protocol/transport.ts";
 import type { ExchangedTokens } from "../../protocol/auth.ts";
+import { signToken } from "../../control-plane/services/people/jwt.ts";
 import { createLink } from "../../control-plane/services/people/logins.ts";
 import { ask, type TestResponse, type Plane } from "./plane.ts";
 
@@ -27,6 +29,20 @@ export async function openBrowser(
   const cookie = cookieOf(opened);
   if (cookie === undefined) throw new Error(`the link returned ${opened.status}`);
   return { email, headers: { cookie, origin: plane.url } };
+}
+
+/** The headers of a browser whose cookie was set so many milliseconds ago. */
+export async function agedHeaders<H extends { readonly cookie: string }>(
+  { context: { jwtSecret } }: Plane,
+  headers: H,
+  milliseconds: number,
+): Promise<H> {
+  const [name = "", token = ""] = headers.cookie.split("=");
+  const claims = decodeJwt<{ email: string; sid: string }>(token);
+  const { sub = "", jti = "", email, sid } = claims;
+  const now = () => Number(claims.iat) * 1000 - milliseconds;
+  const aged = await signToken({ jwtSecret, now }, "session", { sub, jti, email, sid });
+  return { ...headers, cookie: `${name}=${aged}` };
 }
 
 /** Returns `name=value` of the cookie that a response sets. */

@@ -9,13 +9,15 @@ import { clearFlow, findFlow, setFlow } from "../../http/flow-cookie.ts";
 import { authorization, exchangeCode } from "../../services/people/oauth-client.ts";
 import { personOf } from "../../services/people/provider-person.ts";
 import { findSession, setSession } from "../../http/session.ts";
-import { mayUse } from "../../services/people/sign-in-allow.ts";
+import { findGroup } from "../../services/people/sign-in-allow.ts";
+import { allowsAddress } from "../../domain/sign-in-allow.ts";
+import type { ProblemCode } from "../../../protocol/problem.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
 import { isProvider, providerTitles } from "../../domain/providers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { signInWithAccount, standingOf } from "../../services/people/accounts.ts";
 import type { Context } from "../../services/context.ts";
-import { permitsSignUp } from "../../services/teams/invitations.ts";
+import { findSignUp } from "../../services/teams/invitations.ts";
 import { sendPage } from "../page/layout.ts";
 import { nextOf } from "./next.ts";
 import { failedSignInPage, notAllowedPage } from "./sign-in-pages.ts";
@@ -86,27 +88,44 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
         const reason = `${title} has no verified e-mail address for you: verify your primary address there`;
         return sendFailure(reply, 403, reason);
       }
+      const { verified } = person;
       const standing = await standingOf(context, provider, subject);
       // A signed-in person adds an account to themselves; anyone else is judged at every sign-in.
-      const isAllowed =
+      const needsNoMore =
         caller !== undefined ||
         standing === "invited" ||
-        (await permitsSignUp(context, flow.next, [email])) ||
-        (await mayUse(context.signInAllow, provider, settings, person, tokens));
-      if (!isAllowed) {
+        allowsAddress(context.signInAllow, verified);
+      const invitation = needsNoMore ? undefined : await findSignUp(context, flow.next, [email]);
+      const group =
+        needsNoMore || invitation
+          ? undefined
+          : await findGroup(context.signInAllow, provider, settings, {
+              subject,
+              token: tokens.access_token,
+            });
+      if (!needsNoMore && !invitation && group === undefined) {
         request.log.warn({ request_id: request.id, provider, email }, "a sign-in is not allowed");
         const asksGroups = context.signInAllow.some((rule) => rule.kind === "group");
         const body = notAllowedPage({ title, email, isKnown: standing === "known", asksGroups });
         return sendPage(reply, { title: "Not signed in", body }, 403);
       }
-      const account = { provider, subject, email, tokens };
+      const account = {
+        provider,
+        subject,
+        email,
+        verified,
+        tokens,
+        group,
+        invitation: invitation?.token,
+      };
       const user = await signInWithAccount(context, account, caller, request);
       if (user === "someone_else") {
         const reason = `This ${title} account belongs to another user of this server: sign out first to sign in as that user`;
         return sendFailure(reply, 409, reason);
       }
       await setSession(context, reply, user);
-      reply.headers(unkept).redirect(flow.next, 303);
+      // The link of an invitation that the sign-in has used up leads nowhere.
+      reply.headers(unkept).redirect(invitation ? `/?team=${invitation.team}` : flow.next, 303);
     } catch (caught) {
       fail(request, reply, caught, title);
     }
@@ -119,11 +138,21 @@ const optionsOf = (endpoint: Endpoint) => ({ exposeHeadRoute: false, config: { e
 /** The address contains a code, so it is neither cached nor sent as a referrer. */
 const unkept = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
 
+/** What this server refuses when the provider has let the person in. */
+const ownRefusals: Partial<Record<ProblemCode, number>> = {
+  permission_denied: 403,
+  not_found: 404,
+  invitation_used: 409,
+  quota_exceeded: 409,
+};
+
 /** The provider's doing is a page; anything else is a defect of ours. */
 function fail(request: FastifyRequest, reply: FastifyReply, error: unknown, title: string): void {
   if (!(error instanceof RefusalError)) throw error;
   request.log.warn({ request_id: request.id, reason: error.message }, "a sign-in failed");
-  if (error.code === "provider_unavailable")
+  const own = ownRefusals[error.code];
+  if (own !== undefined) sendFailure(reply, own, error.message);
+  else if (error.code === "provider_unavailable")
     sendFailure(reply, 424, `${title} cannot be reached or sent an invalid response`);
   else sendFailure(reply, 400, `${title} refused the sign-in; it may have been completed before`);
 }

@@ -28,12 +28,15 @@ import {
   type AccountId,
   type AccountRow,
 } from "../../store/people/accounts.ts";
+import { findPerson, saveStanding } from "../../store/people/admission.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFact, refreshesFrom, removeFact, setFact } from "../../store/facts.ts";
 import { person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
-import { startSession } from "./logins.ts";
+import { joinTeam } from "../teams/invitations.ts";
+import { checkBlocked, startSession } from "./logins.ts";
 import { minute } from "../../../common/units.ts";
 
 /** A token that ends this soon is refreshed before it is used. */
@@ -43,35 +46,63 @@ export interface SignedInAt {
   readonly provider: ProviderName;
   readonly subject: string;
   readonly email: string;
+  readonly verified: readonly string[];
   readonly tokens: ProviderTokens;
+  /** The organisation or group that permits the sign-in. */
+  readonly group?: string | undefined;
+  /** The token of the invitation that permits the sign-in, and that is used up by it. */
+  readonly invitation?: string | undefined;
 }
+
+/** How many verified addresses of an account are kept. */
+const addressesLimit = 100;
 
 /**
  * Completes a sign-in: returns a session for the user of the account, who is created at the first
  * use. With a `caller`, the account is added to that user instead; "someone_else" if it belongs to
- * another user.
+ * another user. Throws if the person is blocked, or if the invitation is no longer open.
  */
 export function signInWithAccount(
   context: Context,
-  { provider, subject, email, tokens }: SignedInAt,
+  { provider, subject, email, verified, tokens, group, invitation }: SignedInAt,
   caller: UserCaller | undefined,
   origin: Origin,
 ): Promise<SignedIn | "someone_else"> {
   const now = context.now();
   const id = { ...hostOfAccounts(context, provider), subject };
-  return context.store.write(async (tx) => {
+  return writeJobs(context, async (tx, rings) => {
     const found = await findAccount(tx, id);
     if (found && caller && found.user_id !== caller.user_id) return "someone_else";
     const user = found
       ? { id: found.user_id, email: found.user_email }
       : { id: caller?.user_id ?? uuid(), email: caller?.email ?? email };
-    const change = { email, signed_in_at: now, ...sealTokens(context, id, tokens) };
+    await checkBlocked(tx, user.id, [email, ...verified]);
+    const change = {
+      email,
+      verified: JSON.stringify(verified.slice(0, addressesLimit)),
+      signed_in_at: now,
+      ...sealTokens(context, id, tokens),
+    };
     if (found) await updateAccount(tx, id, change);
     else {
       if (!caller) await insertUser(tx, { ...user, created_at: now });
       await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
     }
-    if (!caller) return startSession(tx, user, { way: provider, origin }, now);
+    if (group !== undefined)
+      await saveStanding(tx, user.id, {
+        asked_at: now,
+        unanswered_since: null,
+        allowed_group: group,
+      });
+    if (!caller) {
+      const session = await startSession(tx, user, { way: provider, origin }, now);
+      if (invitation === undefined) return session;
+      const by = person({ ...session, login_kind: "session", origin });
+      const { isNew } = await joinTeam(tx, rings, { user, by }, invitation, now);
+      // Of a team that they created: nothing would use the invitation up.
+      if (!isNew) throw new RefusalError("permission_denied", "You are a member of this team");
+      return session;
+    }
     const connected = { action: "account.connect", id: subject, name: email } as const;
     const details = { provider };
     await record(tx, { by: person(caller), owner: user.id, ...connected, details }, now);
@@ -80,19 +111,31 @@ export function signInWithAccount(
 }
 
 /**
- * Returns the user of the account. `invited` users, who have used an operator's link or are members
- * of a team by an invitation, need no other permission.
+ * Returns what is known of the user of the account. `invited` users, who have used an operator's
+ * link or are members of a team by an invitation, need no other permission.
  */
 export async function standingOf(
   context: Context,
   provider: ProviderName,
   subject: string,
 ): Promise<"invited" | "known" | "new"> {
-  const id = { ...hostOfAccounts(context, provider), subject };
-  const account = await findAccount(context.store.read, id);
+  const { read } = context.store;
+  const account = await findAccount(read, { ...hostOfAccounts(context, provider), subject });
   if (account === undefined) return "new";
-  return account.link_email === null && account.invited_by === null ? "known" : "invited";
+  const found = await findPerson(read, account.user_id);
+  const isInvited = found && (found.link_email !== null || found.invited_to !== null);
+  return isInvited ? "invited" : "known";
 }
+
+/** Stores the verified addresses of an account. */
+export const saveVerified = (
+  { store }: Context,
+  account: AccountId,
+  verified: readonly string[],
+): Promise<void> =>
+  store.write((tx) =>
+    updateAccount(tx, account, { verified: JSON.stringify(verified.slice(0, addressesLimit)) }),
+  );
 
 /** Gives the accounts of an older version the host that is configured now, or the public one. */
 export const completeAccounts = (context: Context): Promise<void> =>
@@ -148,7 +191,13 @@ export async function providerToken(
   // since.
   const on = hostsOf(context, providers);
   const account = on.length === 0 ? undefined : await findUserAccount(context.store.read, user, on);
-  const settings = account && context.providers[account.provider];
+  if (!account) throw new RefusalError("provider_not_connected");
+  return accountToken(context, account);
+}
+
+/** Returns the token of an account at a host that is configured, refreshed if necessary. */
+export async function accountToken(context: Context, account: AccountRow): Promise<string> {
+  const settings = context.providers[account.provider];
   if (!settings) throw new RefusalError("provider_not_connected");
   if (
     account.refresh_token === null ||

@@ -3,7 +3,7 @@ import { findLogin, type LoginOfTeam } from "../../store/people/logins.ts";
 import type { Origin, SignedIn, Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { isLiveAccessToken } from "./access-tokens.ts";
-import { signToken, verifyToken } from "./jwt.ts";
+import { signToken, verifyToken, type Claims } from "./jwt.ts";
 
 const tokenTypes = { session: "session", cli: "access" } as const;
 
@@ -18,7 +18,16 @@ export async function findSignedIn(
   origin: Origin,
 ): Promise<UserCaller | undefined> {
   const claims = await verifyToken(context, tokenTypes[kind], token);
-  if (!claims) return undefined;
+  return claims && findCaller(context, kind, claims, origin);
+}
+
+/** The same for the claims of a valid token. */
+export async function findCaller(
+  context: Pick<Context, "store" | "now">,
+  kind: keyof typeof tokenTypes,
+  claims: Claims,
+  origin: Origin,
+): Promise<UserCaller | undefined> {
   const rows = await context.store.read.all(findLogin, { id: claims.sid, now: context.now() });
   const [login] = rows;
   if (login?.kind !== kind) return undefined;

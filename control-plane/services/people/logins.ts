@@ -5,11 +5,12 @@ import { day, minute } from "../../../common/units.ts";
 import type { TokenPair } from "../../../protocol/auth.ts";
 import type { Login } from "../../../protocol/logins.ts";
 import { RefusalError, notFound } from "../../domain/refusal.ts";
+import { lowerCase } from "../../domain/sign-in-allow.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import type { Queries, Store } from "../../store/db.ts";
+import { isBlocked } from "../../store/people/admission.ts";
 import {
   deleteExpired,
-  findFamily,
   findLinkUser,
   findOrAddLinkUser,
   insertLink,
@@ -17,7 +18,6 @@ import {
   listLogins as listRows,
   revokeLogin,
   revokeOwnLogin,
-  rotateFamily,
   useLink,
   type LoginRow,
 } from "../../store/people/logins.ts";
@@ -25,17 +25,12 @@ import { fingerprint, operator, person, record, type Actor } from "../audit/audi
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
-import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
+import { secondsOf, signToken } from "./jwt.ts";
 
 /** How long a one-time link is valid. */
 export const linkMilliseconds = 15 * minute;
 /** How long a session is valid, however much it is used. */
 const sessionMilliseconds = 90 * day;
-/**
- * Within this time, the previous refresh token is a sign of two commands that refreshed at once,
- * not of a theft.
- */
-const raceMilliseconds = 10_000;
 /**
  * Sign-in records are kept so long after their end: a dead device code must stay dead for a client
  * that still shows it.
@@ -65,7 +60,7 @@ export async function createLink(store: Store, email: string, now: number): Prom
 
 /**
  * Opens a link: uses it up and creates the session. Returns undefined if the link is unknown, used
- * or expired.
+ * or expired. Throws if the person is blocked.
  */
 export function openLink(
   { store, now }: Context,
@@ -76,8 +71,19 @@ export function openLink(
     const link = await tx.first(useLink, { token_hash: hashToken(token), now: now() });
     if (!link) return undefined;
     const user = await findOrAddLinkUser(tx, { id: uuid(), email: link.email, created_at: now() });
+    await checkBlocked(tx, user.id, [link.email]);
     return startSession(tx, user, { way: "link", origin }, now());
   });
+}
+
+/** Throws 403 if an operator has blocked the user, or another one with one of these addresses. */
+export async function checkBlocked(
+  tx: Queries,
+  user: string,
+  addresses: readonly string[],
+): Promise<void> {
+  if (await isBlocked(tx, user, addresses.map(lowerCase)))
+    throw new RefusalError("permission_denied", "An operator of this server has blocked you");
 }
 
 /**
@@ -149,43 +155,6 @@ export async function tokenPair(
   return { access_token, refresh_token, token_type: "Bearer", expires_in: secondsOf.access };
 }
 
-/**
- * POST /api/auth/cli/refresh. Each refresh token works once; a later reuse ends the whole login.
- */
-export async function refreshTokens(
-  context: Context,
-  token: string,
-  origin: Origin,
-): Promise<TokenPair> {
-  const claims = await verifyEndedToken(context, "refresh", token);
-  if (!claims) throw new RefusalError("invalid_refresh_token");
-  const next = randomUUID();
-  // The end of the login must be recorded, so the refusal is thrown after the commit.
-  const family = await context.store.write(async (tx) => {
-    const now = context.now();
-    const id = claims.sid;
-    const expires_at = now + secondsOf.refresh * 1000;
-    const isRotated =
-      claims.exp * 1000 > now &&
-      (await tx.first(rotateFamily, { id, next, previous: claims.jti, now, expires_at }));
-    const login = await tx.first(findFamily, { id });
-    if (isRotated) return login;
-    if (login && isReuse(login, claims.jti, now) && (await tx.first(revokeLogin, { id, now }))) {
-      const { user_id: owner, email, kind } = login;
-      const by = person({ email, login_id: id, login_kind: kind, origin });
-      const details = { reason: "refresh_token_reused" };
-      await record(tx, { by, owner, action: "login.revoke", id, name: kind, details }, now);
-    }
-    return undefined;
-  });
-  if (!family) {
-    // Perhaps a reuse, which ended the login.
-    context.wakeups.ring("login", claims.sid);
-    throw new RefusalError("invalid_refresh_token");
-  }
-  return tokenPair(context, family, family.email);
-}
-
 /** A page of GET /api/cli/logins. */
 export async function listLogins(
   { store, now }: Context,
@@ -222,15 +191,6 @@ export async function endOwnLogin(
 /** Removes links, logins, device logins and tokens that expired long ago. */
 export const pruneExpired = ({ store, now }: Context): Promise<void> =>
   store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
-
-/**
- * An old token is used again. It counts as stolen, unless it was replaced just now, because two
- * commands may refresh at once.
- */
-function isReuse(login: LoginRow, jti: string, now: number): boolean {
-  if (jti === login.refresh_jti) return false;
-  return jti !== login.previous_refresh_jti || now - (login.rotated_at ?? 0) > raceMilliseconds;
-}
 
 const newLogin = (
   user_id: string,

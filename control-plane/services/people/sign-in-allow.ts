@@ -1,56 +1,43 @@
-/**
- * Decides by WINDLASS_SIGN_IN_ALLOW whether a person who signed in with a provider may use this
- * server.
- */
+/** The organisations and groups of WINDLASS_SIGN_IN_ALLOW: whether a person is in one. */
 import { apiOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
-import { allowsAddress, type SignInRule } from "../../domain/sign-in-allow.ts";
-import type { ProviderTokens } from "./oauth-client.ts";
+import { entryOf, type SignInRule } from "../../domain/sign-in-allow.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
-import type { ProviderPerson } from "./provider-person.ts";
 
 type Group = Extract<SignInRule, { kind: "group" }>;
 
 /** GitLab's "minimal access" is 5 and does not count; a guest has 10. */
 const guest = 10;
 
+/** The entries that are groups of this provider. */
+export const groupsOf = (rules: readonly SignInRule[], provider: ProviderName): Group[] =>
+  rules.filter((rule) => rule.kind === "group").filter((rule) => rule.provider === provider);
+
 /**
- * Requests groups from the provider only if no address is allowed. Throws `provider_unavailable`.
+ * Returns the entry of a group that the person is in. Asks for all groups at once. Throws
+ * `provider_unavailable` if no response says yes and a request failed.
  */
-export async function mayUse(
+export async function findGroup(
   rules: readonly SignInRule[],
   provider: ProviderName,
   settings: ProviderSettings,
-  { subject, verified }: Pick<ProviderPerson, "subject" | "verified">,
-  { access_token: token }: ProviderTokens,
-): Promise<boolean> {
-  if (allowsAddress(rules, verified)) return true;
-  const groups = rules.filter((rule) => rule.kind === "group" && rule.provider === provider);
-  return isInAnyGroup(groups as Group[], settings, {
-    subject,
-    token,
-  });
-}
-
-/**
- * Checks all groups at once. Throws `provider_unavailable` if no response says yes and a request
- * failed.
- */
-async function isInAnyGroup(
-  groups: readonly Group[],
-  settings: ProviderSettings,
   { subject, token }: { readonly subject: string; readonly token: string },
-): Promise<boolean> {
+): Promise<string | undefined> {
+  const groups = groupsOf(rules, provider);
   const answers = await Promise.allSettled(
-    groups.map(({ provider, group }) =>
+    groups.map(({ group }) =>
       provider === "github"
         ? isOrganisationMember(settings, group, token)
         : isGroupMember(settings, group, subject, token),
     ),
   );
-  if (answers.some((one) => one.status === "fulfilled" && one.value)) return true;
+  const found = groups.find((_, index) => {
+    const answer = answers[index];
+    return answer?.status === "fulfilled" && answer.value;
+  });
+  if (found) return entryOf(found);
   const failed = answers.find((one) => one.status === "rejected");
   if (failed) throw failed.reason;
-  return false;
+  return undefined;
 }
 
 /**

@@ -21,10 +21,10 @@ import {
   type OpenedInvitation,
 } from "../../store/teams/invitations.ts";
 import { countMembers, findMember, insertMember } from "../../store/teams/members.ts";
-import { person, record, recordOwn } from "../audit/audit.ts";
+import { person, record, recordOwn, type Actor } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
+import { refreshQueueOfVoter, writeJobs, type Rings } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 import { checkTeamCount } from "./teams.ts";
 
@@ -132,21 +132,20 @@ async function readInvitation(
   };
 }
 
-/** Whether the link permits a person with these verified addresses to sign up. */
-export async function permitsSignUp(
+/**
+ * The invitation whose link is at this path, if a person with these verified addresses may sign up by
+ * it: its token, and the team.
+ */
+export async function findSignUp(
   { store: { read }, now }: Context,
-  next: string,
+  path: string,
   addresses: readonly string[],
-): Promise<boolean> {
-  if (!next.startsWith(linkPath)) return false;
-  const token_hash = hashToken(next.slice(linkPath.length));
-  const found = await read.first(findInvitationByToken, { token_hash });
-  return (
-    found !== undefined &&
-    found.used_at === null &&
-    found.expires_at > now() &&
-    isFor(found, addresses)
-  );
+): Promise<{ readonly token: string; readonly team: string } | undefined> {
+  if (!path.startsWith(linkPath)) return undefined;
+  const token = path.slice(linkPath.length);
+  const found = await read.first(findInvitationByToken, { token_hash: hashToken(token) });
+  const isOpen = found !== undefined && found.used_at === null && found.expires_at > now();
+  return isOpen && isFor(found, addresses) ? { token, team: found.team_slug } : undefined;
 }
 
 /**
@@ -159,35 +158,50 @@ export async function acceptInvitation(
   token: string,
 ): Promise<string> {
   const { wakeups, now } = context;
-  const slug = await asSystem(() =>
-    writeJobs(context, async (tx, rings) => {
-      const at = now();
-      const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
-      const invitation = checkOpen(row, at);
-      const { id, space_id: space, role, team_slug } = invitation;
-      const { user_id: user } = caller;
-      if (await tx.first(findMember, { space, user })) return team_slug;
-      await checkAddress(tx, invitation, user);
-      await checkTeamCount(tx, user);
-      const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
-      if (count >= membersLimit)
-        throw new RefusalError(
-          "quota_exceeded",
-          `the team has ${count} members, which is the limit: ask an admin to remove one`,
-        );
-      if (!(await tx.first(useInvitation, { id, now: at }))) throw usedInvitation();
-      await closeInvitationsTo(tx, space, user);
-      const { created_by: invited_by } = invitation;
-      await insertMember(tx, { space_id: space, user_id: user, role, joined_at: at, invited_by });
-      await refreshQueueOfVoter(tx, rings, { owner: space, user });
-      const details = { role, invitation_id: id, invited_by: invitation.inviter };
-      const entry = { action: "member.join", id: user, name: caller.email, details } as const;
-      await record(tx, { by: person(caller), owner: space, ...entry }, at);
-      return team_slug;
-    }),
+  const { user_id: id, email } = caller;
+  const { slug } = await asSystem(() =>
+    writeJobs(context, (tx, rings) =>
+      joinTeam(tx, rings, { user: { id, email }, by: person(caller) }, token, now()),
+    ),
   );
-  wakeups.ring("login", caller.user_id);
+  wakeups.ring("login", id);
   return slug;
+}
+
+/** Who joins a team, and as whom the audit log names them. */
+export interface Joining {
+  readonly user: { readonly id: string; readonly email: string };
+  readonly by: Actor;
+}
+
+/** The same in a transaction. Returns also whether the person was no member before. */
+export async function joinTeam(
+  tx: Queries,
+  rings: Rings,
+  { user: { id: user, email: name }, by }: Joining,
+  token: string,
+  now: number,
+): Promise<{ slug: string; isNew: boolean }> {
+  const row = await tx.first(findInvitationByToken, { token_hash: hashToken(token) });
+  const invitation = checkOpen(row, now);
+  const { id, space_id: space, role, team_slug: slug } = invitation;
+  if (await tx.first(findMember, { space, user })) return { slug, isNew: false };
+  await checkAddress(tx, invitation, user);
+  await checkTeamCount(tx, user);
+  const { count = 0 } = (await tx.first(countMembers, { space })) ?? {};
+  if (count >= membersLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `the team has ${count} members, which is the limit: ask an admin to remove one`,
+    );
+  if (!(await tx.first(useInvitation, { id, now }))) throw usedInvitation();
+  await closeInvitationsTo(tx, space, user);
+  const { created_by: invited_by } = invitation;
+  await insertMember(tx, { space_id: space, user_id: user, role, joined_at: now, invited_by });
+  await refreshQueueOfVoter(tx, rings, { owner: space, user });
+  const details = { role, invitation_id: id, invited_by: invitation.inviter };
+  await record(tx, { by, owner: space, action: "member.join", id: user, name, details }, now);
+  return { slug, isNew: true };
 }
 
 function checkOpen(row: OpenedInvitation | undefined, now: number): OpenedInvitation {

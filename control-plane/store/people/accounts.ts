@@ -6,32 +6,16 @@ export type AccountRow = Row<"accounts">;
 
 export type AccountId = Pick<AccountRow, "provider" | "host" | "subject">;
 
-/**
- * The account, with the e-mail that its user is shown by, the one that an operator's link invited
- * them by, and a member who has invited them to a team of theirs.
- */
+/** The account, with the e-mail that its user is shown by. */
 export const findAccount = (
   { sql }: Queries,
   { provider, host, subject }: AccountId,
-): Promise<
-  | (AccountRow & { user_email: string; link_email: string | null; invited_by: string | null })
-  | undefined
-> =>
+): Promise<(AccountRow & { user_email: string }) | undefined> =>
   sql
     .selectFrom("accounts")
     .innerJoin("users", "users.id", "accounts.user_id")
     .selectAll("accounts")
-    .select((account) => [
-      "users.email as user_email",
-      "users.link_email",
-      account
-        .selectFrom("memberships")
-        .select("invited_by")
-        .whereRef("memberships.user_id", "=", "accounts.user_id")
-        .where("invited_by", "is not", null)
-        .limit(1)
-        .as("invited_by"),
-    ])
+    .select("users.email as user_email")
     .where("provider", "=", provider)
     .where("host", "=", host)
     .where("subject", "=", subject)

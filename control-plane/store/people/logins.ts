@@ -88,7 +88,7 @@ export async function insertLogin(tx: Queries, login: LoginRow): Promise<void> {
 /** The user whom the operator's links for this e-mail sign in, made on first use. */
 export async function findOrAddLinkUser(
   tx: Queries,
-  user: Omit<Row<"users">, "link_email">,
+  user: Pick<Row<"users">, "id" | "email" | "created_at">,
 ): Promise<Row<"users">> {
   await tx.sql
     .insertInto("users")

@@ -106,6 +106,7 @@ async function person(provider: CodeHost, tokens: { expires_in?: number; refresh
       provider,
       subject: randomUUID(),
       email: "ada@example.com",
+      verified: ["ada@example.com"],
       tokens: {
         access_token: "first-token",
         refresh_token: tokens.refresh,

@@ -4,6 +4,7 @@ import { signToken } from "../../../../control-plane/services/people/jwt.ts";
 import { ask, setRows, startPlane } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
+  agedHeaders,
   approve,
   bearer,
   cookieOf,
@@ -114,9 +115,12 @@ describe("a one-time link", () => {
 });
 
 describe("a session", () => {
-  test("is renewed for a week by every request", async () => {
-    const { headers } = await openBrowser(plane);
+  test("is renewed for a week by every request with a cookie older than a minute", async () => {
+    const browser = await openBrowser(plane);
     for (const path of ["/", "/api/cli/zones"]) {
+      const unchanged = await ask(plane, "GET", path, { headers: browser.headers });
+      expect(unchanged.headers["set-cookie"]).toBeUndefined();
+      const headers = await agedHeaders(plane, browser.headers, 61_000);
       const answer = await ask(plane, "GET", path, { headers });
       expect(answer.headers["set-cookie"]).toContain("Max-Age=604800");
       const cookie = cookieOf(answer)!;

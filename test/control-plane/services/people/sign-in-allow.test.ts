@@ -1,67 +1,15 @@
 /** Which provider accounts may sign in, with real OAuth servers. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { signInRule } from "../../../../control-plane/domain/sign-in-allow.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import {
-  startOpenIdProvider,
-  startPlainProvider,
-  TestBrowser,
-  type FakeProvider,
-} from "../../../helpers/providers.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { providersForFile } from "../../../helpers/provider-sign-in.ts";
+import { startPlainProvider, TestBrowser } from "../../../helpers/providers.ts";
 import { newLink } from "../../../helpers/sign-in.ts";
-import { addTeam } from "../../../helpers/teams.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
 
-const publicUrl = "http://127.0.0.1:47392";
-let providers: Record<"github" | "gitlab", FakeProvider>;
-beforeAll(async () => {
-  providers = {
-    github: await startPlainProvider("github"),
-    gitlab: await startOpenIdProvider(`${publicUrl}/api/auth/callback`),
-  };
-});
-afterAll(() => Promise.all(Object.values(providers).map(({ close }) => close())));
-const { plane } = planeForFile(() => ({
-  GITHUB_CLIENT_ID: "client",
-  GITHUB_CLIENT_SECRET: "client-secret",
-  GITHUB_BASE_URL: providers.github.url,
-  GITLAB_CLIENT_ID: "client",
-  GITLAB_CLIENT_SECRET: "client-secret",
-  GITLAB_BASE_URL: providers.gitlab.url,
-  WINDLASS_PUBLIC_URL: publicUrl,
-}));
-
-let subject = 1000;
+const { plane, providers, nextPerson, allow, signIn } = providersForFile();
+let subject: number;
 beforeEach(() => {
-  subject += 1;
-  for (const { person, others, memberships } of Object.values(providers)) {
-    Object.assign(person, { subject: String(subject), email: "ada@example.com", verified: true });
-    others.clear();
-    memberships.clear();
-  }
-  allow();
+  subject = nextPerson();
 });
 
-/** Replaces the value of the setting, which the server reads at its start. */
-const allow = (...entries: string[]) =>
-  Object.assign(plane.context, { signInAllow: entries.map((text) => signInRule(text)) });
-
-async function signIn(
-  provider: "github" | "gitlab" = "github",
-  browser = new TestBrowser(),
-  after = "/settings",
-) {
-  const isCallback = (url: string) => url.startsWith(publicUrl);
-  const start = `${plane.url}/api/auth/login/${provider}?next=${after}`;
-  const { url, way } = await browser.visit(start, isCallback);
-  const scope = new URL(way[1] ?? "").searchParams.get("scope") ?? "";
-  const visit = await browser.visit(url.replace(publicUrl, plane.url), (next) =>
-    next.includes(after),
-  );
-  return { ...visit, scope, isIn: visit.url.endsWith(after) };
-}
 const stored = async () => {
   const { sql: db } = plane.context.store.read;
   return [
@@ -90,33 +38,6 @@ test("a user who was invited by a link needs no entry, now or later", async () =
   expect((await signIn("github")).isIn).toBe(true);
   // Another account that the user has not connected counts as another user.
   expect((await signIn("gitlab")).isIn).toBe(false);
-});
-
-test("an invitation to a team permits its sign-up, and later ones while the member stays", async () => {
-  const admin = await addTestUser(plane);
-  const { slug } = await addTeam(plane, admin);
-  const { link } = await admin.client.get(endpoints.createInvitation, {
-    params: { slug },
-    body: { role: "viewer", email: "ada@example.com" },
-  });
-  const { pathname } = new URL(link);
-  providers.github.person.email = "eve@example.com";
-  expect((await signIn("github", new TestBrowser(), pathname)).isIn).toBe(false);
-  providers.github.person.email = "ada@example.com";
-  const browser = new TestBrowser();
-  expect((await signIn("github", browser, pathname)).isIn).toBe(true);
-  expect((await browser.visit(plane.url + pathname)).text).toContain("Join the team Platform?");
-  // The link was for a sign-up. From now on, membership permits the sign-in.
-  expect((await signIn()).isIn).toBe(false);
-  const cookies = [...(browser.jars.get(new URL(plane.url).host) ?? [])];
-  const cookie = cookies.map(([name, value]) => `${name}=${value}`).join("; ");
-  await ask(plane, "POST", pathname, { headers: { cookie, origin: plane.url } });
-  expect((await signIn()).isIn).toBe(true);
-  const [ada] = (await admin.client.get(endpoints.listMembers, { params: { slug } })).members;
-  await admin.client.ask(endpoints.removeMember, {
-    params: { slug, user_id: ada?.user_id ?? "" },
-  });
-  expect((await signIn()).isIn).toBe(false);
 });
 
 test("a known user is checked again at every sign-in, and gets no advice to create a link", async () => {

@@ -1,0 +1,107 @@
+/** SQL of what permits a person to stay signed in, of blocked people, and of the end of all logins of a person. */
+import { sql as raw } from "kysely";
+import type { Queries } from "../db.ts";
+import type { Row } from "../tables.ts";
+import type { AccountRow } from "./accounts.ts";
+
+/** A user, with a team that they are a member of by an invitation. */
+export type PersonRow = Row<"users"> & { readonly invited_to: string | null };
+
+const people = ({ sql }: Queries) =>
+  sql
+    .selectFrom("users")
+    .selectAll("users")
+    .select((user) =>
+      user
+        .selectFrom("memberships")
+        .innerJoin("teams", "teams.id", "memberships.space_id")
+        .select("teams.slug")
+        .whereRef("memberships.user_id", "=", "users.id")
+        .where("invited_by", "is not", null)
+        .limit(1)
+        .as("invited_to"),
+    );
+
+export const findPerson = (queries: Queries, user: string): Promise<PersonRow | undefined> =>
+  people(queries).where("users.id", "=", user).executeTakeFirst();
+
+/** The accounts of a user, with their sealed tokens. */
+export const listAccountRows = ({ sql }: Queries, user: string): Promise<AccountRow[]> =>
+  sql.selectFrom("accounts").selectAll().where("user_id", "=", user).execute();
+
+/** Takes the turn to ask providers about a user: of many at once, one gets it. */
+export async function takeQuestion(
+  { sql }: Queries,
+  { user, now, before }: { readonly user: string; readonly now: number; readonly before: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await sql
+    .updateTable("users")
+    .set({ asked_at: now })
+    .where("id", "=", user)
+    .where((where) => where.or([where("asked_at", "is", null), where("asked_at", "<=", before)]))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Changes what is known of a user. */
+export async function saveStanding(
+  { sql }: Queries,
+  user: string,
+  change: Partial<
+    Pick<Row<"users">, "asked_at" | "unanswered_since" | "allowed_group" | "blocked_at">
+  >,
+): Promise<void> {
+  await sql.updateTable("users").set(change).where("id", "=", user).execute();
+}
+
+/**
+ * Ends all logins of a user, and what could still become one: approved device logins, and one-time
+ * links. Returns how many logins ended.
+ */
+export async function endLoginsOf(
+  { sql }: Queries,
+  { id, link_email }: Pick<PersonRow, "id" | "link_email">,
+  now: number,
+): Promise<number> {
+  await sql
+    .updateTable("cli_logins")
+    .set({ expires_at: now })
+    .where("profile_id", "=", id)
+    .where("expires_at", ">", now)
+    .execute();
+  if (link_email !== null)
+    await sql
+      .deleteFrom("login_links")
+      .where("email", "=", link_email)
+      .where("used_at", "is", null)
+      .execute();
+  const { numUpdatedRows } = await sql
+    .updateTable("logins")
+    .set({ revoked_at: now })
+    .where("user_id", "=", id)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** Whether this user, or another one with one of these addresses, is blocked. */
+export async function isBlocked(
+  queries: Queries,
+  user: string,
+  addresses: readonly string[],
+): Promise<boolean> {
+  const blocked = await queries.sql
+    .selectFrom("users")
+    .select("id")
+    .where("blocked_at", "is not", null)
+    .where((where) => where.or([where("id", "=", user), hasAddress(addresses)]))
+    .limit(1)
+    .execute();
+  return blocked.length > 0;
+}
+
+/** Addresses are in lower case. */
+const hasAddress = (addresses: readonly string[]) =>
+  raw<boolean>`(lower(users.email) in (${raw.join(addresses)}) or exists (select 1 from accounts
+    where accounts.user_id = users.id and lower(accounts.email) in (${raw.join(addresses)})))`;
