@@ -56,9 +56,14 @@ async function startOn(directory: string): Promise<Plane> {
 }
 
 /** Adds a running job that logs, writes state and uploads a plan. */
-async function busyJob(on: Plane, owner: Owner, worker: TestWorker) {
+async function busyJob(
+  on: Plane,
+  owner: Owner,
+  worker: TestWorker,
+  job_type: "PLAN" | "DEPLOY" = "DEPLOY",
+) {
   const spec = await addSpec(on.context.store, owner);
-  const job = await addHeldJob(on, owner, worker, { spec_id: spec });
+  const job = await addHeldJob(on, owner, worker, { spec_id: spec, job_type });
   const headers = stateHeaders(on, await readJob(on, job));
   const lock = randomUUID();
   await ask(on, "LOCK", `/api/state/${spec}`, { headers, json: { ID: lock } });
@@ -435,6 +440,7 @@ describe("a restore", () => {
       plane,
       owner,
       await addTestWorker(plane, owner),
+      "PLAN",
     );
     await plan(randomBytes(1000));
     await succeed();

@@ -5,12 +5,23 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { sessionToken } from "../../control-plane/services/people/credentials.ts";
+import { permissionForJob } from "../../control-plane/domain/roles.ts";
 import { startSession } from "../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
+import type { JobType } from "../../protocol/jobs.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
 import { callsOf } from "../helpers/calls.ts";
-import { ask, clientHeaders, readRow, setRows, type TestResponse } from "../helpers/plane.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  readRow,
+  setRows,
+  stateHeaders,
+  type TestResponse,
+} from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { makeSpace } from "../helpers/role-space.ts";
 import type { ServedRoute } from "../helpers/routes.ts";
@@ -414,6 +425,34 @@ describe("a member", () => {
     }
     report(wrong);
   });
+});
+
+/** What the token of a running job may do to the state of its configuration, beyond the routes. */
+const stateRules: readonly [type: JobType, replaces: 200 | 409][] = [
+  ["PLAN", 409],
+  ["DEPLOY", 200],
+  ["DESTROY", 200],
+];
+
+it("a job may replace the state only if who created it had to be a deployer", async () => {
+  for (const [job_type, status] of stateRules) {
+    expect(status === 200).toBe(permissionForJob(job_type, false) === "deploy");
+    const { id, pathOf } = await makeSpace(plane);
+    const path = pathOf("POST", "/api/state/:spec_id");
+    const spec_id = path.split("/").at(-1) ?? "";
+    await setRows(plane, "jobs", { released_at: 1 }, { spec_id });
+    await setRows(plane, "state_locks", { job_id: "gone" }, { spec_id });
+    await setRows(plane, "state_versions", { resource_count: 3 }, { spec_id });
+    const owner = { id, zone: (await readRow(plane, "specs", { id: spec_id })).zone_id };
+    const worker = await addTestWorker(plane, owner);
+    const job = await addHeldJob(plane, owner, worker, { spec_id, job_type });
+    await setRows(plane, "state_locks", { job_id: job.id }, { spec_id });
+    const { lineage } = await readRow(plane, "state_versions", { spec_id });
+    const json = { version: 4, serial: 2, lineage, outputs: {}, resources: [] };
+    const headers = stateHeaders(plane, job);
+    const answer = await ask(plane, "POST", `${path}?ID=lock`, { headers, json });
+    expect([job_type, answer.status]).toEqual([job_type, status]);
+  }
 });
 
 it("a person may do everything with their own things, whatever they are in a team", async () => {

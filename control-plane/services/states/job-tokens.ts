@@ -62,16 +62,17 @@ async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
 }
 
 /**
- * Refuses a token whose job has been released or given to another attempt. One exception: a job
- * that was lost keeps its lock (docs/decisions.md, "Release"), and while it has the lock, it may
- * save what it did.
+ * Returns the job of a token. Refuses one whose job has been released or given to another attempt.
+ * One exception: a job that was lost keeps its lock (docs/decisions.md, "Release"), and while it has
+ * the lock, it may save what it did.
  */
-export async function checkStillValid(queries: Queries, caller: JobCaller): Promise<void> {
+export async function checkStillValid(queries: Queries, caller: JobCaller): Promise<JobRow> {
   const job = await queries.first(findJob, { id: caller.job_id });
   if (!job || job.worker_id === null || job.attempt !== caller.attempt) throw unauthenticated();
-  if (isHeld(job)) return;
+  if (isHeld(job)) return job;
   const lock = await queries.first(findLock, { spec: caller.spec_id });
   if (lock?.job_id !== job.id) throw unauthenticated();
+  return job;
 }
 
 const unauthenticated = (): RefusalError =>

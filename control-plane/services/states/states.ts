@@ -84,7 +84,8 @@ export function unlockState(
 
 /**
  * POST: stores a new version, durably before the response. The same version again succeeds and
- * stores nothing.
+ * stores nothing. A PLAN may only store the first state, without resources: its files have its
+ * token, and nothing that they do needs the role of a deployer or an approval.
  */
 export async function writeState(
   context: Context,
@@ -97,11 +98,16 @@ export async function writeState(
   const seen = newReading();
   await storeContent(context, observe(content, seen), stateLimit, (written) =>
     writeJobs(context, async (tx, rings) => {
-      await checkStillValid(tx, caller);
+      const { job_type } = await checkStillValid(tx, caller);
       await checkLocked(tx, caller, lockId);
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec: caller.spec_id });
       if (newest && isRepeated(newest, summary)) return { answer: undefined, stored: false };
+      if (job_type === "PLAN" && (newest || summary.resource_count !== 0))
+        throw new RefusalError(
+          "state_conflict",
+          "a PLAN does not change the state: deploy the change instead",
+        );
       if (newest) checkFollows(newest, summary);
       await startCaller(tx, rings, caller, context.now());
       await addState(tx, {

@@ -85,6 +85,31 @@ test("a LOCK repeated by its holder succeeds; other callers get the holder's loc
   expect([sameId.status, sameId.text]).toEqual([423, lockDocument("lock-1")]);
 });
 
+test("a PLAN may store a first state without resources, and no other", async () => {
+  const [first, second] = [await heldJob({ job_type: "PLAN" }), await heldJob()];
+  await lock(first);
+  const encrypted = '{"serial":1,"lineage":"line","encrypted_data":"","encryption_version":"v0"}';
+  for (const body of [stateText(1, { resources: [{}] }), encrypted]) {
+    const refused = await post(first, body);
+    expect([refused.status, refused.json().code]).toEqual([409, "state_conflict"]);
+  }
+  const empty = stateText(1);
+  for (const _ of ["stored", "repeated"]) expect((await post(first, empty)).status).toBe(200);
+  expect((await post(first, stateText(2))).status).toBe(409);
+  expect((await versions(first)).map(({ serial }) => serial)).toEqual([1]);
+
+  await lock(second);
+  expect((await post(second, stateText(1, { resources: [{}] }))).status).toBe(200);
+  await unlock(second);
+  await setJob(plane, second, { status: "SUCCESS", released_at: 1 });
+  const plan = await heldJob({ job_type: "PLAN", spec_id: second.spec_id });
+  await lock(plan);
+  const before = await plane.blobs();
+  expect((await post(plan, stateText(2))).json().code).toBe("state_conflict");
+  expect(await versions(plan)).toMatchObject([{ serial: 1, resource_count: 1 }]);
+  expect(await plane.blobs()).toBe(before);
+});
+
 test("exactly one of twenty concurrent LOCKs succeeds", async () => {
   const job = await heldJob();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => lock(job, `lock-${n}`)));

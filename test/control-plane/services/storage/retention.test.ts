@@ -48,6 +48,10 @@ async function finishedPlan(plane: Plane, versions = 0) {
     headers: { ...worker.headers, "content-type": "application/octet-stream" },
     body: randomBytes(100_000),
   });
+  // A PLAN may not store them.
+  const become = (job_type: "PLAN" | "DEPLOY") =>
+    setRows(plane, "jobs", { job_type }, { id: job.id });
+  await become("DEPLOY");
   const headers = stateHeaders(plane, await readJob(plane, job));
   const id = randomUUID();
   const lock = { headers, json: { ID: id } };
@@ -58,6 +62,7 @@ async function finishedPlan(plane: Plane, versions = 0) {
     expect(answer.status).toBe(200);
   }
   await ask(plane, "UNLOCK", `/api/state/${spec}`, lock);
+  await become("PLAN");
   await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 2 } });
   return { ...user, spec, job };
 }
