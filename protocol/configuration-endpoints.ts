@@ -97,7 +97,13 @@ export const configurationEndpoints = {
     bodyLimit: 4 * 1024 * 1024,
     status: 201,
     answer: Configuration,
-    refusals: ["not_found", "forbidden_environment_name", "name_taken", "quota_exceeded"],
+    refusals: [
+      "not_found",
+      "forbidden_environment_name",
+      "name_taken",
+      "quota_exceeded",
+      "too_many_requests",
+    ],
   }),
   getConfiguration: endpoint({
     method: "GET",
@@ -120,7 +126,13 @@ export const configurationEndpoints = {
     bodyLimit: 4 * 1024 * 1024,
     status: 200,
     answer: Configuration,
-    refusals: ["forbidden_environment_name", "name_taken", "configuration_not_empty"],
+    refusals: [
+      "forbidden_environment_name",
+      "name_taken",
+      "configuration_not_empty",
+      "changed_meanwhile",
+      "too_many_requests",
+    ],
   }),
   deleteConfiguration: endpoint({
     method: "DELETE",

@@ -80,7 +80,7 @@ export const Engine = OneOf(["terraform", "opentofu"]);
 export type Engine = Static<typeof Engine>;
 
 export { timeoutSecondsDefault } from "./limits.ts";
-export { Variable, variablesLimit } from "./values.ts";
+export { environmentLimit, Variable, variablesLimit } from "./values.ts";
 export type { TextValue } from "./values.ts";
 
 const snapshotFields = {

@@ -42,6 +42,8 @@ export const jobEndpoints = {
       "plan_required",
       "no_deploy_configuration",
       "quota_exceeded",
+      "changed_meanwhile",
+      "too_many_requests",
     ],
   }),
   listJobs: endpoint({
@@ -161,7 +163,14 @@ export const jobEndpoints = {
     params: jobParams,
     status: 201,
     answer: Job,
-    refusals: ["job_not_retryable", "no_deploy_configuration", "plan_required", "quota_exceeded"],
+    refusals: [
+      "job_not_retryable",
+      "no_deploy_configuration",
+      "plan_required",
+      "quota_exceeded",
+      "changed_meanwhile",
+      "too_many_requests",
+    ],
   }),
   decideJob: endpoint({
     method: "POST",

@@ -8,6 +8,8 @@ import { valueFields } from "./values.ts";
 export const attachmentsLimit = 1000;
 /** Limit of the sets that are attached to one zone, and to one configuration. */
 export const setsLimit = 20;
+/** Limit of the stored values of the sets that are attached to one zone, and to one configuration. */
+export const setsBytesLimit = 8 * 1024 * 1024;
 
 const attachments = {
   zone_ids: Type.Array(Uuid, {
@@ -87,7 +89,13 @@ export const variableSetEndpoints = {
     bodyLimit,
     status: 201,
     answer: VariableSet,
-    refusals: ["not_found", "forbidden_environment_name", "name_taken", "quota_exceeded"],
+    refusals: [
+      "not_found",
+      "forbidden_environment_name",
+      "name_taken",
+      "quota_exceeded",
+      "too_many_requests",
+    ],
   }),
   getVariableSet: endpoint({
     method: "GET",
@@ -110,7 +118,13 @@ export const variableSetEndpoints = {
     bodyLimit,
     status: 200,
     answer: VariableSet,
-    refusals: ["forbidden_environment_name", "name_taken", "quota_exceeded"],
+    refusals: [
+      "forbidden_environment_name",
+      "name_taken",
+      "quota_exceeded",
+      "changed_meanwhile",
+      "too_many_requests",
+    ],
   }),
   deleteVariableSet: endpoint({
     method: "DELETE",

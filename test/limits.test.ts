@@ -14,7 +14,13 @@ import { invitationDays } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
-import { inlineFileCount, inlineFilesLimit, variablesLimit } from "../protocol/configurations.ts";
+import { waitingPlaces } from "../control-plane/services/large-work.ts";
+import {
+  environmentLimit,
+  inlineFileCount,
+  inlineFilesLimit,
+  variablesLimit,
+} from "../protocol/configurations.ts";
 import { deployConfigurationLimit } from "../protocol/deploy-configurations.ts";
 import {
   logBodyLimit,
@@ -43,6 +49,7 @@ import {
 import { endpoints } from "../protocol/endpoints.ts";
 import { outputsLimit } from "../protocol/jobs.ts";
 import { problemCodes } from "../protocol/problem.ts";
+import { setsBytesLimit } from "../protocol/variable-sets.ts";
 import { workerMetadataLimit } from "../protocol/workers.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../docs/limits.md"), "utf8");
@@ -55,7 +62,18 @@ test.each([
     "inline files of a configuration, together",
     `${mib(inlineFilesLimit)}, ${number(inlineFileCount)} files`,
   ],
-  ["its variables, together, as JSON", mib(variablesLimit)],
+  [
+    "its variables, together, as JSON; its environment",
+    `${mib(variablesLimit)}; ${mib(environmentLimit)}`,
+  ],
+  [
+    "stored values, with what encryption adds, of the variable sets that are attached to one zone, and to one configuration",
+    `${mib(setsBytesLimit)} each`,
+  ],
+  [
+    "requests of one space with configurations and variable sets of more than 64 KiB that wait for their turn at one server",
+    number(waitingPlaces),
+  ],
   [
     "lines of its sensitive values; in a value of more than 64 KiB, eight lines count as one",
     number(secretLinesLimit),

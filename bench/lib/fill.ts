@@ -121,6 +121,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         deployed_backend: null,
         failed_job_id: null,
         outputs_omitted: 0,
+        version: 0,
         ...approvalColumns(null),
       });
       await insertJob(

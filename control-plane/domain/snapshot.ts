@@ -8,6 +8,7 @@ import canonicalize from "canonicalize";
 import { gitRefProblem } from "../../common/git-ref.ts";
 import { constraintProblem } from "../../common/version-constraint.ts";
 import {
+  environmentLimit,
   inlineFilesLimit,
   variablesLimit,
   type ClaimedSnapshot,
@@ -81,12 +82,14 @@ function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Gi
  * Each request body is limited, but variables are added one by one, and a runner gets all of them
  * in one response.
  */
-function refuseSize({ source, variables = {} }: Partial<Given>): void {
+function refuseSize({ source, variables = {}, environment = {} }: Partial<Given>): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
     throw invalid("body.source.files", "are larger than 1 MiB in total");
-  if (JSON.stringify(variables).length > variablesLimit)
+  if (Buffer.byteLength(JSON.stringify(variables)) > variablesLimit)
     throw invalid("body.variables", "are larger than 4 MiB in total");
+  if (Buffer.byteLength(JSON.stringify(environment)) > environmentLimit)
+    throw invalid("body.environment", "is larger than 1 MiB in total");
 }
 
 /** Not of an unchanged place: earlier versions of the server accepted any. */

@@ -1,6 +1,11 @@
 /** Which values a configuration gets from its variable sets, and which of them win. */
 import type { AttachedSet, TextValue, Variable } from "../../protocol/configurations.ts";
-import { environmentCount, variablesCount, variablesLimit } from "../../protocol/values.ts";
+import {
+  environmentCount,
+  environmentLimit,
+  variablesCount,
+  variablesLimit,
+} from "../../protocol/values.ts";
 import { RefusalError } from "./refusal.ts";
 import type { Values } from "./snapshot-values.ts";
 
@@ -36,15 +41,19 @@ function refuseTooMany({ variables = {}, environment = {} }: Values): void {
       ? `${variablesCount} variables`
       : Object.keys(environment).length > environmentCount
         ? `${environmentCount} environment variables`
-        : JSON.stringify(variables).length > variablesLimit
+        : bytesOf(variables) > variablesLimit
           ? "4 MiB of variables"
-          : undefined;
+          : bytesOf(environment) > environmentLimit
+            ? "1 MiB of environment variables"
+            : undefined;
   if (beyond !== undefined)
     throw new RefusalError(
       "quota_exceeded",
       `the configuration and its variable sets together have more than ${beyond}: detach a set or remove values`,
     );
 }
+
+const bytesOf = (values: object): number => Buffer.byteLength(JSON.stringify(values));
 
 /** A value that a set gives to a configuration. */
 export interface Inherited {

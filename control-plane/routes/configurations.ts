@@ -7,8 +7,8 @@ import {
   getConfigurationByProjectName,
   listConfigurationIds,
   writeConfiguration,
-  updateConfiguration,
 } from "../services/configurations/configurations.ts";
+import { updateConfiguration } from "../services/configurations/update.ts";
 import { deleteConfiguration } from "../services/configurations/delete.ts";
 import type { Context } from "../services/context.ts";
 import { findSource, uploadArchive } from "../services/configurations/archives.ts";

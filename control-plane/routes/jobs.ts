@@ -9,7 +9,7 @@ import { withStaleness } from "../services/approvals/staleness.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
 import { retryJob } from "../services/jobs/retry.ts";
-import type { KnownHashes } from "../services/jobs/request.ts";
+import { Drafts } from "../services/large-work.ts";
 import { readJobView } from "../services/jobs/views.ts";
 import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { withProgress } from "../services/jobs/resources.ts";
@@ -22,7 +22,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     createJob(context, caller, body),
   );
   route(app, endpoints.listJobs, guards, async ({ caller, query, reply }) => {
-    const known: KnownHashes = new Map();
+    const known = new Drafts();
     return sendPagesById(
       reply,
       "jobs",
@@ -57,7 +57,7 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
 }
 
 /** A job of a list. */
-async function viewOfList(context: Context, id: string, known: KnownHashes): Promise<Job> {
+async function viewOfList(context: Context, id: string, known: Drafts): Promise<Job> {
   const job = await readJobView(context, id);
   // Values of megabytes take 25 ms to open and hash: other requests have their turn in between.
   if (job.approval_need) await setImmediate();

@@ -42,6 +42,7 @@ import * as whoActed from "./migrations/0039-who-acted.ts";
 import * as unknownResources from "./migrations/0040-unknown-resources.ts";
 import * as workerArchives from "./migrations/0041-worker-archives.ts";
 import * as admission from "./migrations/0042-admission.ts";
+import * as definitionVersions from "./migrations/0043-definition-versions.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -96,6 +97,7 @@ export const migrations: readonly Migration[] = [
   unknownResources,
   workerArchives,
   admission,
+  definitionVersions,
 ];
 
 export interface SchemaTransaction {

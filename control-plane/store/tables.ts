@@ -74,6 +74,8 @@ export interface SpecsTable extends ApprovalColumns {
   failed_job_id: string | null;
   /** How many outputs of the last deployment have no component. */
   outputs_omitted: Generated<number>;
+  /** Counts the changes of what a user may change. */
+  version: Generated<number>;
 }
 
 /** One row per output of a spec's last deployment. A sensitive one has no value. */
@@ -294,6 +296,8 @@ export interface VariableSetsTable {
   definition: Json;
   created_at: Millis;
   updated_at: Millis;
+  /** Counts its changes. */
+  version: Generated<number>;
 }
 
 /** What a set gives its values to: a zone or a spec, the other is null. */

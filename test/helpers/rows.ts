@@ -56,6 +56,7 @@ export async function addSpec(
       deployed_backend: null,
       failed_job_id: null,
       outputs_omitted: 0,
+      version: 0,
       ...approvalColumns(null),
     }),
   );

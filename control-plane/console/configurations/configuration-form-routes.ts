@@ -6,10 +6,8 @@ import {
 } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { listCloudIdentities } from "../../services/identities/identities.ts";
-import {
-  createConfiguration,
-  updateConfiguration,
-} from "../../services/configurations/configurations.ts";
+import { createConfiguration } from "../../services/configurations/configurations.ts";
+import { updateConfiguration } from "../../services/configurations/update.ts";
 import type { Context } from "../../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";

@@ -6,10 +6,8 @@ import { UpdateConfiguration, type Configuration } from "../../../protocol/confi
 import { CreateJob } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
-import {
-  getConfiguration,
-  updateConfiguration,
-} from "../../services/configurations/configurations.ts";
+import { getConfiguration } from "../../services/configurations/configurations.ts";
+import { updateConfiguration } from "../../services/configurations/update.ts";
 import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob } from "../../services/jobs/jobs.ts";

@@ -43,7 +43,15 @@ export const attachedSets = (path: string, story: SetsStory, form: Form): Html =
             </ol>
             <p class="soft">All of them win over .tfvars files and TF_VAR_… variables.</p>`
     }
-    ${values.length === 0 ? null : valuesOf(values)}
+    ${
+      values === undefined
+        ? html`<p class="soft">
+            Their values are too long to be listed here: the pages of the sets have them.
+          </p>`
+        : values.length === 0
+          ? null
+          : valuesOf(values)
+    }
     ${
       free.length === 0
         ? null

@@ -42,7 +42,7 @@ export async function findMayDecide(
   const [approve, reject, staleness] = await Promise.all([
     refusalOf("approve"),
     refusalOf("reject"),
-    findStaleness(context, read, { id, plan_job_id }),
+    findStaleness(context, { id, plan_job_id }),
   ]);
   const hasApproved = approvals.some(
     ({ user_id, decision }) => user_id === caller.user_id && decision === "approve",

@@ -12,7 +12,8 @@ import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";
 import { failUnstarted } from "../jobs/outcomes.ts";
 import { findOwnFiles } from "../jobs/own-source.ts";
-import { findHash, type KnownHashes } from "../jobs/request.ts";
+import { findHash } from "../jobs/request.ts";
+import { ChangedMeanwhileError, Drafts, untilUnchanged } from "../large-work.ts";
 import { checkFresh, checkHash } from "../plans/deployable.ts";
 
 /** `has_approval_rule`: 0 for a deployment without a rule, as a claim finds it. */
@@ -24,13 +25,27 @@ type Deployment = Pick<ClaimRow, "id" | "plan_job_id"> &
  * plan of another state, without the reason. Approvals are for a plan of what the configuration was
  * then: if it has changed, people approved something else.
  */
-export async function findStaleness(
+export const findStaleness = (
+  context: Context,
+  deployment: Deployment,
+  known = new Drafts(),
+): Promise<string | undefined> =>
+  untilUnchanged(async () => {
+    const { read } = context.store;
+    return (await findObstacle(context, read, deployment, known))?.message;
+  });
+
+/**
+ * The same in a transaction, for which the hash is `known`. Throws ChangedMeanwhileError if it is
+ * not.
+ */
+export async function findStalenessNow(
   context: Context,
   tx: Queries,
   deployment: Deployment,
-  known?: KnownHashes,
+  known: Drafts,
 ): Promise<string | undefined> {
-  return (await findObstacle(context, tx, deployment, known))?.message;
+  return (await findObstacle(context, tx, deployment, known.made()))?.message;
 }
 
 /** Returns a `RefusalError` if the plan is stale, an `UnreadableError` if that cannot be known. */
@@ -38,7 +53,7 @@ async function findObstacle(
   context: Context,
   tx: Queries,
   { id, plan_job_id, has_approval_rule = 1 }: Deployment,
-  known?: KnownHashes,
+  known: Drafts,
 ): Promise<RefusalError | UnreadableError | undefined> {
   if (plan_job_id === null) return undefined;
   const plan = await tx.first(findJob, { id: plan_job_id });
@@ -48,7 +63,8 @@ async function findObstacle(
     if (has_approval_rule === 0) return undefined;
     const spec = await tx.first(findSpec, { id: plan.spec_id ?? "", owner: plan.owner_id });
     if (!spec) return new RefusalError("plan_is_stale", "The configuration no longer exists");
-    checkHash(plan, await findHash(context, tx, spec, await findOwnFiles(tx, id), known));
+    const files = await known.of(["files", id], () => findOwnFiles(tx, id));
+    checkHash(plan, await findHash(context, tx, spec, files, known));
     return undefined;
   } catch (error) {
     if (error instanceof RefusalError || error instanceof UnreadableError) return error;
@@ -66,7 +82,7 @@ const pageSize = 200;
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {
   const { read } = context.store;
-  const known: KnownHashes = new Map();
+  const known = new Drafts();
   let ended = 0;
   let after = "";
   while (!stop?.aborted) {
@@ -75,15 +91,20 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
       const { id } = deployment;
       after = id;
       await nextTurn();
-      if (!isStale(await findObstacle(context, read, deployment, known))) continue;
-      await writeJobs(context, async (tx, rings) => {
-        const job = await tx.first(findJob, { id });
-        if (job?.status !== "QUEUED" || job.unapproved === 0) return;
-        const obstacle = await findObstacle(context, tx, deployment);
-        if (!isStale(obstacle)) return;
-        await failUnstarted(tx, rings, { id, reason: obstacle.message }, context.now());
-        ended += 1;
-      });
+      try {
+        if (!isStale(await findObstacle(context, read, deployment, known))) continue;
+        await writeJobs(context, async (tx, rings) => {
+          const job = await tx.first(findJob, { id });
+          if (job?.status !== "QUEUED" || job.unapproved === 0) return;
+          const obstacle = await findObstacle(context, tx, deployment, known.made());
+          if (!isStale(obstacle)) return;
+          await failUnstarted(tx, rings, { id, reason: obstacle.message }, context.now());
+          ended += 1;
+        });
+      } catch (error) {
+        // The next round looks again.
+        if (!(error instanceof ChangedMeanwhileError)) throw error;
+      }
     }
     if (page.length < pageSize) break;
   }
@@ -94,9 +115,9 @@ const isStale = (obstacle: Error | undefined): obstacle is RefusalError =>
   obstacle instanceof RefusalError;
 
 /** Adds to a job that an approval rule covers why its plan can no longer be applied. */
-export async function withStaleness(context: Context, job: Job, known?: KnownHashes): Promise<Job> {
+export async function withStaleness(context: Context, job: Job, known?: Drafts): Promise<Job> {
   const { approval_need: need } = job;
   if (!need) return job;
-  const staleness = await findStaleness(context, context.store.read, job, known);
+  const staleness = await findStaleness(context, job, known);
   return { ...job, approval_need: { ...need, plan_staleness: staleness ?? null } };
 }

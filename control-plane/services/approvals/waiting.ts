@@ -5,7 +5,7 @@ import { listOwnWaiting, listWaitingFor, type WaitingRow } from "../../store/app
 import { findPlanCounts } from "../../store/jobs/runs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import type { KnownHashes } from "../jobs/request.ts";
+import { Drafts } from "../large-work.ts";
 import { countsOf, time } from "../jobs/views.ts";
 import { findStaleness } from "./staleness.ts";
 import { findApprovalNeed } from "./views.ts";
@@ -40,7 +40,7 @@ export async function listWaitingDeployments(
   limit: number,
 ): Promise<{ readonly forCaller: WaitingDeployments; readonly own: WaitingDeployments }> {
   const query = { user: caller.user_id, limit: limit + 1 };
-  const known: KnownHashes = new Map();
+  const known = new Drafts();
   const [forCaller, own] = await Promise.all(
     [listWaitingFor, listOwnWaiting].map(async (list) => {
       const rows = await context.store.read.all(list, query);
@@ -58,13 +58,13 @@ async function view(
   context: Context,
   { spaces }: UserCaller,
   row: WaitingRow,
-  known: KnownHashes,
+  known: Drafts,
 ): Promise<WaitingDeployment | null> {
   const { id, owner_id, spec_id, name, plan_job_id, created_by, created_at, destroys } = row;
   const { read } = context.store;
   const need = await findApprovalNeed(read, row);
   if (!need) return null;
-  const staleness = await findStaleness(context, read, row, known);
+  const staleness = await findStaleness(context, row, known);
   const counts = await read.first(findPlanCounts, { job: plan_job_id ?? id });
   return {
     id,

@@ -11,7 +11,7 @@ import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { hintOf } from "../jobs/changes.ts";
 import { askedTogether } from "./asked-together.ts";
-import { claimedJob, findRepeated, giveBack, isQueueEmpty, takeJob } from "./take.ts";
+import { claimedJob, findRepeated, giveBack, isQueueEmpty, openLarge, takeJob } from "./take.ts";
 import { ClaimsTogether } from "./together.ts";
 import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts";
 
@@ -77,7 +77,7 @@ export class Claims {
     const { worker, key, waitMilliseconds } = request;
     if (key !== undefined) {
       const earlier = await findRepeated(context, context.store.read, worker, key);
-      if (earlier) return earlier;
+      if (earlier) return (await openLarge(context, worker, earlier)) ?? null;
     }
     if (worker.draining_at !== null || context.draining.aborted) return null;
     const same = this.#findSame(request);

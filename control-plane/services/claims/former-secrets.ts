@@ -67,6 +67,7 @@ export async function findKnownSecrets(
   for (const set of await findAttachedSets(context.store.read, spec)) {
     const found = await context.store.read.first(findSetDefinition, { id: set.id });
     if (found) known.push(...sensitiveTexts(context, found.definition, set.id));
+    await nextTurn();
   }
   for await (const { texts } of earlierValues(context, id, "")) known.push(...texts);
   return [...new Set(known)];

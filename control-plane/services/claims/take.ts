@@ -20,9 +20,10 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { findStaleness } from "../approvals/staleness.ts";
+import { findStaleness, findStalenessNow } from "../approvals/staleness.ts";
 import { changeJob, ringEvent, shareJobs, writeJobs } from "../jobs/changes.ts";
 import { failUnstarted } from "../jobs/outcomes.ts";
+import { ChangedMeanwhileError, Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "./former-secrets.ts";
 
@@ -46,6 +47,62 @@ export async function takeJob(
   worker: WorkerCaller,
   key: string | undefined,
 ): Promise<ClaimRow | null> {
+  const known = new Drafts();
+  for (let n = 0; n < failedJobs; n += 1) {
+    const unknown: { job?: ClaimRow } = {};
+    try {
+      const job = await takeOne(context, worker, key, known, unknown);
+      const claim = job && (await openLarge(context, worker, job));
+      if (claim !== undefined) return claim;
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhileError) || !unknown.job) throw error;
+      // The hash of its configuration is computed outside of the transaction, then it is claimed.
+      await findStaleness(context, unknown.job, known);
+    }
+  }
+  return null;
+}
+
+/**
+ * Opens the values of a claimed job outside of the transaction, if they are large. Fails the job and
+ * returns undefined if they cannot be opened.
+ */
+export async function openLarge(
+  context: Context,
+  { owner_id: owner }: WorkerCaller,
+  job: ClaimRow,
+): Promise<ClaimRow | undefined> {
+  if (!isLarge(job)) return job;
+  const claim = await inTurn(
+    owner ?? "",
+    job.config_snapshot!.length,
+    async () => openedOrNone(context, job),
+    Infinity,
+  );
+  if (claim) return claim;
+  await writeJobs(context, async (tx, rings) => {
+    const now = await tx.first(findJob, { id: job.id });
+    if (now?.attempt === job.attempt && now.started_at === null)
+      await failUnstarted(tx, rings, { id: job.id, reason: unreadable }, context.now());
+  });
+  return undefined;
+}
+
+/** Those that are large are opened after the transaction. */
+const isLarge = ({ config_snapshot }: ClaimRow): boolean =>
+  (config_snapshot?.length ?? 0) > largeBytes;
+
+/** Undefined if its values were sealed with a key that this server does not have. */
+export const openedIfSmall = (context: Context, job: ClaimRow): ClaimRow | undefined =>
+  isLarge(job) ? job : openedOrNone(context, job);
+
+async function takeOne(
+  context: Context,
+  worker: WorkerCaller,
+  key: string | undefined,
+  known: Drafts,
+  unknown: { job?: ClaimRow },
+): Promise<ClaimRow | null> {
   return shareJobs(context, async (tx, rings, alone) => {
     const now = context.now();
     // Claims with the same key follow one another.
@@ -59,8 +116,9 @@ export async function takeJob(
         (await claimOne(tx, worker, params)) ??
         (context.store.isShared ? await claimLeft(tx, worker, params) : undefined);
       if (!job) return null;
-      const claim = openedOrNone(context, job);
-      const reason = claim ? await findStaleness(context, tx, job) : unreadable;
+      const claim = openedIfSmall(context, job);
+      unknown.job = job;
+      const reason = claim ? await findStalenessNow(context, tx, job, known) : unreadable;
       if (claim && reason === undefined) {
         ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
         return claim;
@@ -94,7 +152,7 @@ export async function giveBack(context: Context, { id, attempt }: ClaimRow): Pro
   });
 }
 
-/** The job that an earlier claim with this key took and that was not started yet. */
+/** The job that an earlier claim with this key took and that was not started yet; not opened if large. */
 export async function findRepeated(
   context: Context,
   queries: Queries,
@@ -103,7 +161,7 @@ export async function findRepeated(
 ): Promise<ClaimRow | undefined> {
   const after = context.now() - keyMilliseconds;
   const job = await queries.first(findClaimed, { worker: worker.id, claim_key: key, after });
-  return job && opened(context, job);
+  return job && (isLarge(job) ? job : opened(context, job));
 }
 
 /**
@@ -159,8 +217,7 @@ function teardownIn(stored: string): Pick<ClaimedJob["job"], "targets" | "resume
 
 type StoredTeardown = StoredSnapshot & { readonly targets?: string[] };
 
-/** Undefined if they were sealed with a key that this server does not have. */
-export function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {
+function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | undefined {
   try {
     return opened(context, job);
   } catch {

@@ -9,9 +9,10 @@ import type { Queries } from "../../store/db.ts";
 import { lockWorkers } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { findStaleness } from "../approvals/staleness.ts";
+import { findStalenessNow } from "../approvals/staleness.ts";
 import { ringEvent, shareJobs } from "../jobs/changes.ts";
-import { keyMilliseconds, openedOrNone, takeJob } from "./take.ts";
+import { ChangedMeanwhileError, Drafts } from "../large-work.ts";
+import { keyMilliseconds, openedIfSmall, openLarge, takeJob } from "./take.ts";
 
 /** So many at most share a transaction, which holds locks. */
 const claimsTogether = 64;
@@ -70,7 +71,7 @@ export class ClaimsTogether {
       const taken = await takeTogether(this.#context, claims);
       for (const claim of claims) {
         const job = taken.get(claim);
-        if (job) claim.resolve(job);
+        if (job) claim.resolve(this.#open(claim, job));
         else single(claim);
       }
     } catch (error) {
@@ -78,6 +79,10 @@ export class ClaimsTogether {
         if (error instanceof JobToFailError) single(claim);
         else claim.reject(error);
     }
+  }
+
+  async #open({ worker, key }: Claim, job: ClaimRow): Promise<ClaimRow | null> {
+    return (await openLarge(this.#context, worker, job)) ?? takeJob(this.#context, worker, key);
   }
 
   /** Takes the next claims from the queue: of those with the same key, the first. */
@@ -98,7 +103,7 @@ export class ClaimsTogether {
 }
 
 /**
- * A job cannot be opened, or its plan is stale. The claim that takes it alone fails it.
+ * A job cannot be opened, or its plan is stale or may be. The claim that takes it alone decides.
  */
 class JobToFailError extends Error {
   override readonly name = "JobToFailError";
@@ -124,15 +129,23 @@ async function takeTogether(
         );
         if (index < 0) continue;
         const [row] = rows.splice(index, 1);
-        const job = openedOrNone(context, row!);
-        if (!job || (await findStaleness(context, tx, job)) !== undefined)
-          throw new JobToFailError();
+        const job = openedIfSmall(context, row!);
+        if (!job || (await isStaleOrUnknown(context, tx, job))) throw new JobToFailError();
         taken.set(claim, job);
         ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
       }
     }
     return taken;
   });
+}
+
+async function isStaleOrUnknown(context: Context, tx: Queries, job: ClaimRow): Promise<boolean> {
+  try {
+    return (await findStalenessNow(context, tx, job, new Drafts())) !== undefined;
+  } catch (error) {
+    if (error instanceof ChangedMeanwhileError) return true;
+    throw error;
+  }
 }
 
 /** One statement for workers that may take the same jobs. */

@@ -33,6 +33,14 @@ export async function hashKeyOf(
   return key;
 }
 
+/** Generates the key if there is none yet. Returns whether it did. */
+export async function makeHashKey(context: Pick<Context, "box" | "store">): Promise<boolean> {
+  const { read } = context.store;
+  if ((await findFact(read, configHashKey)) !== undefined) return false;
+  await context.store.write((tx) => hashKeyOf(context, tx));
+  return true;
+}
+
 function open(box: SecretBox, sealed: string): Buffer {
   try {
     return box.open(Buffer.from(sealed, "base64"), configHashKey);

@@ -4,10 +4,8 @@ import type {
   Component,
   Configuration,
   CreateConfiguration,
-  UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
-import { approvalWords } from "../../../protocol/words.ts";
-import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
+import { approvalColumns, approvalRule } from "../../domain/approvals.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
 import {
@@ -16,7 +14,6 @@ import {
   mask,
   seal,
   unsealReadable,
-  updatedDefinition,
   type Definition,
   type ValueMarks,
 } from "../../domain/snapshot.ts";
@@ -28,7 +25,6 @@ import {
   insertSpec,
   listSpecIds,
   listSpecNames,
-  saveSpec,
   type SpecName,
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
@@ -38,13 +34,12 @@ import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueue, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
+import { inTurn } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
 import { findDeployed, findStateBackend } from "./deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
-import { refuseResources } from "./resources.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 
@@ -57,7 +52,7 @@ export async function createConfiguration(
   const { space_id: owner } = user;
   const id = uuid();
   const at = context.now();
-  const definition = seal(definitionOf(input), context.box("variables"), id);
+  const definition = JSON.stringify(seal(definitionOf(input), context.box("variables"), id));
   const spec: SpecRow = {
     id,
     owner_id: owner,
@@ -66,7 +61,7 @@ export async function createConfiguration(
     name: input.name,
     project_name: input.project_name ?? input.name,
     labels: JSON.stringify(input.labels ?? []),
-    definition: JSON.stringify(definition),
+    definition,
     status: "NEW",
     error_message: null,
     cluster_name: null,
@@ -78,17 +73,20 @@ export async function createConfiguration(
     deployed_backend: null,
     failed_job_id: null,
     outputs_omitted: 0,
+    version: 0,
     ...approvalColumns(input.approval ?? null),
   };
   if (spec.approval_when !== null) checkPermission(user, "administer");
-  const created = context.store.write(async (tx) => {
-    await checkConfigurations(context, tx, owner);
-    await checkReferences(tx, owner, input);
-    await refuseIdAsName(tx, owner, spec.name);
-    await checkNames(tx, spec);
-    await insertSpec(tx, spec);
-    await recordOwn(tx, user, { action: "configuration.create", id, name: spec.name }, at);
-  });
+  const created = inTurn(owner, definition.length, () =>
+    context.store.write(async (tx) => {
+      await checkConfigurations(context, tx, owner);
+      await checkReferences(tx, owner, input);
+      await refuseIdAsName(tx, owner, spec.name);
+      await checkNames(tx, spec);
+      await insertSpec(tx, spec);
+      await recordOwn(tx, user, { action: "configuration.create", id, name: spec.name }, at);
+    }),
+  );
   await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
   const viewed = viewSpec(spec);
@@ -172,69 +170,8 @@ export async function findConfigurationName(
   return found?.name;
 }
 
-/**
- * PATCH /api/cli/configurations/{name}. Existing jobs keep their snapshot; a plan of another
- * definition than the present one is stale by its hash. A change that depends on the configuration
- * is passed as a function of it, so that no other change comes in between.
- */
-export async function updateConfiguration(
-  context: Context,
-  user: UserCaller,
-  name: string,
-  asked: UpdateConfiguration | ((now: Configuration, marks: ValueMarks) => UpdateConfiguration),
-): Promise<Configuration> {
-  const owner = user.space_id;
-  const box = context.box("variables");
-  const id = await writeJobs(context, async (tx, rings) => {
-    const before = await findNamed(tx, owner, name);
-    const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
-    const change =
-      typeof asked === "function"
-        ? asked(viewSpec(before), markSecrets(plain, box, before.id))
-        : asked;
-    if (Object.keys(change).length === 0) return before.id;
-    if (change.name !== undefined && change.name !== before.name)
-      await refuseIdAsName(tx, owner, change.name);
-    const definition = updatedDefinition(plain, change);
-    const isMoved = (definition.backend === "own") !== (plain.backend === "own");
-    if (isMoved)
-      await refuseResources(tx, before, {
-        instead:
-          ", or take the state along: migrate it into the backend, delete the configuration with the resources kept, and create it again with its own backend (docs/leaving.md)",
-      });
-    const after: SpecRow = {
-      ...before,
-      name: change.name ?? before.name,
-      project_name: change.project_name ?? before.project_name,
-      zone_id: change.zone_id ?? before.zone_id,
-      cloud_identity_id:
-        change.cloud_identity_id === undefined
-          ? before.cloud_identity_id
-          : change.cloud_identity_id,
-      labels: change.labels ? JSON.stringify(change.labels) : before.labels,
-      definition: JSON.stringify(seal(definition, box, before.id)),
-      updated_at: context.now(),
-      ...(change.approval === undefined ? {} : approvalColumns(change.approval)),
-    };
-    const hasOtherRule = differs(before, after);
-    if (hasOtherRule) checkPermission(user, "administer");
-    await checkReferences(tx, owner, { ...after, source: definition.source });
-    await checkNames(tx, after);
-    await saveSpec(tx, after);
-    if (hasOtherRule) await refreshQueue(tx, rings, after);
-    const details = {
-      fields: Object.keys(change),
-      ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
-    };
-    const named = { id: after.id, name: after.name, details };
-    await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
-    return before.id;
-  });
-  return getConfiguration(context, user, id);
-}
-
 /** Refuses a zone, an identity or an archive that is not the owner's. */
-async function checkReferences(
+export async function checkReferences(
   tx: Queries,
   owner: string,
   {
@@ -256,13 +193,13 @@ async function checkReferences(
 /**
  * Refuses a new name that is the id of a configuration, because that id would then be ambiguous.
  */
-async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
+export async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
   if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
     throw new RefusalError("name_taken", "the name is the id of a configuration");
 }
 
 /** Refuses names that another configuration of the owner has. */
-async function checkNames(
+export async function checkNames(
   tx: Queries,
   { id, owner_id: owner, name, project_name }: SpecRow,
 ): Promise<void> {
@@ -301,7 +238,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
 }
 
 /** Returns a configuration in the form for users. */
-function viewSpec(
+export function viewSpec(
   spec: SpecRow,
   components: Component[] = [],
   deployed: Configuration["deployed"] = null,

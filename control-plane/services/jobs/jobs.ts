@@ -15,14 +15,17 @@ import {
   type JobFilter,
   type JobPage,
 } from "../../store/jobs/lists.ts";
+import type { Queries } from "../../store/db.ts";
 import { findOwnJob, insertJob } from "../../store/jobs/jobs.ts";
 import { checkPlanNamed, findDestructive } from "../approvals/approvals.ts";
 import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
-import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs } from "./changes.ts";
+import { makeHashKey } from "../configurations/config-hash.ts";
+import { ChangedMeanwhileError, Drafts, inTurn, untilUnchanged } from "../large-work.ts";
+import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs, type Rings } from "./changes.ts";
 import { checkJobPermission } from "./own-source.ts";
-import { resolveRequest, type Resolved } from "./request.ts";
+import { measureRequest, resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { cancelOf, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
@@ -44,8 +47,17 @@ export async function createJob(
   const { space_id: owner } = user;
   const by = person(user);
   const id = uuid();
-  const created = writeJobs(context, async (tx, rings) => {
-    const request = await resolveRequest(context, tx, owner, id, input, retry);
+  const add = async (drafts: Drafts) => {
+    const { read } = context.store;
+    const mode = { ...retry, drafts, isReader: true };
+    const { spec } = await resolveRequest(context, read, owner, id, input, mode);
+    checkPlanNamed(spec, input);
+    // What was hashed with a key that is not kept is of no use.
+    if (await makeHashKey(context)) throw new ChangedMeanwhileError();
+    return writeJobs(context, (tx, rings) => addJob(tx, rings, drafts.made()));
+  };
+  const addJob = async (tx: Queries, rings: Rings, drafts: Drafts) => {
+    const request = await resolveRequest(context, tx, owner, id, input, { ...retry, drafts });
     checkPlanNamed(request.spec, input);
     if (retry && request.scope)
       await refuseOtherTeardown(tx, retry.of, { ...request, scope: request.scope });
@@ -71,7 +83,9 @@ export async function createJob(
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
     ringEvent(rings, "queued", job, nameOf(user));
-  });
+  };
+  const bytes = await measureRequest(context.store.read, owner, input);
+  const created = inTurn(owner, bytes, () => untilUnchanged(() => add(new Drafts())));
   await countRefusal(context, created);
   return readJobView(context, id);
 }
@@ -84,8 +98,11 @@ export async function findPlanRefusal(
 ): Promise<RefusalError | null> {
   if (configuration_id === null) return notFound("configuration any more");
   const request = { job_type: "DEPLOY", configuration_id, plan_job_id: id } as const;
+  const { read } = context.store;
   try {
-    await resolveRequest(context, context.store.read, owner, id, request, { isReader: true });
+    await inTurn(owner, await measureRequest(read, owner, request), () =>
+      untilUnchanged(() => resolveRequest(context, read, owner, id, request, { isReader: true })),
+    );
     return null;
   } catch (error) {
     if (error instanceof RefusalError) return error;

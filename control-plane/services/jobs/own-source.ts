@@ -20,6 +20,7 @@ import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { isKept } from "../configurations/archives.ts";
+import type { Drafts } from "../large-work.ts";
 
 /** Returns the files of a job that has another source than its configuration. */
 export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
@@ -49,6 +50,7 @@ export async function requestedFiles(
   tx: Queries,
   owner: string,
   { job_type, source, plan_job_id, ...input }: CreateJob,
+  drafts: Drafts,
 ): Promise<OwnFiles | undefined> {
   const named = ownFieldNames.filter((name) => input[name] !== undefined);
   if (source !== undefined) {
@@ -62,7 +64,7 @@ export async function requestedFiles(
   }
   if (named.length > 0) throw invalid(`body.${named[0]}`, "goes with `source` only");
   if (!plan_job_id || !(await tx.first(findOwnJob, { id: plan_job_id, owner }))) return undefined;
-  const planned = await findOwnFiles(tx, plan_job_id);
+  const planned = await drafts.of(["files"], () => findOwnFiles(tx, plan_job_id));
   if (planned && !(await isKept(tx, owner, planned.source)))
     throw new RefusalError(
       "invalid_plan",

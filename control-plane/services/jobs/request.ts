@@ -1,4 +1,5 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
@@ -15,30 +16,46 @@ import type { SecretBox } from "../../domain/secret-box.ts";
 import { withSets } from "../../domain/variable-sets.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import {
+  findSpec,
+  findSpecBriefly,
+  type SpecRow,
+} from "../../store/configurations/configurations.ts";
 import { findState } from "../../store/states/states.ts";
+import type { AttachedRow } from "../../store/variable-sets/variable-sets.ts";
 import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts";
 import { hashKeyOf } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
 import { checkHash, checkPlan } from "../plans/deployable.ts";
-import { openAttachedSets } from "../variable-sets/attached.ts";
+import { Drafts, inTurn } from "../large-work.ts";
+import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { markOf, requestedFiles } from "./own-source.ts";
 import { requestedOptions } from "./plan-options.ts";
 
-/** The columns of the job that a request describes. */
-export interface Resolved {
-  readonly spec: SpecRow | null;
+/** What takes long to make: it is made before the transaction. */
+interface Draft {
   /** The snapshot as it is stored, JSON. */
   readonly sealed: string;
   readonly hash: string;
   /** What its runner must be able to do. */
   readonly features: readonly string[];
   readonly timeoutSeconds: number;
+}
+
+/** The columns of the job that a request describes. */
+export interface Resolved extends Draft {
+  readonly spec: SpecRow | null;
   /** How its plan differs from an ordinary one. */
   readonly options?: PlanOptions | undefined;
   /** Of a DESTROY_WORKER. */
   readonly scope?: TeardownScope;
+}
+
+interface ResolveMode {
+  readonly isReader?: boolean;
+  readonly resumesTeardown?: boolean;
+  readonly drafts?: Drafts;
 }
 
 /** Returns what a request describes, or throws why it is refused. */
@@ -48,10 +65,12 @@ export async function resolveRequest(
   owner: string,
   id: string,
   input: CreateJob,
-  mode: { readonly isReader?: boolean; readonly resumesTeardown?: boolean } = {},
+  mode: ResolveMode = {},
 ): Promise<Resolved> {
+  const { drafts = new Drafts() } = mode;
   const box = context.box("variables");
-  const options = await requestedOptions(tx, input);
+  // A plan keeps its options and files.
+  const options = await drafts.of(["options"], () => requestedOptions(tx, input));
   const how = {
     key: await hashKeyOf(context, tx, mode),
     debug: input.debug === true,
@@ -65,96 +84,122 @@ export async function resolveRequest(
     const worker = await tx.first(findOwnWorker, { id: target, owner });
     if (!worker) throw notFound("worker");
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
-    const plain = snapshot ?? (await snapshotOf(tx, spec!, box));
-    const whole = snapshot ?? (await withBackend(tx, spec!, plain));
     const mark = { ...scope, ...(mode.resumesTeardown ? { resumes_teardown: true } : {}) };
-    return { ...resolved(spec, plain, seal(whole, box, id), how, mark), scope };
+    if (spec === null) {
+      const draft = await draftOf(snapshot!, seal(snapshot!, box, id), how, mark);
+      return { spec, ...draft, scope };
+    }
+    const sets = await measureAttachedSets(tx, spec);
+    const isManaged = await hasManagedState(tx, spec);
+    const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
+      const plain = await snapshotOf(tx, spec, sets, box);
+      return draftOf(plain, seal(withBackend(plain, isManaged), box, id), how, mark);
+    });
+    return { spec, ...draft, scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input) : undefined;
-  const files = await requestedFiles(tx, owner, input);
-  const own = await snapshotOf(tx, spec, box);
-  const plain = files ? updatedDefinition(own, files) : own;
-  const shared = variablesOfSets(spec, own);
-  const mark = {
-    ...(shared.length > 0 ? { set_variables: shared } : {}),
-    ...(files ? markOf(files) : {}),
-    ...(options ? { plan_options: options } : {}),
-  };
-  const whole = await withBackend(tx, spec, plain);
-  const request = { ...resolved(spec, plain, seal(whole, box, id), how, mark), options };
-  if (planned) checkHash(planned, request.hash);
-  return request;
+  const files = await requestedFiles(tx, owner, input, drafts);
+  const sets = await measureAttachedSets(tx, spec);
+  const isManaged = await hasManagedState(tx, spec);
+  const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
+    const own = await snapshotOf(tx, spec, sets, box);
+    const plain = files ? updatedDefinition(own, files) : own;
+    const shared = variablesOfSets(spec, own);
+    const mark = {
+      ...(shared.length > 0 ? { set_variables: shared } : {}),
+      ...(files ? markOf(files) : {}),
+      ...(options ? { plan_options: options } : {}),
+    };
+    return draftOf(plain, seal(withBackend(plain, isManaged), box, id), how, mark);
+  });
+  if (planned) checkHash(planned, draft.hash);
+  return { spec, ...draft, options };
 }
 
+/** Returns how long the definitions are that a request opens. */
+export async function measureRequest(
+  read: Queries,
+  owner: string,
+  { configuration_id: id = "" }: Pick<CreateJob, "configuration_id">,
+): Promise<number> {
+  const spec = await read.first(findSpecBriefly, { id, owner });
+  return spec ? spec.bytes + lengthOf(await measureAttachedSets(read, spec)) : 0;
+}
+
+/** What a snapshot of a configuration is made of. */
+const madeOf = ({ id, version }: SpecRow, sets: readonly AttachedRow[]): unknown[] => [
+  id,
+  version,
+  sets.map((set) => [set.id, set.version]),
+];
+
 /** The hash has no backend that only follows from the state: a plan may be older than that state. */
-function resolved(
-  spec: SpecRow | null,
+async function draftOf(
   plain: ConfigSnapshot,
   sealed: ConfigSnapshot,
   { key, ...features }: { readonly key: Uint8Array } & RequestFeatures,
   more: object = {},
-): Resolved {
+): Promise<Draft> {
+  // Each takes up to 60 ms with megabytes.
+  await nextTurn();
+  const hash = configHash(plain, key);
+  await nextTurn();
   return {
-    spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
-    hash: configHash(plain, key),
+    hash,
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
 }
 
-/** Hashes that one request has computed, by configuration and files. */
-export type KnownHashes = Map<string, Promise<string>>;
-
 /**
  * Returns the hash of a configuration, with these files if it has others. `known`: of a request that
- * asks for many, as a configuration of megabytes takes 25 ms.
+ * asks for many, or of a transaction, as a configuration of megabytes takes 25 ms.
  */
-export function findHash(
+export async function findHash(
   context: Context,
-  tx: Queries,
+  queries: Queries,
   spec: SpecRow,
   files: OwnFiles | undefined,
-  known: KnownHashes = new Map(),
+  known = new Drafts(),
 ): Promise<string> {
-  const about = JSON.stringify([spec.id, files]);
-  const hash = known.get(about) ?? computeHash(context, tx, spec, files);
-  known.set(about, hash);
-  return hash;
-}
-
-async function computeHash(
-  context: Context,
-  tx: Queries,
-  spec: SpecRow,
-  files: OwnFiles | undefined,
-): Promise<string> {
-  const own = await snapshotOf(tx, spec, context.box("variables"));
-  const key = await hashKeyOf(context, tx, { isReader: true });
-  return configHash(files ? updatedDefinition(own, files) : own, key);
+  const sets = await measureAttachedSets(queries, spec);
+  const bytes = spec.definition.length + lengthOf(sets);
+  const hash = async () => {
+    const own = await snapshotOf(queries, spec, sets, context.box("variables"));
+    const key = await hashKeyOf(context, queries, { isReader: true });
+    await nextTurn();
+    return configHash(files ? updatedDefinition(own, files) : own, key);
+  };
+  return known.of([...madeOf(spec, sets), files], () =>
+    inTurn(spec.owner_id, bytes, hash, Infinity),
+  );
 }
 
 /** A configuration with all its values, also those of its variable sets. */
-async function snapshotOf(tx: Queries, spec: SpecRow, box: SecretBox): Promise<ConfigSnapshot> {
+async function snapshotOf(
+  queries: Queries,
+  spec: SpecRow,
+  sets: readonly AttachedRow[],
+  box: SecretBox,
+): Promise<ConfigSnapshot> {
   const { id, name, project_name } = spec;
   const own = unseal(JSON.parse(spec.definition) as Definition, box, id);
-  const { origin: _, ...fields } = withSets(own, await openAttachedSets(tx, spec, box));
+  const { origin: _, ...fields } = withSets(own, await openAttachedSets(queries, sets, box));
   return { name, project_name, ...fields };
 }
 
 /** The backend of an existing state stays recorded, even if the files declare a backend later. */
-async function withBackend(
-  tx: Queries,
-  { id }: SpecRow,
-  snapshot: ConfigSnapshot,
-): Promise<ConfigSnapshot> {
-  if (snapshot.backend !== undefined) return snapshot;
+const withBackend = (snapshot: ConfigSnapshot, isManaged: boolean): ConfigSnapshot =>
+  snapshot.backend === undefined && isManaged ? { ...snapshot, backend: "managed" } : snapshot;
+
+async function hasManagedState(tx: Queries, { id }: SpecRow): Promise<boolean> {
   const state = await tx.first(findState, { spec: id });
-  return state && state.resource_count !== 0 ? { ...snapshot, backend: "managed" } : snapshot;
+  return state !== undefined && state.resource_count !== 0;
 }
 
 /** The names of the variables that the configuration does not have itself. */

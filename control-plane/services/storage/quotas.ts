@@ -107,7 +107,7 @@ export async function checkStateBytes(
   );
 }
 
-const mib = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`;
+export const mib = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`;
 
 /** A quota refuses a request. */
 class QuotaExceededError extends RefusalError {

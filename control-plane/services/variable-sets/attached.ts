@@ -1,5 +1,8 @@
 /** The values that a configuration gets from its variable sets. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AttachedSet } from "../../../protocol/configurations.ts";
+import { setsBytesLimit } from "../../../protocol/variable-sets.ts";
+import { mebibyte } from "../../../common/units.ts";
 import { inherited, type Inherited, type ValuedSet } from "../../domain/variable-sets.ts";
 import { mask, unseal, type Definition } from "../../domain/snapshot.ts";
 import type { Values } from "../../domain/snapshot-values.ts";
@@ -8,33 +11,60 @@ import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
 import {
   findSetDefinition,
-  findSetNamesOf,
-  findSetNamesOfZone,
+  findSetsOf,
+  findSetsOfZone,
+  type AttachedRow,
 } from "../../store/variable-sets/variable-sets.ts";
 import { findZone } from "../../store/zones/zones.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { ChangedMeanwhileError, untilUnchanged } from "../large-work.ts";
+import { mib } from "../storage/quotas.ts";
 
 /**
- * Returns the sets of a configuration, in the order in which they win: those attached to it, then
- * those attached to its zone, each by name.
+ * Returns the sets of a configuration with their lengths, in the order in which they win: those
+ * attached to it, then those attached to its zone, each by name.
  */
-export async function findAttachedSets(
+export async function measureAttachedSets(
   queries: Queries,
   { id: spec, zone_id: zone }: Pick<SpecRow, "id" | "zone_id">,
-): Promise<AttachedSet[]> {
-  const rows = await queries.all(findSetNamesOf, { spec, zone });
+): Promise<AttachedRow[]> {
+  const rows = await queries.all(findSetsOf, { spec, zone });
   return rows.filter(({ id }, at) => rows.findIndex((row) => row.id === id) === at);
 }
 
-/** Returns the same sets with their values. Throws UnreadableError with the name of the set. */
-export async function openAttachedSets(
-  tx: Queries,
+/** Returns the same sets for users. */
+export const findAttachedSets = async (
+  queries: Queries,
   spec: Pick<SpecRow, "id" | "zone_id">,
+): Promise<AttachedSet[]> => (await measureAttachedSets(queries, spec)).map(named);
+
+const named = ({ id, name, attached_to }: AttachedRow): AttachedSet => ({ id, name, attached_to });
+
+/** Those of a configuration and of its zone. */
+const openedBytes = 2 * setsBytesLimit;
+
+export const lengthOf = (sets: readonly AttachedRow[]): number =>
+  sets.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/**
+ * Returns these sets with their values. Throws UnreadableError with the name of the set, and
+ * ChangedMeanwhileError where it is not the same version any more. Before there was a limit, sets of
+ * any length could be attached.
+ */
+export async function openAttachedSets(
+  read: Queries,
+  sets: readonly AttachedRow[],
   box: SecretBox,
 ): Promise<ValuedSet[]> {
-  return readSets(tx, await findAttachedSets(tx, spec), (values, { id, name }) => {
+  const bytes = lengthOf(sets);
+  if (bytes > openedBytes)
+    throw new RefusalError(
+      "quota_exceeded",
+      `the variable sets of the configuration and its zone have ${mib(bytes)} together, and at most ${mib(openedBytes)} are used: detach some of them`,
+    );
+  return readSets(read, sets, (values, { id, name }) => {
     try {
       return unseal(values, box, id);
     } catch (error) {
@@ -47,7 +77,8 @@ export async function openAttachedSets(
 /** Sets in the order in which they win, and what each gives, without sensitive values. */
 export interface SetsOf {
   readonly sets: readonly AttachedSet[];
-  readonly values: readonly Inherited[];
+  /** Undefined where they are too long for a page. */
+  readonly values: readonly Inherited[] | undefined;
 }
 
 /** Returns the sets of a configuration of the user. */
@@ -58,8 +89,11 @@ export async function listSetsOfConfiguration(
 ): Promise<SetsOf> {
   const spec = await read.first(findSpec, { id, owner });
   if (!spec) throw notFound("configuration");
-  const own = JSON.parse(spec.definition) as Definition;
-  return masked(read, await findAttachedSets(read, spec), own);
+  return untilUnchanged(async () => {
+    const sets = await measureAttachedSets(read, spec);
+    const own = sets.length === 0 ? {} : (JSON.parse(spec.definition) as Definition);
+    return masked(read, sets, own);
+  });
 }
 
 /** Returns the sets that all configurations of a zone of the user get values from. */
@@ -69,25 +103,32 @@ export async function listSetsOfZone(
   id: string,
 ): Promise<SetsOf> {
   if (!(await read.first(findZone, { id, owner }))) throw notFound("zone");
-  const found = await read.all(findSetNamesOfZone, { zone: id });
-  const sets = found.map((set): AttachedSet => ({ ...set, attached_to: "zone" }));
-  return masked(read, sets, {});
+  return untilUnchanged(async () => masked(read, await read.all(findSetsOfZone, { zone: id }), {}));
 }
 
-async function masked(queries: Queries, sets: readonly AttachedSet[], own: Values) {
-  const valued = await readSets(queries, sets, (values) => mask(values));
-  return { sets, values: inherited(own, valued) };
+/** A page shows the first of the values; opening more would keep other requests waiting. */
+const shownBytes = 4 * mebibyte;
+
+async function masked(read: Queries, sets: readonly AttachedRow[], own: Values): Promise<SetsOf> {
+  const isShown = lengthOf(sets) <= shownBytes;
+  const valued = isShown ? await readSets(read, sets, (values) => mask(values)) : undefined;
+  return { sets: sets.map(named), values: valued && inherited(own, valued) };
 }
 
 async function readSets(
-  queries: Queries,
-  sets: readonly AttachedSet[],
-  open: (values: Values, set: AttachedSet) => Values,
+  read: Queries,
+  sets: readonly AttachedRow[],
+  open: (values: Values, set: AttachedRow) => Values,
 ): Promise<ValuedSet[]> {
   const valued: ValuedSet[] = [];
   for (const set of sets) {
-    const row = await queries.first(findSetDefinition, { id: set.id });
-    if (row) valued.push({ ...set, values: open(JSON.parse(row.definition) as Values, set) });
+    const row = await read.first(findSetDefinition, { id: set.id });
+    if (row?.version !== set.version) throw new ChangedMeanwhileError();
+    const values = JSON.parse(row.definition) as Values;
+    // A set may have megabytes, for which other requests would have to wait one after the other.
+    await nextTurn();
+    valued.push({ ...named(set), values: open(values, set) });
+    await nextTurn();
   }
   return valued;
 }

@@ -1,11 +1,10 @@
 /** Variable sets: values that several configurations share. */
+import { isDeepStrictEqual } from "node:util";
 import { v7 as uuid } from "uuid";
-import {
-  attachmentsLimit,
-  setsLimit,
-  type CreateVariableSet,
-  type UpdateVariableSet,
-  type VariableSet,
+import type {
+  CreateVariableSet,
+  UpdateVariableSet,
+  VariableSet,
 } from "../../../protocol/variable-sets.ts";
 import {
   markSecrets,
@@ -17,29 +16,41 @@ import {
 } from "../../domain/snapshot.ts";
 import type { Values } from "../../domain/snapshot-values.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { findSpec } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import {
-  attach,
-  countSetsOf,
   deleteVariableSet as deleteRow,
-  detach,
   findAttachments,
   findVariableSet,
   findVariableSetByName,
   insertVariableSet,
   listVariableSetNames as listNames,
   saveVariableSet,
-  type AttachmentRow,
   type VariableSetRow,
 } from "../../store/variable-sets/variable-sets.ts";
-import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
+import {
+  ChangedMeanwhileError,
+  currentDraft,
+  inTurn,
+  lengthOf,
+  letOthers,
+  untilUnchanged,
+} from "../large-work.ts";
 import { checkVariableSets, countRefusal } from "../storage/quotas.ts";
+import {
+  changeAttachment,
+  findPlaces,
+  placesOf,
+  refuseGrowth,
+  replaceAttachments,
+  type Target,
+} from "./attachments.ts";
+
+export type { Target };
 
 /** POST /api/cli/variable-sets. */
 export async function createVariableSet(
@@ -52,16 +63,18 @@ export async function createVariableSet(
   const { name } = input;
   const values = updatedValues({ variables: {}, environment: {} }, input);
   const definition = JSON.stringify(seal(values, context.box("variables"), id));
-  const row = { id, owner_id: owner, name, definition, created_at: at, updated_at: at };
-  const created = context.store.write(async (tx) => {
-    await checkVariableSets(context, tx, owner);
-    await checkName(tx, owner, name);
-    await insertVariableSet(tx, row);
-    await replaceAttachments(tx, row, input);
-    await recordOwn(tx, user, { action: "variable_set.create", id, name }, at);
-    return view(tx, row);
-  });
-  return countRefusal(context, created);
+  const row = { id, owner_id: owner, name, definition, created_at: at, updated_at: at, version: 0 };
+  const created = inTurn(owner, definition.length, () =>
+    context.store.write(async (tx) => {
+      await checkVariableSets(context, tx, owner);
+      await checkName(tx, owner, name);
+      await insertVariableSet(tx, row);
+      await replaceAttachments(tx, row, input);
+      await recordOwn(tx, user, { action: "variable_set.create", id, name }, at);
+    }),
+  );
+  await countRefusal(context, created);
+  return view(context.store.read, row);
 }
 
 /** The ids of a page of GET /api/cli/variable-sets. */
@@ -110,28 +123,75 @@ export async function updateVariableSet(
   context: Context,
   user: UserCaller,
   id: string,
-  asked: UpdateVariableSet | ((now: VariableSet, marks: ValueMarks) => UpdateVariableSet),
+  asked: Asked,
 ): Promise<VariableSet> {
+  const { store } = context;
+  const { definition } = await find(store.read, user, id);
+  const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
+  const update = async () => {
+    const draft = await draftFrom(store.read);
+    if (draft)
+      await store.write(async (tx) => {
+        const { version } = await find(tx, user, id);
+        const current = await currentDraft(draft, version, () => draftFrom(tx));
+        if (current) await save(context, tx, user, current);
+      });
+  };
+  await inTurn(user.space_id, lengthOf(definition, asked), () => untilUnchanged(update));
+  return getVariableSet(context, user, id);
+}
+
+type Asked = UpdateVariableSet | ((now: VariableSet, marks: ValueMarks) => UpdateVariableSet);
+
+/** A change, with the whole values after it. */
+interface Draft {
+  readonly before: VariableSetRow;
+  /** What the change was made for. */
+  readonly seen: VariableSet | undefined;
+  readonly change: UpdateVariableSet;
+  readonly sealed: string;
+}
+
+/** Opens and seals. Returns undefined if nothing is to be changed. */
+async function draftOf(
+  context: Context,
+  queries: Queries,
+  user: UserCaller,
+  id: string,
+  asked: Asked,
+): Promise<Draft | undefined> {
   const box = context.box("variables");
-  return context.store.write(async (tx) => {
-    const before = await find(tx, user, id);
-    const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
-    const change =
-      typeof asked === "function"
-        ? asked(await view(tx, before), markSecrets(plain, box, before.id))
-        : asked;
-    if (Object.keys(change).length === 0) return view(tx, before);
-    const { name = before.name } = change;
-    if (name !== before.name) await checkName(tx, user.space_id, name);
-    const values = seal(updatedValues(plain, change), box, before.id);
-    const definition = JSON.stringify(values);
-    const after = { ...before, name, definition, updated_at: context.now() };
-    await saveVariableSet(tx, after);
-    await replaceAttachments(tx, after, change);
-    const named = { id: after.id, name, details: { fields: Object.keys(change) } };
-    await recordOwn(tx, user, { action: "variable_set.update", ...named }, after.updated_at);
-    return view(tx, after);
-  });
+  const before = await find(queries, user, id);
+  const { length } = before.definition;
+  const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
+  await letOthers(length);
+  const seen = typeof asked === "function" ? await view(queries, before) : undefined;
+  const change =
+    typeof asked === "function" ? asked(seen!, markSecrets(plain, box, before.id)) : asked;
+  if (Object.keys(change).length === 0) return undefined;
+  const values = updatedValues(plain, change);
+  await letOthers(length);
+  const sealed = JSON.stringify(seal(values, box, before.id));
+  await refuseGrowth(queries, before, sealed);
+  return { before, seen, change, sealed };
+}
+
+async function save(
+  context: Context,
+  tx: Queries,
+  user: UserCaller,
+  { before: { id }, seen, change, sealed }: Draft,
+): Promise<void> {
+  const before = await find(tx, user, id);
+  if (seen && !isDeepStrictEqual(await findPlaces(tx, id), placesIn(seen)))
+    throw new ChangedMeanwhileError();
+  const { name = before.name } = change;
+  if (name !== before.name) await checkName(tx, user.space_id, name);
+  const after = { ...before, name, definition: sealed, updated_at: context.now() };
+  await saveVariableSet(tx, after);
+  await replaceAttachments(tx, after, change);
+  const named = { id, name, details: { fields: Object.keys(change) } };
+  await recordOwn(tx, user, { action: "variable_set.update", ...named }, after.updated_at);
 }
 
 /** DELETE /api/cli/variable-sets/{id}. Refused while it is attached. */
@@ -153,101 +213,22 @@ export async function deleteVariableSet(
   });
 }
 
-/** `1 zone and 2 configurations`. */
-function placesOf(attached: readonly AttachmentRow[]): string {
-  const zones = attached.filter(({ zone_id }) => zone_id !== null).length;
-  return [[zones, "zone"] as const, [attached.length - zones, "configuration"] as const]
-    .filter(([count]) => count > 0)
-    .map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`)
-    .join(" and ");
-}
-
-/** A zone or a configuration. */
-export type Target = { readonly zone_id: string } | { readonly configuration_id: string };
-
 /** PUT and DELETE of an attachment. What is already so stays so, and is not recorded again. */
 export async function setAttached(
-  { store, now }: Context,
+  context: Context,
   user: UserCaller,
   id: string,
   target: Target,
   isAttached: boolean,
 ): Promise<VariableSet> {
-  return store.write(async (tx) => {
+  await context.store.write(async (tx) => {
     const row = await find(tx, user, id);
-    const { to, named } = await checkedTarget(tx, user.space_id, target);
-    const known = await tx.all(findAttachments, { set: row.id });
-    if (known.some((one) => isSame(one, to)) !== isAttached) {
-      if (isAttached) {
-        refuseTooMany([...known, to]);
-        await attachOne(tx, row.id, to);
-      } else await detach(tx, row.id, to);
-      const action = isAttached ? "variable_set.attach" : "variable_set.detach";
-      await recordOwn(tx, user, { action, id: row.id, name: row.name, details: named }, now());
-    }
-    return view(tx, row);
+    const details = await changeAttachment(tx, row, target, isAttached);
+    if (!details) return;
+    const action = isAttached ? "variable_set.attach" : "variable_set.detach";
+    await recordOwn(tx, user, { action, id: row.id, name: row.name, details }, context.now());
   });
-}
-
-/** Attaches a set to these zones and configurations and to no others. */
-async function replaceAttachments(
-  tx: Queries,
-  { id, owner_id: owner }: VariableSetRow,
-  { zone_ids, configuration_ids }: UpdateVariableSet,
-): Promise<void> {
-  if (zone_ids === undefined && configuration_ids === undefined) return;
-  const known = await tx.all(findAttachments, { set: id });
-  const wanted: AttachmentRow[] = [];
-  for (const zone_id of zone_ids ?? [])
-    wanted.push((await checkedTarget(tx, owner, { zone_id })).to);
-  for (const configuration_id of configuration_ids ?? [])
-    wanted.push((await checkedTarget(tx, owner, { configuration_id })).to);
-  const isReplaced = ({ zone_id }: AttachmentRow) =>
-    (zone_id === null ? configuration_ids : zone_ids) !== undefined;
-  for (const one of known)
-    if (isReplaced(one) && !wanted.some((other) => isSame(one, other))) await detach(tx, id, one);
-  for (const one of wanted)
-    if (!known.some((other) => isSame(one, other))) await attachOne(tx, id, one);
-}
-
-const isSame = (a: AttachmentRow, b: AttachmentRow): boolean =>
-  a.zone_id === b.zone_id && a.spec_id === b.spec_id;
-
-/** Returns it with its name for the audit log. Throws 404 unless it is the owner's. */
-async function checkedTarget(
-  tx: Queries,
-  owner: string,
-  target: Target,
-): Promise<{ to: AttachmentRow; named: Record<string, string> }> {
-  if ("zone_id" in target) {
-    const zone = await tx.first(findZone, { id: target.zone_id.toLowerCase(), owner });
-    if (!zone) throw notFound("zone");
-    const { id: zone_id, name: zone_name } = zone;
-    return { to: { zone_id, spec_id: null }, named: { zone_id, zone_name } };
-  }
-  const spec = await tx.first(findSpec, { id: target.configuration_id.toLowerCase(), owner });
-  if (!spec) throw notFound("configuration");
-  const { id: configuration_id, name: configuration_name } = spec;
-  const named = { configuration_id, configuration_name };
-  return { to: { zone_id: null, spec_id: spec.id }, named };
-}
-
-async function attachOne(tx: Queries, id: string, to: AttachmentRow): Promise<void> {
-  await attach(tx, id, to);
-  if ((await countSetsOf(tx, to)) > setsLimit)
-    throw new RefusalError(
-      "quota_exceeded",
-      `${setsLimit} variable sets are already attached to the ${to.zone_id === null ? "configuration" : "zone"}, which is the limit`,
-    );
-}
-
-function refuseTooMany(attachments: readonly AttachmentRow[]): void {
-  const { length: zones } = attachments.filter(({ zone_id }) => zone_id !== null);
-  if (Math.max(zones, attachments.length - zones) > attachmentsLimit)
-    throw new RefusalError(
-      "quota_exceeded",
-      `the variable set is already attached to ${attachmentsLimit} of them, which is the limit`,
-    );
+  return getVariableSet(context, user, id);
 }
 
 async function find(
@@ -269,14 +250,17 @@ async function view(
   queries: Queries,
   { id, name, definition, created_at, updated_at }: VariableSetRow,
 ): Promise<VariableSet> {
-  const attachments = await queries.all(findAttachments, { set: id });
   return {
     id,
     name,
     ...mask(JSON.parse(definition) as Values),
-    zone_ids: attachments.flatMap(({ zone_id }) => zone_id ?? []),
-    configuration_ids: attachments.flatMap(({ spec_id }) => spec_id ?? []),
+    ...(await findPlaces(queries, id)),
     created_at: time(created_at),
     updated_at: time(updated_at),
   };
 }
+
+const placesIn = ({ zone_ids, configuration_ids }: VariableSet) => ({
+  zone_ids,
+  configuration_ids,
+});

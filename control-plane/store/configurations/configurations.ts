@@ -1,4 +1,5 @@
 /** SQL of specs (configurations) and their components. */
+import { sql } from "kysely";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { specsBy } from "../indexed.ts";
@@ -13,7 +14,7 @@ export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
   await tx.sql.insertInto("specs").values(spec).execute();
 }
 
-/** Saves what a person may change of a spec. */
+/** Saves what a person may change of a spec, as its next version. */
 export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
   const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
     spec;
@@ -21,6 +22,7 @@ export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
   await tx.sql
     .updateTable("specs")
     .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
+    .set((set) => ({ version: set("version", "+", 1) }))
     .set({ approval_when, approval_count, approval_by_author })
     .where("id", "=", id)
     .execute();
@@ -28,6 +30,18 @@ export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
 
 export const findSpec = statement<{ id: string; owner: string }, SpecRow>((db, { id, owner }) =>
   db.selectFrom("specs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+/** A spec without its definition, and how long that is. */
+export const findSpecBriefly = statement<
+  { id: string; owner: string },
+  Pick<SpecRow, "id" | "zone_id" | "name"> & { readonly bytes: number }
+>((db, { id, owner }) =>
+  db
+    .selectFrom("specs")
+    .select(["id", "zone_id", "name", sql<number>`octet_length(definition)`.as("bytes")])
+    .where("id", "=", id)
+    .where("owner_id", "=", owner),
 );
 
 export const findSpecByName = statement<{ name: string; owner: string }, SpecRow>(
@@ -132,7 +146,11 @@ export async function changeDefinition(
     .executeTakeFirst();
   if (!spec) return undefined;
   const definition = JSON.stringify(change(JSON.parse(spec.definition) as object));
-  await db.updateTable("specs").set({ definition, updated_at: now }).where("id", "=", id).execute();
+  await db
+    .updateTable("specs")
+    .set((set) => ({ definition, updated_at: now, version: set("version", "+", 1) }))
+    .where("id", "=", id)
+    .execute();
   return spec.name;
 }
 

@@ -13,14 +13,14 @@ export async function insertVariableSet(tx: Queries, row: VariableSetRow): Promi
   await tx.sql.insertInto("variable_sets").values(row).execute();
 }
 
-/** Saves what a person may change of a set. */
+/** Saves what a person may change of a set, as its next version. */
 export async function saveVariableSet(
   tx: Queries,
   { id, name, definition, updated_at }: VariableSetRow,
 ): Promise<void> {
   await tx.sql
     .updateTable("variable_sets")
-    .set({ name, definition, updated_at })
+    .set((set) => ({ name, definition, updated_at, version: set("version", "+", 1) }))
     .where("id", "=", id)
     .execute();
 }
@@ -144,51 +144,88 @@ export async function detach(
     .execute();
 }
 
-/** How many sets are attached to a zone or a spec. */
-export async function countSetsOf(
+/** How many sets are attached to a zone or a spec, and how long their definitions are together. */
+export async function measureSetsOf(
   { sql: db }: Queries,
   { zone_id, spec_id }: AttachmentRow,
-): Promise<number> {
-  const { count } = await db
-    .selectFrom("variable_set_attachments")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where(zone_id === null ? "spec_id" : "zone_id", "=", zone_id ?? spec_id)
+): Promise<{ count: number; bytes: number }> {
+  const { count, bytes } = await db
+    .selectFrom("variable_set_attachments as a")
+    .innerJoin("variable_sets as s", "s.id", "a.set_id")
+    .select((eb) => [
+      eb.fn.countAll<number>().as("count"),
+      eb.fn.coalesce(eb.fn.sum(definitionBytes), eb.lit(0)).as("bytes"),
+    ])
+    .where(zone_id === null ? "a.spec_id" : "a.zone_id", "=", zone_id ?? spec_id)
     .executeTakeFirstOrThrow();
-  return count;
+  return { count, bytes: Number(bytes) };
 }
+
+/** The longest total of the sets of a zone or a spec to which this set is attached. */
+export const findLargestTotal = statement<{ set: string }, { bytes: number }>((db, { set }) => {
+  const totals = (level: "zone_id" | "spec_id") =>
+    sql`select sum(octet_length(s.definition)) as bytes
+      from variable_set_attachments as mine
+        cross join variable_set_attachments as a
+        cross join variable_sets as s
+      where mine.set_id = ${set} and a.${sql.ref(level)} = mine.${sql.ref(level)} and s.id = a.set_id
+      group by a.${sql.ref(level)}`;
+  const query = sql`select bytes from (${totals("zone_id")} union all ${totals("spec_id")}) as searched
+    order by bytes desc limit 1`;
+  return { compile: () => query.compile(db) };
+});
+
+const definitionBytes = sql<number>`octet_length(s.definition)`;
+/** What of a set tells whether and how it is opened. */
+const attached = (level: Level) =>
+  [
+    "s.id as id",
+    "s.name as name",
+    sql<Level>`${sql.lit(level)}`.as("attached_to"),
+    "s.version as version",
+    definitionBytes.as("bytes"),
+  ] as const;
 
 type Of = { spec: string; zone: string };
 
-/** The sets of a spec and of its zone: those of the spec first, each in the order of names. */
-export const findSetNamesOf = statement<Of, { id: string; name: string; attached_to: Level }>(
-  (db, { spec, zone }) =>
-    db
-      .selectFrom("variable_set_attachments as a")
-      .innerJoin("variable_sets as s", "s.id", "a.set_id")
-      .select(["s.id as id", "s.name as name", sql<Level>`'configuration'`.as("attached_to")])
-      .where("a.spec_id", "=", spec)
-      .unionAll(
-        db
-          .selectFrom("variable_set_attachments as a")
-          .innerJoin("variable_sets as s", "s.id", "a.set_id")
-          .select(["s.id as id", "s.name as name", sql<Level>`'zone'`.as("attached_to")])
-          .where("a.zone_id", "=", zone),
-      )
-      .orderBy("attached_to")
-      .orderBy("name"),
-);
+/** A set of a spec or of its zone. */
+export interface AttachedRow extends VariableSetName {
+  readonly attached_to: Level;
+  readonly version: number;
+  /** The length of its definition. */
+  readonly bytes: number;
+}
 
-/** The sets of a zone, in the order of names. */
-export const findSetNamesOfZone = statement<{ zone: string }, VariableSetName>((db, { zone }) =>
+/** The sets of a spec and of its zone: those of the spec first, each in the order of names. */
+export const findSetsOf = statement<Of, AttachedRow>((db, { spec, zone }) =>
   db
     .selectFrom("variable_set_attachments as a")
     .innerJoin("variable_sets as s", "s.id", "a.set_id")
-    .select(["s.id as id", "s.name as name"])
+    .select(attached("configuration"))
+    .where("a.spec_id", "=", spec)
+    .unionAll(
+      db
+        .selectFrom("variable_set_attachments as a")
+        .innerJoin("variable_sets as s", "s.id", "a.set_id")
+        .select(attached("zone"))
+        .where("a.zone_id", "=", zone),
+    )
+    .orderBy("attached_to")
+    .orderBy("name"),
+);
+
+/** The sets of a zone, in the order of names. */
+export const findSetsOfZone = statement<{ zone: string }, AttachedRow>((db, { zone }) =>
+  db
+    .selectFrom("variable_set_attachments as a")
+    .innerJoin("variable_sets as s", "s.id", "a.set_id")
+    .select(attached("zone"))
     .where("a.zone_id", "=", zone)
     .orderBy("name"),
 );
 
 /** The values of a set. */
-export const findSetDefinition = statement<{ id: string }, { definition: string }>((db, { id }) =>
-  db.selectFrom("variable_sets").select("definition").where("id", "=", id),
+export const findSetDefinition = statement<{ id: string }, { definition: string; version: number }>(
+  (db, { id }) =>
+    db.selectFrom("variable_sets").select(["definition", "version"]).where("id", "=", id),
 );

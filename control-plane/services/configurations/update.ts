@@ -1,0 +1,136 @@
+/** Changes of configurations. */
+import type { Configuration, UpdateConfiguration } from "../../../protocol/configurations.ts";
+import { approvalWords } from "../../../protocol/words.ts";
+import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
+import { notFound } from "../../domain/refusal.ts";
+import { checkPermission } from "../../domain/roles.ts";
+import {
+  markSecrets,
+  seal,
+  unsealReadable,
+  updatedDefinition,
+  type Definition,
+  type ValueMarks,
+} from "../../domain/snapshot.ts";
+import { findSpec, saveSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { refreshQueue, writeJobs, type Rings } from "../jobs/changes.ts";
+import { currentDraft, inTurn, lengthOf, letOthers, untilUnchanged } from "../large-work.ts";
+import {
+  checkNames,
+  checkReferences,
+  findNamed,
+  getConfiguration,
+  refuseIdAsName,
+  viewSpec,
+} from "./configurations.ts";
+import { refuseResources } from "./resources.ts";
+
+type Asked = UpdateConfiguration | ((now: Configuration, marks: ValueMarks) => UpdateConfiguration);
+
+/**
+ * PATCH /api/cli/configurations/{name}. Existing jobs keep their snapshot; a plan of another
+ * definition than the present one is stale by its hash. A change that depends on the configuration
+ * is passed as a function of it, so that no other change comes in between.
+ */
+export async function updateConfiguration(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  asked: Asked,
+): Promise<Configuration> {
+  const { space_id: owner } = user;
+  const { read } = context.store;
+  const { id, definition } = await findNamed(read, owner, name);
+  const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
+  const update = async () => {
+    const draft = await draftFrom(read);
+    if (draft)
+      await writeJobs(context, async (tx, rings) => {
+        const { version } = (await tx.first(findSpec, { id, owner })) ?? {};
+        const current = await currentDraft(draft, version, () => draftFrom(tx));
+        if (current) await save(context, tx, rings, user, current);
+      });
+  };
+  await inTurn(owner, lengthOf(definition, asked), () => untilUnchanged(update));
+  return getConfiguration(context, user, id);
+}
+
+/** A change, with the whole definition after it. */
+interface Draft {
+  readonly before: SpecRow;
+  readonly change: UpdateConfiguration;
+  readonly plain: Definition;
+  readonly definition: Definition;
+  readonly sealed: string;
+}
+
+/** Opens and seals. Returns undefined if nothing is to be changed. */
+async function draftOf(
+  { box: boxOf }: Context,
+  queries: Queries,
+  { space_id: owner }: UserCaller,
+  id: string,
+  asked: Asked,
+): Promise<Draft | undefined> {
+  const box = boxOf("variables");
+  const before = await queries.first(findSpec, { id, owner });
+  if (!before) throw notFound("configuration");
+  const { length } = before.definition;
+  const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, id);
+  await letOthers(length);
+  const change =
+    typeof asked === "function" ? asked(viewSpec(before), markSecrets(plain, box, id)) : asked;
+  if (Object.keys(change).length === 0) return undefined;
+  const definition = updatedDefinition(plain, change);
+  await letOthers(length);
+  const sealed = JSON.stringify(seal(definition, box, id));
+  return { before, change, plain, definition, sealed };
+}
+
+async function save(
+  context: Context,
+  tx: Queries,
+  rings: Rings,
+  user: UserCaller,
+  { before: { id }, change, plain, definition, sealed }: Draft,
+): Promise<void> {
+  const { space_id: owner } = user;
+  const before = await tx.first(findSpec, { id, owner });
+  if (!before) throw notFound("configuration");
+  if (change.name !== undefined && change.name !== before.name)
+    await refuseIdAsName(tx, owner, change.name);
+  const isMoved = (definition.backend === "own") !== (plain.backend === "own");
+  if (isMoved)
+    await refuseResources(tx, before, {
+      instead:
+        ", or take the state along: migrate it into the backend, delete the configuration with the resources kept, and create it again with its own backend (docs/leaving.md)",
+    });
+  const after: SpecRow = {
+    ...before,
+    name: change.name ?? before.name,
+    project_name: change.project_name ?? before.project_name,
+    zone_id: change.zone_id ?? before.zone_id,
+    cloud_identity_id:
+      change.cloud_identity_id === undefined ? before.cloud_identity_id : change.cloud_identity_id,
+    labels: change.labels ? JSON.stringify(change.labels) : before.labels,
+    definition: sealed,
+    updated_at: context.now(),
+    ...(change.approval === undefined ? {} : approvalColumns(change.approval)),
+  };
+  const hasOtherRule = differs(before, after);
+  if (hasOtherRule) checkPermission(user, "administer");
+  await checkReferences(tx, owner, { ...after, source: definition.source });
+  await checkNames(tx, after);
+  await saveSpec(tx, after);
+  if (hasOtherRule) await refreshQueue(tx, rings, after);
+  const details = {
+    fields: Object.keys(change),
+    ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
+  };
+  const named = { id: after.id, name: after.name, details };
+  await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
+}

@@ -1,0 +1,156 @@
+/** What a variable set is attached to, and the limits of that. */
+import {
+  attachmentsLimit,
+  setsBytesLimit,
+  setsLimit,
+  type UpdateVariableSet,
+  type VariableSet,
+} from "../../../protocol/variable-sets.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { findSpecBriefly } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import {
+  attach,
+  detach,
+  findAttachments,
+  findLargestTotal,
+  measureSetsOf,
+  type AttachmentRow,
+  type VariableSetRow,
+} from "../../store/variable-sets/variable-sets.ts";
+import { findZone } from "../../store/zones/zones.ts";
+import { mib } from "../storage/quotas.ts";
+
+/** A zone or a configuration. */
+export type Target = { readonly zone_id: string } | { readonly configuration_id: string };
+
+/**
+ * Attaches a set to a target, or detaches it. Returns the target for the audit log; undefined if it
+ * is so already.
+ */
+export async function changeAttachment(
+  tx: Queries,
+  { id, owner_id: owner }: VariableSetRow,
+  target: Target,
+  isAttached: boolean,
+): Promise<Record<string, string> | undefined> {
+  const { to, named } = await checkedTarget(tx, owner, target);
+  const known = await tx.all(findAttachments, { set: id });
+  if (known.some((one) => isSame(one, to)) === isAttached) return undefined;
+  if (isAttached) {
+    refuseTooMany([...known, to]);
+    await attachOne(tx, id, to);
+  } else await detach(tx, id, to);
+  return named;
+}
+
+/** Attaches a set to these zones and configurations and to no others. */
+export async function replaceAttachments(
+  tx: Queries,
+  { id, owner_id: owner }: VariableSetRow,
+  { zone_ids, configuration_ids }: UpdateVariableSet,
+): Promise<void> {
+  if (zone_ids === undefined && configuration_ids === undefined) return;
+  const known = await tx.all(findAttachments, { set: id });
+  const wanted: AttachmentRow[] = [];
+  for (const zone_id of zone_ids ?? [])
+    wanted.push((await checkedTarget(tx, owner, { zone_id })).to);
+  for (const configuration_id of configuration_ids ?? [])
+    wanted.push((await checkedTarget(tx, owner, { configuration_id })).to);
+  const isReplaced = ({ zone_id }: AttachmentRow) =>
+    (zone_id === null ? configuration_ids : zone_ids) !== undefined;
+  for (const one of known)
+    if (isReplaced(one) && !wanted.some((other) => isSame(one, other))) await detach(tx, id, one);
+  for (const one of wanted)
+    if (!known.some((other) => isSame(one, other))) await attachOne(tx, id, one);
+}
+
+const isSame = (a: AttachmentRow, b: AttachmentRow): boolean =>
+  a.zone_id === b.zone_id && a.spec_id === b.spec_id;
+
+/** Returns it with its name for the audit log. Throws 404 unless it is the owner's. */
+async function checkedTarget(
+  tx: Queries,
+  owner: string,
+  target: Target,
+): Promise<{ to: AttachmentRow; named: Record<string, string> }> {
+  if ("zone_id" in target) {
+    const zone = await tx.first(findZone, { id: target.zone_id.toLowerCase(), owner });
+    if (!zone) throw notFound("zone");
+    const { id: zone_id, name: zone_name } = zone;
+    return { to: { zone_id, spec_id: null }, named: { zone_id, zone_name } };
+  }
+  const spec = await tx.first(findSpecBriefly, {
+    id: target.configuration_id.toLowerCase(),
+    owner,
+  });
+  if (!spec) throw notFound("configuration");
+  const { id: configuration_id, name: configuration_name } = spec;
+  const named = { configuration_id, configuration_name };
+  return { to: { zone_id: null, spec_id: spec.id }, named };
+}
+
+async function attachOne(tx: Queries, id: string, to: AttachmentRow): Promise<void> {
+  await attach(tx, id, to);
+  const level = to.zone_id === null ? "configuration" : "zone";
+  const { count, bytes } = await measureSetsOf(tx, to);
+  if (count > setsLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `${setsLimit} variable sets are already attached to the ${level}, which is the limit`,
+    );
+  refuseTooLong(bytes, `the ${level}`);
+}
+
+function refuseTooMany(attachments: readonly AttachmentRow[]): void {
+  const { length: zones } = attachments.filter(({ zone_id }) => zone_id !== null);
+  if (Math.max(zones, attachments.length - zones) > attachmentsLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `the variable set is already attached to ${attachmentsLimit} of them, which is the limit`,
+    );
+}
+
+/**
+ * Refuses values that make a set too long for what it is attached to. Two sets that grow at one
+ * moment may together exceed the limit, and are then refused where they are opened.
+ */
+export async function refuseGrowth(
+  read: Queries,
+  { id, definition: before }: VariableSetRow,
+  after: string,
+): Promise<void> {
+  const growth = Buffer.byteLength(after) - Buffer.byteLength(before);
+  if (growth <= 0) return;
+  const total = await read.first(findLargestTotal, { set: id });
+  if (total) refuseTooLong(total.bytes + growth, "a zone or configuration of this set");
+}
+
+function refuseTooLong(bytes: number, of: string): void {
+  if (bytes > setsBytesLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `the variable sets that are attached to ${of} would have ${mib(bytes)} of at most ${mib(setsBytesLimit)} together: detach one or remove values`,
+    );
+}
+
+/** `1 zone and 2 configurations`. */
+export function placesOf(attached: readonly AttachmentRow[]): string {
+  const zones = attached.filter(({ zone_id }) => zone_id !== null).length;
+  return [[zones, "zone"] as const, [attached.length - zones, "configuration"] as const]
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`)
+    .join(" and ");
+}
+
+/** What a set is attached to, for users. */
+export async function findPlaces(
+  queries: Queries,
+  set: string,
+): Promise<Pick<VariableSet, "zone_ids" | "configuration_ids">> {
+  const attachments = await queries.all(findAttachments, { set });
+  return {
+    zone_ids: attachments.flatMap(({ zone_id }) => zone_id ?? []),
+    configuration_ids: attachments.flatMap(({ spec_id }) => spec_id ?? []),
+  };
+}

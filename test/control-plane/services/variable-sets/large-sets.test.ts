@@ -1,0 +1,227 @@
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import { mebibyte } from "../../../../common/units.ts";
+import type { Context } from "../../../../control-plane/services/context.ts";
+import { createJob as addJob } from "../../../../control-plane/services/jobs/jobs.ts";
+import { inTurn, waitingPlaces } from "../../../../control-plane/services/large-work.ts";
+import { updateVariableSet as updateSet } from "../../../../control-plane/services/variable-sets/variable-sets.ts";
+import type { Queries } from "../../../../control-plane/store/db.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callerOf } from "../../../helpers/caller.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+
+const { attachToConfiguration, attachToZone, claimJob, createConfiguration } = endpoints;
+const { createVariableSet, updateConfiguration, updateVariableSet } = endpoints;
+
+/** A sensitive variable of so many bytes. */
+const secretOf = (bytes: number) => ({ value: "s".repeat(bytes), sensitive: true });
+const source = { type: "inline" as const, files: { "main.tf": "" } };
+
+const { plane, it: base } = planeForFile();
+const it = base
+  .extend(
+    "configure",
+    ({ client, owner }) =>
+      (variables: Record<string, { value?: unknown; sensitive?: boolean }> = {}) =>
+        client.get(createConfiguration, {
+          body: { name: randomUUID(), zone_id: owner.zone, source, variables },
+        }),
+  )
+  .extend(
+    "make",
+    ({ client }) =>
+      (variables: Record<string, { value?: unknown; sensitive?: boolean }> = {}) =>
+        client.get(createVariableSet, { body: { name: randomUUID(), variables } }),
+  );
+
+/** The context of the server, in which values are opened and sealed by `box`, in transactions or not. */
+function watched(box: (inTransaction: boolean) => void): Context {
+  const { context } = plane;
+  const { store } = context;
+  let depth = 0;
+  const inside =
+    <T>(change: (tx: Queries) => Promise<T>) =>
+    async (tx: Queries) => {
+      depth += 1;
+      try {
+        return await change(tx);
+      } finally {
+        depth -= 1;
+      }
+    };
+  return {
+    ...context,
+    now: () => context.now(),
+    publicUrl: () => context.publicUrl(),
+    store: {
+      isShared: store.isShared,
+      hidesOtherSpaces: store.hidesOtherSpaces,
+      read: store.read,
+      write: (change) => store.write(inside(change)),
+      share: (change, options) => store.share(inside(change), options),
+      shrink: () => store.shrink(),
+      walBytes: () => store.walBytes(),
+      boundWal: () => store.boundWal(),
+      close: () => store.close(),
+    },
+    box: (purpose) => {
+      const found = context.box(purpose);
+      if (purpose !== "variables") return found;
+      return {
+        ...found,
+        seal: (...given) => (box(depth > 0), found.seal(...given)),
+        open: (...given) => (box(depth > 0), found.open(...given)),
+      };
+    },
+  };
+}
+
+describe("the variable sets of a zone or a configuration", () => {
+  it("have 8 MiB together at most", async ({ client, configure, make, owner }) => {
+    const [first, second] = [
+      await make({ a: secretOf(3.5 * mebibyte) }),
+      await make({ b: secretOf(3.5 * mebibyte) }),
+    ];
+    const { id: configuration_id } = await configure();
+    const params = { id: first.id, configuration_id };
+    await client.get(attachToConfiguration, { params });
+    const more = { params: { ...params, id: second.id } };
+    await expect(client.ask(attachToConfiguration, more)).rejects.toThrow(
+      "the variable sets that are attached to the configuration would have 9.3 MiB of at most 8.0 MiB together: detach one or remove values",
+    );
+    // Those of the zone are counted apart.
+    await client.get(attachToZone, { params: { id: second.id, zone_id: owner.zone } });
+    const small = await make({ c: secretOf(1) });
+    await client.get(attachToConfiguration, { params: { ...params, id: small.id } });
+    const grown = { params: { id: small.id }, body: { variables: { c: secretOf(3 * mebibyte) } } };
+    expect(await client.refusal(updateVariableSet, grown)).toBe("409 quota_exceeded");
+    const body = { variables: { c: secretOf(2 * mebibyte) } };
+    await client.get(updateVariableSet, { params: { id: small.id }, body });
+    // Of more than 4 MiB together, no job is made.
+    const job = { body: { job_type: "PLAN" as const, configuration_id } };
+    expect(await client.refusal(endpoints.createJob, job)).toBe("409 quota_exceeded");
+  });
+
+  it("have 1 MiB of environment each, with the bytes of their texts counted", async ({
+    client,
+    make,
+  }) => {
+    const { id } = await make();
+    const environment = Object.fromEntries(
+      Array.from({ length: 12 }, (_, n) => [`E${n}`, "é".repeat(32_768)]),
+    );
+    await client.get(updateVariableSet, { params: { id }, body: { environment } });
+    const more = Object.fromEntries(
+      Array.from({ length: 17 }, (_, n) => [`E${n}`, "é".repeat(32_768)]),
+    );
+    const refused = client.ask(updateVariableSet, { params: { id }, body: { environment: more } });
+    await expect(refused).rejects.toThrow("is larger than 1 MiB in total");
+  });
+});
+
+describe("values of megabytes", () => {
+  it("are opened and sealed before the transaction, and at a claim after it", async ({
+    client,
+    configure,
+    make,
+    owner,
+    runner,
+  }) => {
+    const { id } = await make({ a: secretOf(mebibyte) });
+    const spec = await configure({ own: secretOf(mebibyte) });
+    await client.get(attachToConfiguration, { params: { id, configuration_id: spec.id } });
+    const counts = { inside: 0, outside: 0 };
+    const context = watched((isInside) => (counts[isInside ? "inside" : "outside"] += 1));
+    const input = { job_type: "PLAN" as const, configuration_id: spec.id };
+    await addJob(context, callerOf(owner), input);
+    await updateSet(context, callerOf(owner), id, { variables: { a: secretOf(2 * mebibyte) } });
+    expect(counts.outside).toBeGreaterThan(3);
+    expect(counts.inside).toBe(0);
+    const claimed = await runner.get(claimJob, {});
+    expect(claimed.job.config_snapshot.variables).toMatchObject({
+      a: secretOf(mebibyte),
+      own: secretOf(mebibyte),
+    });
+  });
+
+  it("of a change that comes in between are the job's", async ({
+    client,
+    configure,
+    make,
+    owner,
+    runner,
+  }) => {
+    const { id } = await make({ a: { value: "old", sensitive: true } });
+    const spec = await configure();
+    await client.get(attachToConfiguration, { params: { id, configuration_id: spec.id } });
+    let changes: Promise<unknown> | undefined;
+    const body = { variables: { a: { value: "new", sensitive: true } } };
+    const context = watched(() => {
+      changes ??= client.get(updateVariableSet, { params: { id }, body });
+    });
+    const { store } = context;
+    const write: typeof store.write = async (change) => {
+      await changes;
+      return store.write(change);
+    };
+    const input = { job_type: "PLAN" as const, configuration_id: spec.id };
+    await addJob({ ...context, store: { ...store, write } }, callerOf(owner), input);
+    const claimed = await runner.get(claimJob, {});
+    expect(claimed.job.config_snapshot.variables).toMatchObject({ a: { value: "new" } });
+  });
+
+  it("that change again and again are refused after five attempts", async ({
+    client,
+    configure,
+    owner,
+  }) => {
+    const spec = await configure();
+    const context = watched(() => undefined);
+    const { store } = context;
+    let attempts = 0;
+    const write: typeof store.write = async (change) => {
+      attempts += 1;
+      const body = { variables: { n: { value: attempts } } };
+      await client.get(updateConfiguration, { params: { name: spec.id }, body });
+      return store.write(change);
+    };
+    const input = { job_type: "PLAN" as const, configuration_id: spec.id };
+    const refused = addJob({ ...context, store: { ...store, write } }, callerOf(owner), input);
+    await expect(refused).rejects.toThrow("was changed again and again meanwhile");
+    // The first one may have made the key of the hashes.
+    expect(attempts).toBeGreaterThanOrEqual(5);
+    expect(attempts).toBeLessThanOrEqual(6);
+  });
+});
+
+describe("turns", () => {
+  it("go round the spaces, one piece of work of each at a time", async () => {
+    const order: string[] = [];
+    let together = 0;
+    const work = (space: string) =>
+      inTurn(space, mebibyte, async () => {
+        together += 1;
+        expect(together).toBeLessThanOrEqual(2);
+        order.push(space);
+        await nextTurn();
+        together -= 1;
+      });
+    await Promise.all("aaaabbc".split("").map(work));
+    expect(order.join("")).toBe("abcabaa");
+  });
+
+  it("are waited for by 32 requests of a space, and others go on", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held = Array.from({ length: waitingPlaces + 1 }, () =>
+      inTurn("full", mebibyte, () => promise),
+    );
+    await expect(inTurn("full", mebibyte, () => promise)).rejects.toMatchObject({
+      code: "too_many_requests",
+    });
+    expect(await inTurn("full", 1000, async () => "small")).toBe("small");
+    expect(await inTurn("other", mebibyte, async () => "other")).toBe("other");
+    resolve();
+    await Promise.all(held);
+  });
+});
