@@ -15,6 +15,7 @@ const out = resolve(values.out);
 /** What starts a process or a thread. */
 const entries = [
   "main",
+  "agent/job/credentials/listener-process",
   "agent/job/plan/reader-thread",
   "cli/demo/cleaner",
   "control-plane/services/graphs/graph-thread",

@@ -115,7 +115,7 @@ describe("the rules find", () => {
     expect(planted("agent/claim-loop.ts", text)).toEqual([
       expect.stringContaining("reads the clock"),
     ]);
-    expect(planted("agent/job/credentials/role-session.ts", text)).toEqual([]);
+    expect(planted("agent/job/credentials/validity.ts", text)).toEqual([]);
     expect(planted("agent/claim-loop.ts", "new Date(0).toISOString();")).toEqual([]);
   });
 

@@ -93,9 +93,9 @@ export interface Step {
   run(context: JobContext): Promise<Facts>;
   /**
    * Runs in place of `run` if a former agent has done the step: restores what that agent had in
-   * memory.
+   * memory. It may replace facts, which the context already has.
    */
-  resume?(context: JobContext, facts: Facts): void;
+  resume?(context: JobContext, facts: Facts): Promise<void> | void;
 }
 
 /** A step failed. Users read the message as the job's `error_message`. */

@@ -4,7 +4,7 @@
  */
 import type { Engine } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
-import type { EndpointAddress } from "./credentials/endpoint.ts";
+import type { EndpointAddress } from "./credentials/endpoint-address.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { PlanManifest, SourceRevision } from "./plan/manifest.ts";
 
@@ -31,8 +31,8 @@ export interface Facts {
   summary?: PlanSummary;
   metadata?: ExecutionMetadata;
   /**
-   * The endpoint for cloud credentials. Terraform has it in its environment, so it is the same for
-   * every agent of the job.
+   * The endpoint for cloud credentials. The journal has it in entries of its own, because a job can
+   * get another one; agents before version 0.2 have written it here.
    */
   credentials?: EndpointAddress;
 }

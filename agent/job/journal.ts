@@ -16,6 +16,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { syncDirectory } from "../machine/files.ts";
+import type { EndpointAddress } from "./credentials/endpoint-address.ts";
 import type { Facts } from "./facts.ts";
 import type { Level } from "./isolation/isolation.ts";
 
@@ -60,6 +61,11 @@ export type Entry =
   | { readonly at: "done"; readonly step: string; readonly facts: Facts }
   /** What the job has learnt and its log must not show; see secrets.ts. */
   | { readonly at: "secrets"; readonly sealed: string }
+  /**
+   * The address from which the next commands read their credentials. Commands that run keep the one
+   * that they were started with.
+   */
+  | { readonly at: "endpoint"; readonly address: EndpointAddress }
   | { readonly at: "stopping"; readonly reason: StopReason }
   /** The outcome is decided, and the log has its last line. */
   | { readonly at: "ended"; readonly report: ReportStatus }

@@ -214,8 +214,9 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
   const { journal, stop } = context;
   const done = journal.find("done", (entry) => entry.step === step.name);
   if (done) {
-    step.resume?.(context, done.facts);
-    return done.facts;
+    Object.assign(context.facts, done.facts);
+    await step.resume?.(context, done.facts);
+    return {};
   }
   if (!journal.find("begun", (entry) => entry.step === step.name)) {
     // A step that has begun runs again even then, because its terraform may still be running and

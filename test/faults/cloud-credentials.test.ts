@@ -105,7 +105,7 @@ const journalOf = ({ work }: Fixture, { id }: Job): string =>
   join(work, "jobs", id, "journal.ndjson");
 
 function endpointOf(here: Fixture, job: Job): { port: number; token: string } {
-  const facts = /"credentials":(\{[^}]*\})/.exec(readFileSync(journalOf(here, job), "utf8"))?.[1];
+  const facts = /"address":(\{[^}]*\})/.exec(readFileSync(journalOf(here, job), "utf8"))?.[1];
   return JSON.parse(facts ?? "{}") as { port: number; token: string };
 }
 

@@ -201,9 +201,10 @@ const importRules: readonly ImportRule[] = [
     why: "only http/, routes/ and console/ know Fastify",
   },
   {
-    files: /^(?!agent\/(job\/terraform\/spawn|machine\/lock|monitoring\/watchdog)\.ts$)/,
+    files:
+      /^(?!agent\/(job\/(terraform\/spawn|credentials\/listener)|machine\/lock|monitoring\/watchdog)\.ts$)/,
     never: /^node:child_process$/,
-    why: "programs are run by execa, which inherits nothing and has bounds (agent/machine/programs.ts); only the job's own process, the holder of a lock file and the watchdog, which must cost little, are started directly",
+    why: "programs are run by execa, which inherits nothing and has bounds (agent/machine/programs.ts); only what outlives the agent (the job's own process, the listener for its credentials), the holder of a lock file and the watchdog, which must cost little, are started directly",
   },
   {
     files: /^control-plane\/domain\//,
@@ -223,13 +224,12 @@ const environmentReaders: Readonly<Record<string, string>> = {};
 const clockReaders: Readonly<Record<string, string>> = {
   "agent/job/credentials/assume-role.ts":
     "AWS checks a signature's time: the clock and what it is off are sent",
-  "agent/job/credentials/endpoint.ts":
+  "agent/job/credentials/listener-http.ts":
     "terraform compares the end of its credentials with this clock",
   "agent/doctor/server-checks.ts": "the doctor looks at the clock itself",
   "agent/job/shared-cache.ts": "times of files: a jump costs a download, nothing in use goes",
   "agent/job/providers/shared.ts": "times of files: a jump costs a download, nothing in use goes",
-  "agent/job/credentials/role-session.ts":
-    "credentials end by whichever of both clocks comes first",
+  "agent/job/credentials/validity.ts": "credentials end by whichever of both clocks comes first",
 };
 
 /**

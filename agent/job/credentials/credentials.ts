@@ -1,10 +1,11 @@
 /** Gives a job's terraform its cloud credentials. */
-import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { roleAssumer } from "./assume-role.ts";
 import { cloudProviders, type CloudProvider } from "./cloud-providers.ts";
 import { JobStopped, StepFailed, type JobContext, type Step } from "../context.ts";
-import { endpointEnvironment, openEndpoint, reopenEndpoint } from "./endpoint.ts";
-import type { StopReason } from "../journal.ts";
+import { Endpoint } from "./endpoint.ts";
+import { endpointEnvironment } from "./endpoint-address.ts";
+import { JournalFailed, type StopReason } from "../journal.ts";
 import { RoleSession } from "./role-session.ts";
 import { conceal } from "../secrets.ts";
 
@@ -13,39 +14,48 @@ const patience = 120_000;
 
 /**
  * Assumes the role of the job's cloud identity before terraform starts, so that a wrong role fails
- * here with a clear message. The credentials stay in this process; terraform reads them from an
- * endpoint on loopback, again and again.
+ * here with a clear message. Terraform reads the credentials from an endpoint on loopback, again and
+ * again.
  */
 export const obtainCredentials: Step = {
   name: "credentials",
   async run(context) {
-    const { claim, stop, log, over } = context;
+    const { claim, stop, log } = context;
     const provider = providerOf(context);
     if (provider === undefined) return {};
     if (provider !== "aws") {
       log.system(`Cloud identity: this machine's own identity at ${provider}`);
       return {};
     }
-    const session = openSession(context);
+    const { session, endpoint } = openSession(context);
     try {
-      await session.begin(stop, patience);
+      // The first job has to wait for the endpoint's process, which takes as long as STS.
+      await Promise.all([session.begin(stop, patience), endpoint.open()]);
     } catch (error) {
       if (stop.aborted) throw new JobStopped(stop.reason as StopReason);
-      throw new StepFailed(`credentials: ${(error as Error).message}`);
+      throw failureOf(error as Error);
     }
     void session.keep();
     log.system(`Cloud identity: ${claim.cloud_identity?.role_arn}, session ${claim.job.id}`);
-    const token = randomBytes(32).toString("base64url");
-    conceal(context, [token]);
-    return { credentials: { port: await openEndpoint(session, token, over), token } };
+    return {};
   },
-  resume(context, { credentials }) {
-    if (!credentials) return;
-    const session = openSession(context);
+  async resume(context, { credentials: ofOlderAgent }) {
+    const last = context.journal.entries.findLast((entry) => entry.at === "endpoint");
+    const address = last?.address ?? ofOlderAgent;
+    if (!address) return;
+    context.facts.credentials = address;
+    const { session, endpoint } = openSession(context);
     void session.keep();
-    void reopenEndpoint(session, credentials, context.over, (text) => context.log.system(text));
+    try {
+      await endpoint.resume(address, last !== undefined);
+    } catch (error) {
+      throw failureOf(error as Error);
+    }
   },
 };
+
+const failureOf = (error: Error): Error =>
+  error instanceof JournalFailed ? error : new StepFailed(`credentials: ${error.message}`);
 
 /**
  * The part of terraform's environment that leads to its cloud credentials. Empty for a job without
@@ -71,18 +81,34 @@ function providerOf({ claim: { cloud_identity } }: JobContext): CloudProvider | 
   );
 }
 
-function openSession(context: JobContext): RoleSession {
-  const { claim, settings, log, over } = context;
+function openSession(context: JobContext): { session: RoleSession; endpoint: Endpoint } {
+  const { claim, settings, log, over, directory, journal } = context;
   const { id, spec_id, zone_id } = claim.job;
   const { role_arn, external_id } = claim.cloud_identity ?? {};
   if (!role_arn) throw new StepFailed("credentials: the cloud identity names no role");
   const tags = { "windlass:job": id, "windlass:spec": spec_id, "windlass:zone": zone_id };
   const role = { arn: role_arn, externalId: external_id, session: id, tags };
-  return new RoleSession({
+  const onTrouble = (text: string): void => log.system(text);
+  const session: RoleSession = new RoleSession({
     assume: roleAssumer(role, { aws: settings.cloud.aws, network: settings.network }),
     over,
     onCredentials: ({ accessKeyId, secretAccessKey, sessionToken }) =>
       conceal(context, [accessKeyId, secretAccessKey, sessionToken]),
-    onTrouble: (text) => log.system(text),
+    onRenewed: () => endpoint.renewed(),
+    onTrouble,
   });
+  const endpoint = new Endpoint({
+    job: id,
+    workDir: settings.workDir,
+    runs: join(directory, "runs"),
+    session,
+    over,
+    onAddress(address) {
+      conceal(context, [address.token]);
+      journal.append({ at: "endpoint", address });
+      context.facts.credentials = address;
+    },
+    onTrouble,
+  });
+  return { session, endpoint };
 }

@@ -1,161 +1,160 @@
 /**
- * The endpoint from which a job's terraform reads its credentials: a loopback address for this job,
- * as AWS SDKs use it in containers. Terraform has the address and the token in its environment for
- * as long as it runs, so an agent that adopts it opens the same ones again.
+ * The endpoint from which a job's terraform reads its credentials. A command has the address in its
+ * environment for as long as it runs. The listener process holds it, so an agent that adopts the
+ * command finds it again. If the listener was gone in the meantime, another job may have had the
+ * port and read the password: then that address gives nothing any more, and the job's next commands
+ * get another one.
  */
-import { createHash, randomInt, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAnyRunning } from "../terraform/process.ts";
+import { loopback, type EndpointAddress } from "./endpoint-address.ts";
+import { listenerOf, type ListenedJob, type Listener } from "./listener.ts";
 import type { RoleSession } from "./role-session.ts";
 
-const path = "/credentials";
-const host = "127.0.0.1";
-/**
- * Below the ports that Linux gives to outgoing connections, so that none of those takes the port
- * while a killed agent is away.
- */
-const ports = { from: 20_000, to: 32_000 };
-const portTries = 100;
-/** Beyond this number, the oldest idle connection is closed. */
-const mostConnections = 100;
-/** The pause before a taken port is tried again, in milliseconds. */
-const retryEvery = 500;
+/** Until a port that is in use, or a listener that has just ended, is tried again: milliseconds. */
+const retryEvery = 200;
+const openTries = 3;
 
-/** The address and the token, which terraform and the next agent need. */
-export interface EndpointAddress {
-  readonly port: number;
-  readonly token: string;
+export interface EndpointOptions {
+  readonly job: string;
+  readonly workDir: string;
+  /** The directory of the job's commands. */
+  readonly runs: string;
+  readonly session: RoleSession;
+  /** Aborted when this agent no longer needs the endpoint. */
+  readonly over: AbortSignal;
+  /** Called with each new address before anything can use it. */
+  onAddress(address: EndpointAddress): void;
+  onTrouble(text: string): void;
 }
 
-/**
- * The variables by which AWS SDKs find the endpoint. The token opens only this endpoint, only on
- * this machine, and only while the job runs.
- */
-export const endpointEnvironment = ({ port, token }: EndpointAddress): Record<string, string> => ({
-  AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${host}:${port}${path}`,
-  AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
-});
+export class Endpoint {
+  readonly #options: EndpointOptions;
+  readonly #job: ListenedJob;
+  #listener: Listener | undefined;
+  #opening: Promise<void> | undefined;
+  #address: EndpointAddress | undefined;
+  #isHeld = true;
+  /** Ports that were free for a moment: no request there gets anything. */
+  readonly #abandoned = new Set<number>();
 
-/**
- * Opens an endpoint on a free port and returns its address. It is closed when `over` is aborted.
- */
-export async function openEndpoint(
-  session: RoleSession,
-  token: string,
-  over: AbortSignal,
-): Promise<number> {
-  for (let tries = 1; ; tries++) {
-    const port = randomInt(ports.from, ports.to);
-    try {
-      await listen(session, { port, token }, over);
-      return port;
-    } catch (error) {
-      if (!isTaken(error) || tries === portTries) throw error;
-    }
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+    this.#job = {
+      id: options.job,
+      session: options.session,
+      onTrouble: (text) => options.onTrouble(text),
+      onLost: (name) => {
+        options.onTrouble(`${name} has ended`);
+        void this.#openUntilOver();
+      },
+    };
   }
-}
 
-/**
- * Opens the endpoint of a terraform that is already running. While another process has the port,
- * this is retried, because terraform knows no other address.
- */
-export async function reopenEndpoint(
-  session: RoleSession,
-  address: EndpointAddress,
-  over: AbortSignal,
-  onTrouble: (text: string) => void,
-): Promise<void> {
-  const where = `${host}:${address.port}, from which terraform reads its credentials,`;
-  for (let tries = 1; !over.aborted; tries++) {
-    try {
-      await listen(session, address, over);
-      if (tries > 1) onTrouble(`${where} is free again; terraform can read its credentials`);
-      return;
-    } catch (error) {
-      if (tries === 1)
-        onTrouble(
-          `${where} cannot be opened, trying again: ${(error as Error).message}. ` +
-            "Terraform gets no new credentials until then",
-        );
-      await sleep(retryEvery, undefined, { signal: over }).catch(() => {});
-    }
-  }
-}
-
-const isTaken = (error: unknown): boolean =>
-  (error as NodeJS.ErrnoException).code === "EADDRINUSE" ||
-  (error as NodeJS.ErrnoException).code === "EACCES";
-
-async function listen(
-  session: RoleSession,
-  { port, token }: EndpointAddress,
-  over: AbortSignal,
-): Promise<void> {
-  over.throwIfAborted();
-  const expected = digest(token);
-  const server = createServer({ requestTimeout: 5000 }, (request, response) => {
-    asking.add(request.socket);
-    response.once("close", () => asking.delete(request.socket));
-    void answer(session, expected, request, response);
-  });
-  // Any process of the machine can connect. One that opens idle connections must not keep terraform
-  // from connecting.
-  const asking = new Set<Socket>();
-  const open = new Set<Socket>();
-  server.on("connection", (socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    if (open.size <= mostConnections) return;
-    [...open].find((one) => one !== socket && !asking.has(one))?.destroy();
-  });
-  const opened = Promise.withResolvers<void>();
-  server.once("listening", opened.resolve).once("error", opened.reject);
-  server.listen(port, host);
-  await opened.promise;
-  const close = (): void => {
-    server.close();
-    server.closeAllConnections();
-  };
-  if (over.aborted) close();
-  else over.addEventListener("abort", close, { once: true });
-}
-
-async function answer(
-  session: RoleSession,
-  expected: Buffer,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const given = digest(request.headers.authorization ?? "");
-  if (!timingSafeEqual(given, expected))
-    return send(response, 403, refusal("AccessDenied", "the token of the job is missing or wrong"));
-  if (request.url !== path)
-    return send(response, 404, refusal("NotFound", "this address has only the credentials"));
-  if (request.method !== "GET")
-    return send(response, 405, refusal("MethodNotAllowed", "read the credentials with GET"));
-  try {
-    const { accessKeyId, secretAccessKey, sessionToken } = await session.current();
-    send(response, 200, {
-      AccessKeyId: accessKeyId,
-      SecretAccessKey: secretAccessKey,
-      Token: sessionToken,
-      // By this machine's clock, because terraform compares the time with it.
-      Expiration: new Date(Date.now() + session.left).toISOString(),
+  /** Opens an address. Throws if that fails. */
+  open(): Promise<void> {
+    this.#opening ??= this.#tryToOpen().finally(() => {
+      this.#opening = undefined;
     });
-  } catch (error) {
-    const { message } = error as Error;
-    send(response, 503, refusal("NoCredentials", `the agent has no credentials: ${message}`));
+    return this.#opening;
+  }
+
+  /**
+   * Continues with the address of a former agent. `isHeld`: the listener holds it; an agent before
+   * version 0.2 held it itself. A command that runs must not fail because this fails: then it goes on
+   * in the background.
+   */
+  async resume(former: EndpointAddress, isHeld: boolean): Promise<void> {
+    this.#address = former;
+    this.#isHeld = isHeld;
+    try {
+      await this.open();
+    } catch (error) {
+      if (!isAnyRunning(this.#options.runs)) throw error;
+      void this.#openUntilOver();
+    }
+  }
+
+  /** The session has new credentials. */
+  renewed(): void {
+    this.#listener?.give(this.#job);
+  }
+
+  async #tryToOpen(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#openOnce();
+      } catch (error) {
+        if (tries === openTries || this.#options.over.aborted) throw error;
+        await sleep(retryEvery);
+      }
+    }
+  }
+
+  async #openOnce(): Promise<void> {
+    const { workDir, over, runs, onAddress, onTrouble } = this.#options;
+    const listener = await listenerOf(workDir);
+    listener.add(this.#job);
+    const release = (): void => listener.release(this.#job);
+    if (over.aborted) return release();
+    over.addEventListener("abort", release, { signal: listener.over });
+    this.#listener = listener;
+    const address = this.#address;
+    if (address && !this.#isHeld) {
+      this.#isHeld = true;
+      return void this.#hold(listener, address.port, address.token);
+    }
+    if (address && (await listener.adopt(this.#job, address))) return listener.give(this.#job);
+    if (address) this.#abandoned.add(address.port);
+    this.#address = undefined;
+    if (address && isAnyRunning(runs)) onTrouble(abandonedText);
+    for (const port of this.#abandoned) void this.#hold(listener, port);
+    const token = randomBytes(32).toString("base64url");
+    const port = await listener.open(this.#job, { runs, token });
+    over.throwIfAborted();
+    onAddress({ port, token });
+    this.#address = { port, token };
+    listener.give(this.#job);
+  }
+
+  async #openUntilOver(): Promise<void> {
+    const { over, onTrouble } = this.#options;
+    for (let tries = 1; !over.aborted; tries++) {
+      try {
+        await this.open();
+        if (!this.#listener?.over.aborted) return;
+      } catch (error) {
+        if (tries === 1 && !over.aborted)
+          onTrouble(`${(error as Error).message}; trying again. Terraform gets no credentials`);
+        await sleep(retryEvery, undefined, { signal: over }).catch(() => {});
+      }
+    }
+  }
+
+  /** Takes this port, which a running command asks, as soon as it is free. */
+  async #hold(listener: Listener, port: number, token?: string): Promise<void> {
+    const { over, runs, onAddress, onTrouble } = this.#options;
+    const where = `${loopback}:${port}, from which terraform reads its credentials,`;
+    const more = token === undefined ? {} : { token };
+    for (let tries = 1; !over.aborted && !listener.over.aborted; tries++) {
+      try {
+        await listener.open(this.#job, { runs, port, ...more });
+        if (tries > 1) onTrouble(`${where} is free again`);
+        if (token !== undefined) onAddress({ port, token });
+        return listener.give(this.#job);
+      } catch (error) {
+        if (tries === 1 && !listener.over.aborted && isAnyRunning(runs))
+          onTrouble(
+            `${where} cannot be opened, trying again: ${(error as Error).message}. ` +
+              "Until then, another process of this machine may respond there",
+          );
+        await sleep(retryEvery, undefined, { signal: over }).catch(() => {});
+      }
+    }
   }
 }
 
-/** AWS SDKs print `code` and `message`. */
-const refusal = (code: string, message: string) => ({ code, message });
-
-function send(response: ServerResponse, status: number, body: object): void {
-  response
-    .writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
-    .end(JSON.stringify(body));
-}
-
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+const abandonedText =
+  "The address from which the running command reads its credentials was free for a moment: " +
+  "it gets no more of them, because another process may have read its password. The next commands get another address";

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { RoleRefused, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
+import { endsIn, leftOf, type Ends } from "./validity.ts";
 
 /**
  * Renewed when this part of their validity is left: 15 minutes of an hour, so that STS may fail for
@@ -23,17 +24,15 @@ export interface RoleSessionOptions {
   readonly over: AbortSignal;
   /** Called with each new set before it is handed out. */
   onCredentials(credentials: SessionCredentials): void;
+  /** There is a new valid set. */
+  onRenewed(): void;
   /** STS fails, or works again: a message for the user. */
   onTrouble(text: string): void;
 }
 
 interface Held {
   readonly credentials: SessionCredentials;
-  /**
-   * The expiry by the monotonic clock, which stands still while a machine sleeps, and by the wall
-   * clock, which can be changed.
-   */
-  readonly ends: { readonly steady: number; readonly clock: number };
+  readonly ends: Ends;
 }
 
 export class RoleSession {
@@ -47,9 +46,13 @@ export class RoleSession {
 
   /** For how many milliseconds the present set is still valid. */
   get left(): number {
-    if (!this.#held) return 0;
-    const { steady, clock } = this.#held.ends;
-    return Math.max(0, Math.min(steady - performance.now(), clock - Date.now()));
+    return this.#held ? leftOf(this.#held.ends) : 0;
+  }
+
+  /** The present set, if it is still valid. */
+  get valid(): SessionCredentials | undefined {
+    const life = this.left;
+    return this.#held && life > 0 ? { ...this.#held.credentials, life } : undefined;
   }
 
   /** Returns a valid set. Throws the last error if there is none and STS returns none. */
@@ -118,9 +121,8 @@ export class RoleSession {
     const credentials = await this.#options.assume(signal);
     signal.throwIfAborted();
     this.#options.onCredentials(credentials);
-    const { life } = credentials;
-    const ends = { steady: performance.now() + life, clock: Date.now() + life };
-    this.#held = { credentials, ends };
+    this.#held = { credentials, ends: endsIn(credentials.life) };
+    this.#options.onRenewed();
     return credentials;
   }
 }

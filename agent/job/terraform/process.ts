@@ -8,7 +8,7 @@
  * identity, for signals), `told` (which process runs in the sandbox), `code` (`---`, then the exit
  * code in its place). The wrapper of an older agent writes `exit` instead.
  */
-import { statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfExists } from "../../../common/files.ts";
@@ -75,6 +75,10 @@ export function isRunning(directory: string): boolean {
   const started = readStarted(directory);
   return (typeof started === "object" && isAlive(started)) || isChildAlive(directory);
 }
+
+/** Whether a command of a job is running, by the directory of its commands. */
+export const isAnyRunning = (runs: string): boolean =>
+  existsSync(runs) && readdirSync(runs).some((run) => isRunning(join(runs, run)));
 
 /** Whether the command of this directory has left an exit code. */
 export const hasExited = (directory: string): boolean => readExit(directory) !== undefined;

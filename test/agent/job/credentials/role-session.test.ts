@@ -31,6 +31,7 @@ function sessionOf(...responses: (number | Error)[]) {
     },
     over: over.signal,
     onCredentials: ({ accessKeyId }) => received.push(accessKeyId),
+    onRenewed: () => {},
     onTrouble: (text) => messages.push(text),
   });
   return { session, asked, received, messages };

@@ -1,0 +1,18 @@
+/** The address from which terraform reads its credentials: a port of the job on loopback. */
+export const loopback = "127.0.0.1";
+export const credentialsPath = "/credentials";
+
+/** The address and its password, which terraform and the next agent need. */
+export interface EndpointAddress {
+  readonly port: number;
+  readonly token: string;
+}
+
+/**
+ * The variables by which AWS SDKs find the endpoint. The token opens only this endpoint, only on
+ * this machine, and only while the job runs.
+ */
+export const endpointEnvironment = ({ port, token }: EndpointAddress): Record<string, string> => ({
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${loopback}:${port}${credentialsPath}`,
+  AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
+});
