@@ -8,12 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
 import type { AgentApi } from "./api/api.ts";
-import { backoff } from "../common/backoff.ts";
+import { backoff, type BackoffLimits } from "../common/backoff.ts";
 import type { JobSettings } from "./job/context.ts";
 import { secondsSinceStart } from "./job/elapsed.ts";
 import { crashesIn } from "./job/give-up.ts";
 import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
+import { isDiskFull } from "./logs/ndjson.ts";
 import { isRunning } from "./job/terraform/process.ts";
 import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
@@ -24,6 +25,12 @@ import { minute } from "../common/units.ts";
  * it.
  */
 const steadyAfter = minute;
+
+/**
+ * Attempts to continue a job that ended with an error of the agent within a minute, before the job
+ * is given up. They take about four minutes: what is left of a healthy apply is worth waiting for.
+ */
+const failureLimit = 16;
 
 /** Only for counting crashes: a full disk must not keep the job from continuing. */
 function mark(journal: Journal, at: "adopted" | "steady"): void {
@@ -58,6 +65,8 @@ export interface JobRunsOptions {
   readonly settings: JobSettings;
   readonly log: Logger;
   onEnd(result: JobResult, type: string): void;
+  /** Pauses before a job is continued after an error of the agent. Tests scale them. */
+  readonly retry?: BackoffLimits;
 }
 
 export class JobRuns {
@@ -227,19 +236,28 @@ export class JobRuns {
 
   /**
    * A full disk or a defect of ours must not lose a job: it continues from its journal, as after a
-   * restart.
+   * restart. After `failureLimit` errors in a row, other than a full disk, it is given up.
    */
   async #untilDone(running: Running, journal: Journal): Promise<JobResult> {
     const { api, settings, log } = this.#options;
     const { id, attempt } = running.claim.job;
-    for (let tries = 1; ; tries++) {
+    let isOpen = true;
+    let tries = 0;
+    let failures = 0;
+    let failed: Error | undefined;
+    for (;;) {
+      const began = performance.now();
       try {
-        return await runJob({
-          journal,
-          settings,
-          api: api.forJob(id, attempt),
-          stop: running.stop,
-        });
+        if (!isOpen) {
+          journal = openJournal(jobDirectory(settings.workDir, id));
+          isOpen = true;
+          const { signal } = running.stop;
+          running.stop = new JobStop(journal);
+          // A full disk may have kept the journal from recording it.
+          if (signal.aborted) running.stop.request(signal.reason as StopReason);
+        }
+        const { stop } = running;
+        return await runJob({ journal, settings, api: api.forJob(id, attempt), stop, failed });
       } catch (error) {
         const told = { job: id, error: (error as Error).stack };
         if (journal.find("reported")) {
@@ -250,13 +268,12 @@ export class JobRuns {
           return (journal.find("ended")?.report.status as JobResult | undefined) ?? "ABANDONED";
         }
         log.error(told, "the job was interrupted and continues soon");
-        await sleep(backoff(tries, Math.random()));
+        if (performance.now() - began >= steadyAfter) tries = failures = 0;
+        if (!(error instanceof JournalFailed || isDiskFull(error))) failures++;
+        if (failures >= failureLimit) failed ??= error as Error;
+        await sleep(backoff(++tries, Math.random(), 0, this.#options.retry));
         journal.close();
-        journal = openJournal(jobDirectory(settings.workDir, id));
-        const { signal } = running.stop;
-        running.stop = new JobStop(journal);
-        // A full disk may have kept the journal from recording it.
-        if (signal.aborted) running.stop.request(signal.reason as StopReason);
+        isOpen = false;
       }
     }
   }

@@ -26,7 +26,7 @@ import { sendDebugLog } from "./terraform/debug-log.ts";
 import { inLog } from "./terraform/diagnostics.ts";
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
-import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
+import { causeOf, giveUp, hasCommand } from "./give-up.ts";
 import { processWarning } from "./isolation/isolation.ts";
 import { isolationOf } from "./isolation/open.ts";
 import { type JobApi } from "./job-api.ts";
@@ -48,10 +48,12 @@ export interface JobRun {
   readonly api: JobApi;
   /** Stops the job; the first reason wins. */
   readonly stop: JobStop;
+  /** The error for which the agent gives the job up, after it has tried to continue it. */
+  readonly failed?: Error | undefined;
 }
 
 /** Runs the job to its acknowledged end and removes everything of it from this machine. */
-export async function runJob({ journal, settings, api, stop }: JobRun): Promise<JobResult> {
+export async function runJob({ journal, settings, api, stop, failed }: JobRun): Promise<JobResult> {
   const { claim } = journal.find("claimed") ?? {};
   if (!claim) throw new Error("the journal has no claim");
   const directory = jobDirectory(settings.workDir, claim.job.id);
@@ -60,10 +62,12 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   let result: JobResult = "ABANDONED";
   if (!journal.find("reported")) {
     const base = { claim, settings, api, journal, workspace, isolation, directory };
-    result =
-      crashesIn(journal) > crashLimit
-        ? await reportEnd(api, { ...(await giveUp(base)), ...appliedBackend(journal) })
-        : await perform(base, stop);
+    const cause = causeOf(base, failed);
+    if (cause === undefined) result = await perform(base, stop);
+    else {
+      const report = journal.find("ended")?.report ?? (await giveUp(base, cause));
+      result = await reportEnd(api, { ...report, ...appliedBackend(journal) });
+    }
     journal.append({ at: "reported" });
   }
   journal.close();
@@ -198,6 +202,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
   } catch (error) {
     // The result of the step is not lost: it is found again by the files that the step left.
     if (error instanceof JournalFailed) throw error;
+    if (!isOfJob(error) && hasCommand(base, name)) throw error;
     report = failure(base, error as Error, name, stop);
   } finally {
     over.abort();
@@ -235,10 +240,13 @@ const stopReasons: Partial<Record<StopReason, string>> = {
   revoked: "the token of the worker was revoked",
 };
 
+/** Whether an error says how the job ended; any other is a defect or a failure of the agent. */
+const isOfJob = (error: unknown): boolean =>
+  error instanceof StepFailed || error instanceof JobStopped;
+
 /** The first reason to stop comes first in the message; terraform's own error follows. */
 function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
-  const isOurs = error instanceof StepFailed || error instanceof JobStopped;
-  const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
+  const said = isOfJob(error) ? error.message : `${step}: the agent failed: ${error.message}`;
   const mask = maskerOf(base);
   const message = (text: string): string => mask(text).slice(0, messageLimit);
   const unknown = {

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { JobRuns } from "../../agent/job-runs.ts";
 import { openJournal, type Entry } from "../../agent/job/journal.ts";
+import { stepsOf } from "../../agent/job/steps.ts";
 import { bootId } from "../../agent/machine/process-identity.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
@@ -17,7 +18,7 @@ folderForEachTest((path) => {
   directory = join(workDir, "jobs", "job");
 });
 
-const claimOf = (job_type: "PLAN" | "DEPLOY") =>
+const claimOf = (job_type: "PLAN" | "DEPLOY" | "DESTROY") =>
   ({ job: { id: "job", job_type, config_snapshot: {} } }) as ClaimedJob;
 
 /** Adds these entries to the journal of the job. */
@@ -32,16 +33,25 @@ const openRuns = (
   api: object = {},
   onEnd: (result: string) => void = () => undefined,
   log = pino({ level: "silent" }),
+  onPatience: () => void = () => undefined,
 ) =>
   new JobRuns({
     api: { forJob: () => api } as never,
     settings: {
       workDir,
       isolation: { level: "process" },
-      patience: { init: patience, plan: patience, apply: patience },
+      logLimitBytes: 1e6,
+      workerToken: "wlw_token",
+      gitAccess: [],
+      network: {},
+      get patience() {
+        onPatience();
+        return { init: patience, plan: patience, apply: patience };
+      },
     } as never,
     log,
     onEnd,
+    retry: { first: 1, most: 5 },
   });
 const patience = { first: 5000, second: 1000 };
 
@@ -141,4 +151,90 @@ test("a job whose agent ended three times in a row is stopped and reported as FA
   expect(reports).toMatchObject([{ status: "FAILED", outcome_unknown: true }]);
   expect(reports[0]?.error_message).toContain("the agent crashed 3 times in a row");
   expect(existsSync(directory)).toBe(false);
+});
+
+/** A job in its apply, which prints until the file `go` exists and saves no state at an interrupt. */
+async function inApply() {
+  const folder = join(workDir, "workspaces", "job", "source");
+  mkdirSync(folder, { recursive: true });
+  const engine = { engine: "terraform", version: "1.0.0", path: "/bin/false" } as const;
+  const steps = stepsOf("DESTROY").map(({ name }) => name);
+  write(
+    { at: "claimed", claim: claimOf("DESTROY") },
+    { at: "placed", level: "process", user: null },
+    { at: "started", boot: null, uptime: 0 },
+    ...steps.slice(0, -1).map((step) => ({ at: "done", step, facts: { engine, folder } }) as const),
+    { at: "begun", step: "apply" },
+    { at: "run", run: "07-apply", logged: true, boot: bootId() },
+  );
+  const script = `trap 'echo state > ${folder}/errored.tfstate; exit 1' INT; : > trapped
+    while [ ! -e go ]; do echo tick; sleep 0.05; done`;
+  const apply = openRun({
+    directory: join(directory, "runs", "07-apply"),
+    command: "/bin/sh",
+    args: ["-c", script],
+    cwd: workDir,
+    env: { PATH: process.env["PATH"] ?? "" },
+  });
+  while (!existsSync(join(workDir, "trapped"))) await sleep(10);
+  const reports: Report[] = [];
+  const api = {
+    reportStatus: async (report: Report) => void reports.push(report),
+    appendLogs: async () => ({ job_status: "PROCESSING" }),
+  };
+  return { apply, reports, api };
+}
+type Report = Record<string, unknown> & { error_message?: string };
+
+/** Throws this many times. */
+function failing(times: number): () => void {
+  let left = times;
+  return () => {
+    if (left-- > 0) throw new Error("EMFILE: too many open files, of wlw_token");
+  };
+}
+
+test("an apply goes on through errors of its agent, which reports how it ended", async () => {
+  const { apply, reports, api } = await inApply();
+  const jobs = openRuns(api, undefined, undefined, failing(15));
+  jobs.find();
+  jobs.adopt("all");
+  const goes = sleep(300).then(() => writeFileSync(join(workDir, "go"), ""));
+  await Promise.all([jobs.allDone(), goes]);
+  expect(await apply.ended).toEqual({ kind: "exited", code: 0 });
+  expect(reports).toEqual([{ status: "SUCCESS", last_seq: expect.any(Number) }]);
+});
+
+test("after too many errors of its agent in a row, an apply is stopped, its state kept and its outcome unknown", async () => {
+  const { apply, reports, api } = await inApply();
+  const jobs = openRuns(api, undefined, undefined, failing(16));
+  jobs.find();
+  jobs.adopt("all");
+  await jobs.allDone();
+  expect(await apply.ended).toEqual({ kind: "exited", code: 1 });
+  expect(reports).toMatchObject([{ status: "FAILED", outcome_unknown: true, state_unsaved: true }]);
+  const kept = join(workDir, "rescued-states", "job.tfstate");
+  expect(reports[0]?.error_message).toMatch(
+    /^the agent failed again and again .*: EMFILE: too many open files, of \*\*\*; the last command was 07-apply; outcome unknown; the state could not be saved and is kept/,
+  );
+  expect(reports[0]?.error_message).toContain(kept);
+  expect(readFileSync(kept, "utf8")).toBe("state\n");
+});
+
+test("an outcome that was decided is reported, even if the agent crashes before it can send the log", async () => {
+  const report = { status: "SUCCESS" } as const;
+  write(
+    { at: "claimed", claim: claimOf("DESTROY") },
+    { at: "placed", level: "process", user: null },
+    { at: "ended", report },
+  );
+  for (let crashes = 0; crashes < 4; crashes++) write({ at: "adopted" });
+  const reports: Report[] = [];
+  const jobs = openRuns({
+    reportStatus: async (sent: Report) => void reports.push(sent),
+  });
+  jobs.find();
+  jobs.adopt("all");
+  await jobs.allDone();
+  expect(reports).toEqual([report]);
 });

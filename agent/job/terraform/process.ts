@@ -49,20 +49,24 @@ export interface Run {
 /**
  * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a
  * wrapper that waits to run it. `endRest` ends what the command left outside of its process group.
+ * `over`: from then on, another watches it, and this one must not end anything.
  */
 export function openRun(
   command: RunCommand,
   prepared?: PreparedRun,
   endRest?: () => Promise<unknown>,
+  over?: AbortSignal,
 ): Run {
   const isNew = readStarted(command.directory) === undefined;
   const spawned = isNew ? (prepared ?? prepareRun(command)) : undefined;
   spawned?.go();
-  const ended = watch(command.directory, spawned).then(async (end) => {
+  const ended = watch(command.directory, spawned, over).then(async (end) => {
     killGroup(command.directory);
     await endRest?.();
     return end;
   });
+  // After an error of the agent, nothing may wait for it.
+  ended.catch(() => undefined);
   return {
     ended,
     stop: (patience, sent, onInterrupt) =>
@@ -106,9 +110,14 @@ const lookEvery = 250;
  */
 const startedWriteLimit = 5000;
 
-async function watch(directory: string, spawned: Spawned | undefined): Promise<RunEnd> {
+async function watch(
+  directory: string,
+  spawned: Spawned | undefined,
+  over: AbortSignal | undefined,
+): Promise<RunEnd> {
   const emptySince = performance.now();
   for (;;) {
+    over?.throwIfAborted();
     const end = look(directory, spawned, performance.now() - emptySince > startedWriteLimit);
     if (end) return end;
     const tick = new AbortController();

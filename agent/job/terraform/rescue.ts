@@ -24,6 +24,9 @@ const stateLimit = 64 * mebibyte;
 /** Of all such states on this machine. */
 const rescuedLimit = gibibyte;
 
+/** Where terraform writes a state that it can save nowhere else. */
+export const erroredState = "errored.tfstate";
+
 /** What became of a state that terraform could not save. */
 interface Rescue {
   /** The end of the job's message. */
@@ -37,9 +40,9 @@ interface Rescue {
  * created.
  */
 export async function rescueState(context: JobContext): Promise<Rescue> {
-  const file = join(known(context, "folder"), "errored.tfstate");
+  const file = join(known(context, "folder"), erroredState);
   if (!existsSync(file)) return { note: "", isStateUnsaved: false };
-  const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
+  const args = ["state", "push", "-lock-timeout=60s", erroredState];
   const patience = context.settings.patience.plan;
   const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
   if (await succeeds(runTerraform(context, "state", args, options))) return savedAfterAll(context);
@@ -55,7 +58,10 @@ function savedAfterAll({ log }: JobContext): Rescue {
 }
 
 /** Keeps the state in the work directory. Returns where, as the end of a sentence. */
-async function keepState(context: JobContext, file: string): Promise<string> {
+export async function keepState(
+  context: Pick<JobContext, "settings" | "claim" | "workspace">,
+  file: string,
+): Promise<string> {
   const kept = rescuedState(context.settings.workDir, context.claim.job.id);
   const folder = dirname(kept);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

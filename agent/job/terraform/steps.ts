@@ -4,6 +4,7 @@ import { countLines } from "./count-lines.ts";
 import { undeclared } from "../mentions.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
+import { JournalFailed } from "../journal.ts";
 import { failureOf } from "./diagnostics.ts";
 import { mayBeEphemeral } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
@@ -194,8 +195,8 @@ export const readOutputs: Step = {
       if (end.code !== 0) throw new StepFailed(await failureOf("output", end));
       return reported(context, await readOutputsApart(end.stdout, secretsOf(context)));
     } catch (error) {
-      if (!(error instanceof StepFailed)) throw error;
-      context.log.system(`The outputs could not be read: ${error.message}`);
+      if (error instanceof JournalFailed) throw error;
+      context.log.system(`The outputs could not be read: ${(error as Error).message}`);
       return {};
     }
   },

@@ -79,7 +79,8 @@ export async function runTerraform(
   }
   // It may have ended while no agent was running.
   const over = before ? exitTime(directory) : undefined;
-  const process = openRun(command, takePrepared(context, command), () => endRest(context));
+  const prepared = takePrepared(context, command);
+  const process = openRun(command, prepared, () => endRest(context), context.over);
   // Steps that fetch are skipped if there is nothing to fetch, so the next command is not known
   // then.
   if (!options.environment || options.endsStep) prepareNext(context);

@@ -264,6 +264,20 @@ test.each([
   expect(log()).toContain("The outputs could not be read: ");
 });
 
+test("an error of the agent while it reads the outputs does not fail a finished apply", async () => {
+  const { api, reports, log } = server();
+  const journal = before("output", "DEPLOY", "exit 0");
+  const broken = {
+    ...settings(),
+    get patience(): never {
+      throw new Error("out of files");
+    },
+  };
+  await runJob({ journal, settings: broken, api, stop: new JobStop(journal) });
+  expect(reports.map(({ status }) => status)).toEqual(["SUCCESS"]);
+  expect(log()).toContain("The outputs could not be read: out of files");
+});
+
 /** A journal that fails to write these entries, as on a full disk. */
 const full = (journal: Journal, at: Entry["at"]): Journal => ({
   ...journal,
