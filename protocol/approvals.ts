@@ -85,6 +85,12 @@ export const ApprovalNeed = Type.Object({
     "The addresses of users who may approve it and have not. Empty if no approval is missing, or if the job has no plan to approve.",
   ),
   more_approvers: about(Type.Boolean(), "Whether there are more of them."),
+  role_arn: Type.Optional(
+    about(
+      Nullable(Type.String()),
+      "The cloud role as which the deployment will run; null: that of its runner.",
+    ),
+  ),
   plan_staleness: Type.Optional(
     about(
       Nullable(Type.String()),

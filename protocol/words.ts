@@ -21,6 +21,13 @@ export const approvalsText = (count: number): string =>
 export const approvalRuleText = ({ when, count, by_author }: ApprovalRule): string =>
   `${when === "always" ? "Every deployment" : "A deployment that deletes or replaces something"} needs ${approvalsText(count)}${by_author ? "; an author may approve" : " other than its authors"}.`;
 
+/** Says as whom a deployment that people approve will run, and where. */
+export const approvedPlaceText = (
+  { role_arn }: Pick<ApprovalNeed, "role_arn">,
+  labels: readonly string[],
+): string =>
+  `${role_arn ? `Runs as ${role_arn}` : "Runs with the cloud credentials of its runner"}${labels.length > 0 ? `, on a runner with ${labels.join(", ")}` : ""}.`;
+
 /**
  * Returns the apply or destruction that failed, or was cancelled and may be half done; null if there
  * is none, or while another one runs.

@@ -269,6 +269,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     waiting: isWaiting(job) ? waitingLine(run.api, job, job) : null,
     stale: staleText(run.api, job),
     rule: need && approvalWords(need.rule),
+    "as role": need?.role_arn,
     approvals: decisionsText(job),
     approvers: need && need.missing > 0 && !need.plan_staleness ? approversText(need) : null,
     resources:

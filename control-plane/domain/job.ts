@@ -27,6 +27,8 @@ export interface JobRow {
   spec_id: string | null;
   zone_id: string | null;
   cloud_identity_id: string | null;
+  /** The fields of that identity when the job was claimed, JSON; null before, and without one. */
+  identity_used: string | null;
   /** As asked for at creation. */
   assigned_worker_id: string | null;
   /** The holder; null while queued, kept after the end. */
@@ -115,6 +117,7 @@ export const newlyQueued = {
   destructive: 1,
   unapproved: 0,
   worker_id: null,
+  identity_used: null,
   attempt: 0,
   claim_key: null,
   claimed_at: null,

@@ -43,6 +43,7 @@ import * as unknownResources from "./migrations/0040-unknown-resources.ts";
 import * as workerArchives from "./migrations/0041-worker-archives.ts";
 import * as admission from "./migrations/0042-admission.ts";
 import * as definitionVersions from "./migrations/0043-definition-versions.ts";
+import * as identityUsed from "./migrations/0044-identity-used.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -98,6 +99,7 @@ export const migrations: readonly Migration[] = [
   workerArchives,
   admission,
   definitionVersions,
+  identityUsed,
 ];
 
 export interface SchemaTransaction {

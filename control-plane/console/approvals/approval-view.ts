@@ -5,6 +5,7 @@ import { approvalCommentLimit } from "../../../protocol/limits.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import {
   approvalRuleText,
+  approvedPlaceText,
   approvalsText,
   approversText,
   decisionWords,
@@ -73,9 +74,10 @@ function titleOf(job: Job): string {
   return need.missing === 0 ? "Approved" : `Waits for ${approvalsText(need.missing)}`;
 }
 
-const needOf = (job: Job, { rule }: ApprovalNeed): Html =>
+const needOf = (job: Job, need: ApprovalNeed): Html =>
   html`<p>
-    ${job.plan_job_id === null ? html`${waiting(job)} ` : null}${approvalRuleText(rule)}
+    ${job.plan_job_id === null ? html`${waiting(job)} ` : null}${approvalRuleText(need.rule)}
+    <bdi>${approvedPlaceText(need, job.labels)}</bdi>
     ${job.configuration_id === null ? null : html`<a href="/configurations/${job.configuration_id}#approvals">The rule</a>`}
   </p>`;
 

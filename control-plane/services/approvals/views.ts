@@ -57,7 +57,8 @@ export async function findApprovalNeed(
     : [];
   const approvers = found.map(({ email }) => email).slice(0, approversShown);
   const more_approvers = found.length > approversShown;
-  return { rule, missing, authors: authorsOf(needs), approvers, more_approvers };
+  const { role_arn } = needs;
+  return { rule, missing, authors: authorsOf(needs), approvers, more_approvers, role_arn };
 }
 
 /** As the system, because an author may have left the team. */

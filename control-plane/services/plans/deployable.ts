@@ -1,10 +1,13 @@
 /** Whether a plan can be deployed: once, and only while nothing has changed since it was made. */
+import { isDeepStrictEqual } from "node:util";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
+import { findUsedIdentity, type UsedIdentity } from "../../store/identities/identities.ts";
 import { findArtifact } from "../../store/plans/artifacts.ts";
 import { findState } from "../../store/states/states.ts";
 
@@ -32,11 +35,21 @@ export async function checkPlan(
       `The plan was already deployed, by the job ${use.id}`,
     );
   await checkFresh(tx, plan);
+  const spec = await tx.first(findSpec, { id: configuration_id ?? "", owner });
+  if ((spec?.cloud_identity_id ?? null) !== plan.cloud_identity_id)
+    throw new RefusalError(
+      "plan_is_stale",
+      "The configuration has another cloud identity than when the plan was made, so plan again",
+    );
   return plan;
 }
 
-/** Throws if the plan has no artifact, or if its state may have changed since it was made. */
+/**
+ * Throws if the plan has no artifact, or if its state or its cloud identity may have changed since it
+ * was made.
+ */
 export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
+  await checkIdentity(tx, plan);
   if (!(await tx.first(findArtifact, { job: plan.id })))
     throw new RefusalError(
       "invalid_plan",
@@ -57,6 +70,18 @@ export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
       "plan_is_stale",
       `The state was changed after the plan was started (its serial is ${state.serial} now), so plan again`,
     );
+}
+
+/** What people approved was planned as one role, and must not be applied as another one. */
+async function checkIdentity(tx: Queries, plan: JobRow): Promise<void> {
+  if (plan.cloud_identity_id === null) return;
+  const now = await tx.first(findUsedIdentity, { id: plan.cloud_identity_id });
+  const then = JSON.parse(plan.identity_used ?? "null") as UsedIdentity | null;
+  if (isDeepStrictEqual({ ...now }, { ...then })) return;
+  throw new RefusalError(
+    "plan_is_stale",
+    `The cloud identity was changed after the plan was made (its role was ${then?.role_arn ?? "not recorded"}, and is ${now?.role_arn ?? "gone"}), so plan again`,
+  );
 }
 
 /** Throws if the configuration has changed since the plan was made. */

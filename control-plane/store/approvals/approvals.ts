@@ -96,6 +96,7 @@ export const refreshVotedOn = statement<{ owner: string; user: string }, Refresh
 export interface ApprovalNeeds extends ApprovalColumns {
   readonly missing: number;
   readonly plan_job_id: string | null;
+  readonly role_arn: string | null;
   /** The addresses of those who created the DEPLOY and the PLAN. */
   readonly creator: string | null;
   readonly planner: string | null;
@@ -105,6 +106,7 @@ export interface ApprovalNeeds extends ApprovalColumns {
 export const findApprovalNeeds = statement<{ job: string }, ApprovalNeeds>((db, { job }) => {
   const query = sql`select gated.plan_job_id, specs.approval_when, specs.approval_count, specs.approval_by_author,
       specs.approval_count - ${countApprovals("gated")} as missing,
+      (select role_arn from cloud_identities where cloud_identities.id = gated.cloud_identity_id) as role_arn,
       (select email from users where users.id = gated.creator_id) as creator,
       (select users.email from jobs as planned join users on users.id = planned.creator_id
         where planned.id = gated.plan_job_id) as planner

@@ -9,6 +9,7 @@
  */
 import { sql, type Kysely } from "kysely";
 import { mayRun } from "../approvals/approvals.ts";
+import { claimedIdentity } from "../identities/identities.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
 import { claimedColumns, freeHeads, type ClaimRow } from "./claims.ts";
@@ -92,7 +93,7 @@ function claimTogether(
         select numbered.job_id, claims.worker, claims.key
           from (select locked.job_id, row_number() over (order by locked.job_id) as n from locked) as numbered
             join claims on claims.n = numbered.n)
-    update jobs set status = 'PROCESSING', claimed_at = ${now}, attempt = attempt + 1,
+    update jobs set status = 'PROCESSING', identity_used = ${claimedIdentity}, claimed_at = ${now}, attempt = attempt + 1,
         worker_id = taken.worker, claim_key = taken.key
       from taken where jobs.status = 'QUEUED' and jobs.id = taken.job_id
       returning ${claimedColumns}, worker_id, claim_key`;

@@ -113,7 +113,8 @@ export const findClaimed = statement<
       "assigned_worker_id",
       "features",
       "config_snapshot",
-      claimedIdentity.as("cloud_identity"),
+      // An older server claims without noting it.
+      sql<string | null>`coalesce(identity_used, ${claimedIdentity})`.as("cloud_identity"),
       deployedBackend.as("deployed_backend"),
       hasApprovalRule.as("has_approval_rule"),
     ])
@@ -148,7 +149,7 @@ export const findQueuedHints = statement<
 /** Of a row of `jobs`, what a claim returns. */
 export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
-  ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend,
+  identity_used as cloud_identity, ${deployedBackend} as deployed_backend,
   ${hasApprovalRule} as has_approval_rule`;
 
 /**
@@ -182,7 +183,7 @@ function claim(
   // Meanwhile another claim may have taken it.
   const isWaiting = isPostgres(db) ? sql`status = 'QUEUED' and` : sql``;
   const query = sql`
-    update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
+    update jobs set status = 'PROCESSING', identity_used = ${claimedIdentity}, worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
     where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and ${isWaiting} id = (
       with recursive
         self(labels, features) as (select labels, features from workers where workers.id = ${worker}),

@@ -88,10 +88,18 @@ export const findJobOfIdentity = statement<{ identity: string; owner: string }, 
   },
 );
 
-/**
- * A job's identity as the claim's answer carries it, written as JSON by the database: part of a
- * claim's columns.
- */
+/** A job's identity as the claim's response carries it, JSON. The job keeps it as `identity_used`. */
 export const claimedIdentity = sql<string | null>`(
-  select json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id)
+  select cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id) as text)
   from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;
+
+/** The fields of an identity that a job is given. */
+export type UsedIdentity = Pick<CloudIdentityRow, "provider" | "role_arn" | "external_id">;
+
+/** What a job of this identity is given now. */
+export const findUsedIdentity = statement<{ id: string }, UsedIdentity>((db, { id }) =>
+  db
+    .selectFrom("cloud_identities")
+    .select(["provider", "role_arn", "external_id"])
+    .where("id", "=", id),
+);

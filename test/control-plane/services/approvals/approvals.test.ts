@@ -18,6 +18,7 @@ const {
   cancelJob,
   claimJob,
   createAccessToken,
+  createCloudIdentity,
   createConfiguration,
   createJob,
   createVariableSet,
@@ -30,14 +31,29 @@ const {
   listJobs,
   reportStatus,
   retryJob,
+  updateCloudIdentity,
   updateConfiguration,
   updateWorker,
 } = endpoints;
 const { plane, it: base } = planeForFile();
 
-const it = base.extend("steps", ({ client, runner, spec }) =>
-  approvalSteps(plane, client, runner, spec),
-);
+const roleOf = (name: string) => `arn:aws:iam::123456789012:role/${name}`;
+
+const it = base
+  .extend("steps", ({ client, runner, spec }) => approvalSteps(plane, client, runner, spec))
+  .extend("identity", async ({ client, spec }) => {
+    const body = { name: "cloud", provider: "aws" as const, role_arn: roleOf("reader") };
+    const { id } = await client.get(createCloudIdentity, { body });
+    await client.get(updateConfiguration, {
+      params: { name: spec },
+      body: { cloud_identity_id: id },
+    });
+    return id;
+  })
+  .extend("setRole", ({ client, identity }) => async (name: string) => {
+    const body = { role_arn: roleOf(name) };
+    await client.get(updateCloudIdentity, { params: { id: identity }, body });
+  });
 
 const single: Partial<ApprovalRule> = { by_author: true };
 
@@ -356,6 +372,7 @@ describe("in a team", () => {
       authors: [bob, admin].map(addressOf),
       approvers: [addressOf(grace)],
       more_approvers: false,
+      role_arn: null,
     };
     expect(job.approval_need).toEqual(need);
     expect((await as(grace.calls).approve(job)).approval_need).toEqual({
@@ -647,5 +664,62 @@ describe("an approved plan that is stale at the claim", () => {
       status: "FAILED",
       error_message: expect.stringContaining("The state was changed"),
     });
+  });
+});
+
+describe("the cloud role of a plan", () => {
+  it("is shown beside the approval", async ({ client, identity, steps }) => {
+    await steps.rule(single);
+    const { id } = await steps.deploy(await steps.plan());
+    const job = await client.get(getJob, { params: { id } });
+    expect([job.cloud_identity_id, job.approval_need?.role_arn]).toEqual([
+      identity,
+      roleOf("reader"),
+    ]);
+  });
+
+  it("must be that of its deployment when it is created", async ({
+    setRole,
+    steps,
+    client,
+    spec,
+  }) => {
+    const plan = await steps.plan();
+    const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: plan.id };
+    await setRole("admin");
+    expect(await client.refusal(createJob, { body })).toBe("409 plan_is_stale");
+    await setRole("reader");
+    const named = { params: { name: spec } };
+    await client.get(updateConfiguration, { ...named, body: { cloud_identity_id: null } });
+    expect(await client.refusal(createJob, { body })).toBe("409 plan_is_stale");
+  });
+
+  it.for([[single], [null]] as const)(
+    "must still be that of its deployment at the claim, with the rule %j",
+    async ([rule], { setRole, steps, client }) => {
+      await steps.rule(rule);
+      const job = await steps.deploy(await steps.plan());
+      if (rule) await steps.approve(job);
+      await setRole("admin");
+      expect(await steps.claim()).toBeUndefined();
+      const ended = await client.get(getJob, { params: job });
+      expect([ended.status, ended.error_message]).toEqual([
+        "FAILED",
+        expect.stringContaining(roleOf("admin")),
+      ]);
+    },
+  );
+
+  it("may have another name, and be changed before the plan runs", async ({
+    client,
+    identity,
+    steps,
+    setRole,
+  }) => {
+    await setRole("admin");
+    const job = await steps.deploy(await steps.plan());
+    const body = { name: "renamed" };
+    await client.get(updateCloudIdentity, { params: { id: identity }, body });
+    expect(await steps.claim()).toBe(job.id);
   });
 });
