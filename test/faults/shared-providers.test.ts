@@ -13,6 +13,7 @@ import {
   ended,
 } from "../helpers/interface-only-server.ts";
 import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
+import { writeFiles } from "../helpers/fixtures.ts";
 import { folderForFile } from "../helpers/folders.ts";
 
 const place = folderForFile();
@@ -142,6 +143,50 @@ describe("a lock file in the source", () => {
     const [again, once] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": foreign })));
     expect([once, lockOf(again)]).toEqual([1, both]);
   });
+});
+
+/** From a machine of another platform: without the hash of the package that is installed here. */
+const foreignLock = (hashes: readonly string[], version = "1.0.0"): string =>
+  `provider "${source()}" {\n  version = "${version}"\n  hashes = [\n${[...hashes, `h1:${"+".repeat(43)}=`].map((hash) => `    "${hash}",\n`).join("")}  ]\n}\n`;
+
+describe("where nothing is kept, a lock file from another platform", () => {
+  /** Packed packages, whose hashes a lock file of any platform has. */
+  const mirrorOf = (): string => {
+    const mirror = join(place, `mirror-${name}`);
+    const archive = `terraform-provider-${name}_1.0.0_${platform}.zip`;
+    writeFiles(mirror, { [`${source()}/${archive}`]: registry.zip(name, "1.0.0") });
+    return mirror;
+  };
+  const uses = async (settings: Record<string, string>, more: object = {}): Promise<void> => {
+    await agent[Symbol.asyncDispose]();
+    {
+      await using other = agentIn(join(place, `foreign-${name}`), settings);
+      await until(() => other.log().includes("ready for jobs"));
+      const hashes = registry.zipHashes(name, "1.0.0");
+      const lock = foreignLock(hashes);
+      const job = await plan(snapshot({ ".terraform.lock.hcl": lock }, more));
+      for (const hash of hashes) expect(lockOf(job)).toContain(hash);
+    }
+    agent = agentIn(workDir);
+  };
+
+  test("is completed with WINDLASS_CACHE_GIB=0", () => uses({ WINDLASS_CACHE_GIB: "0" }));
+  test("is completed with packages of a mirror in a directory", () =>
+    uses({ WINDLASS_PROVIDER_MIRROR: mirrorOf() }));
+  test("is completed in a job with a TF_TOKEN_…", () =>
+    uses({}, { environment: { TF_TOKEN_example_com: "x" } }));
+});
+
+test("a lock file that lacks a provider fails the job, with or without a cache", async () => {
+  const text = foreignLock([]).replaceAll(name, "another");
+  for (const environment of [{}, { TF_TOKEN_example_com: "x" }]) {
+    const files = snapshot({ ".terraform.lock.hcl": text }, { environment });
+    const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: files }));
+    expect(job.reports.at(-1)).toMatchObject({
+      status: "FAILED",
+      error_message: `init: the lock file does not name ${source()} 1.0.0, which the configuration needs. Run terraform init in its directory, and keep .terraform.lock.hcl with the files`,
+    });
+  }
 });
 
 describe("the cache", () => {

@@ -21,6 +21,8 @@ export interface ProviderRegistry extends AsyncDisposable {
    * the same version; `rest` is in a second file of the package.
    */
   publish(name: string, version: string, mark?: string, rest?: Buffer): string;
+  /** The package of a version as it is downloaded. */
+  zip(name: string, version: string): Buffer;
   /** The `zh:` hashes of all platforms of a version, as in its signed checksums. */
   zipHashes(name: string, version: string): string[];
 }
@@ -32,6 +34,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
   const files = new Map<string, () => Buffer | Promise<Buffer>>();
   const versions = new Map<string, string[]>();
   const zips = new Map<string, string[]>();
+  const archives = new Map<string, Buffer>();
   const requests: string[] = [];
   const json = (value: unknown) => () => Buffer.from(JSON.stringify(value));
   files.set("/.well-known/terraform.json", json({ "providers.v1": "/v1/providers/" }));
@@ -54,6 +57,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       const executable = `${runnable(certificate)}// ${mark}\n`;
       const program = { [`terraform-provider-${name}_v${version}`]: executable };
       const zip = zipOf(rest ? { ...program, "rest.bin": rest } : program);
+      archives.set(`${name} ${version}`, zip);
       const filename = `terraform-provider-${name}_${version}_${platform}.zip`;
       const [os, arch] = platform.split("_");
       const shasum = createHash("sha256").update(zip).digest("hex");
@@ -90,6 +94,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       files.set(`/files/${filename}.sums.sig`, () => signatureOf(sums, key));
       return executable;
     },
+    zip: (name, version) => archives.get(`${name} ${version}`) ?? Buffer.alloc(0),
     zipHashes: (name, version) => zips.get(`${name} ${version}`) ?? [],
     [Symbol.asyncDispose]: async () => {
       server.close();

@@ -23,6 +23,7 @@ import {
   useOffered,
   writeCliConfig,
 } from "./shared.ts";
+import { unlocked } from "./lock-file.ts";
 import { lockFile } from "../source/source.ts";
 import { hasRun, runTerraform } from "../terraform/terraform.ts";
 import { emptyFolder, type Workspace } from "../workspace.ts";
@@ -125,6 +126,22 @@ export async function fetchProviders(context: JobContext): Promise<boolean> {
   if (lock !== undefined) replaceFile(join(folder, lockFile), lock);
   writeCliConfig(context, offer, packages);
   return isWhole;
+}
+
+/**
+ * Throws StepFailed if `init` has chosen a provider that the lock file of the source does not name.
+ * That it adds hashes is right, so it runs without `-lockfile=readonly`: in a file from another
+ * platform, those for this one are missing.
+ */
+export function checkLock({ workspace, facts }: JobContext): void {
+  const source = readJobFile(workspace.root, workspace.lock, lockFileLimit);
+  if (source === undefined) return;
+  const path = join(facts.folder ?? "", lockFile);
+  const written = readJobFile(workspace.root, path, lockFileLimit) ?? "";
+  for (const each of unlocked(source, written))
+    throw new StepFailed(
+      `init: the lock file does not name ${each.address} ${each.version}, which the configuration needs. Run terraform init in its directory, and keep ${lockFile} with the files`,
+    );
 }
 
 /**

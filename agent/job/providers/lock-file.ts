@@ -52,6 +52,19 @@ export function withHashes(text: string, changes: ReadonlyMap<string, readonly s
   return lines.join("\n");
 }
 
+/**
+ * Returns the providers of the second lock file that the first does not name in this version. A block
+ * of another layout counts as naming any.
+ */
+export function unlocked(text: string, later: string): LockedProvider[] {
+  const versions = new Map(readLock(text).map(({ address, version }) => [address, version]));
+  return readLock(later).filter(({ address, version }) =>
+    versions.has(address)
+      ? versions.get(address) !== version
+      : !text.includes(JSON.stringify(address)),
+  );
+}
+
 function blocksOf(lines: readonly string[]): Block[] {
   const blocks: Block[] = [];
   let open: { address: string; start: number } | undefined;

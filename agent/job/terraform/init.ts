@@ -13,7 +13,7 @@ import {
 } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "../context.ts";
 import { failureOf } from "./diagnostics.ts";
-import { fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
+import { checkLock, fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
 import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
 import { localStateFolder } from "../workspace.ts";
 
@@ -63,18 +63,14 @@ async function prepareInit(context: JobContext, folder: string): Promise<boolean
 }
 
 async function initAlone(context: JobContext): Promise<void> {
-  const args = [
-    "init",
-    "-input=false",
-    ...(context.facts.locked ? ["-lockfile=readonly"] : []),
-    ...backendConfigOf(context),
-  ];
+  const args = ["init", "-input=false", ...backendConfigOf(context)];
   const end = await runTerraform(context, "init", args, {
     logged: true,
     patience: context.settings.patience.init,
   });
   rmSync(context.workspace.backendConfig, { force: true });
   if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
+  checkLock(context);
 }
 
 async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
