@@ -146,7 +146,16 @@ const entries: readonly Entry[] = [
     name: "server",
     group: "Run a control plane or a runner",
     description: "run the control plane; settings come from the environment",
-    verbs: ["login-link", "backup", "restore", "install", "rotate-key", "migrate-store"],
+    verbs: [
+      "login-link",
+      "logins",
+      "sign-out",
+      "backup",
+      "restore",
+      "install",
+      "rotate-key",
+      "migrate-store",
+    ],
   },
   {
     name: "agent",

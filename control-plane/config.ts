@@ -55,6 +55,7 @@ export interface ServerConfig extends LogSettings {
   readonly providers: Providers;
   readonly signInAllow: readonly SignInRule[];
   readonly teamCreators: readonly SignInRule[];
+  readonly operators: readonly SignInRule[];
   readonly heartbeatSeconds: number;
   readonly offlineSeconds: number;
   readonly lostSeconds: number;
@@ -101,7 +102,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     releaseSecret: read("RELEASE_API_SECRET"),
     providers: providers.on,
     signInAllow,
-    teamCreators: teamCreatorsOf(read("WINDLASS_TEAM_CREATORS")),
+    teamCreators: addressesOf("WINDLASS_TEAM_CREATORS", read("WINDLASS_TEAM_CREATORS"), [
+      "address",
+      "domain",
+      "everyone",
+    ]),
+    operators: addressesOf("WINDLASS_OPERATORS", read("WINDLASS_OPERATORS"), ["address"]),
     heartbeatSeconds: read("WINDLASS_HEARTBEAT_SECONDS"),
     offlineSeconds: read("WINDLASS_OFFLINE_SECONDS"),
     lostSeconds: read("WINDLASS_LOST_SECONDS"),
@@ -275,13 +281,16 @@ function signInAllowOf(entries: readonly string[]): SignInRule[] {
   return rules;
 }
 
-function teamCreatorsOf(entries: readonly string[]): SignInRule[] {
+/** The people whom a setting names. */
+function addressesOf(
+  name: "WINDLASS_TEAM_CREATORS" | "WINDLASS_OPERATORS",
+  entries: readonly string[],
+  kinds: readonly SignInRule["kind"][],
+): SignInRule[] {
   return entries.map((text) => {
     const rule = signInRule(text);
-    if (rule !== undefined && rule.kind !== "group") return rule;
-    throw new ConfigError(
-      `WINDLASS_TEAM_CREATORS must be ${expected(serverSettings.WINDLASS_TEAM_CREATORS)}, not "${text}"`,
-    );
+    if (rule !== undefined && kinds.includes(rule.kind)) return rule;
+    throw new ConfigError(`${name} must be ${expected(serverSettings[name])}, not "${text}"`);
   });
 }
 

@@ -103,6 +103,7 @@ async function openServices(
     providers: config.providers,
     signInAllow: config.signInAllow,
     teamCreators: config.teamCreators,
+    operators: config.operators,
     publicUrl: () => publicUrl,
     setPublicUrl: (url) => {
       publicUrl = url;

@@ -15,6 +15,8 @@ at once.
 Commands:
   login-link --email ADDRESS   print a link with which the person with this
                                address can sign in once
+  logins                       list who is signed in, and what permits it
+  sign-out --email ADDRESS     end all logins of a person
   backup FILE                  write all of the server's data to one file; the
                                server may be running
   restore FILE                 restore a backup into the data directory of a
@@ -44,6 +46,8 @@ Examples:
 /** Each loads only what it needs, because loading the whole server takes a second. */
 const commands = new Map<string, (args: string[]) => Promise<void>>([
   ["login-link", async (args) => (await import("./commands/login-link.ts")).loginLink(args)],
+  ["logins", async (args) => (await import("./commands/logins.ts")).logins(args)],
+  ["sign-out", async (args) => (await import("./commands/sign-out.ts")).signOut(args)],
   ["backup", async (args) => (await import("./commands/backup.ts")).backup(args)],
   ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
   ["install", async (args) => (await import("./commands/install.ts")).install(args)],

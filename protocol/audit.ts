@@ -29,6 +29,8 @@ export const auditActions = [
   "invitation.revoke",
   "account.connect",
   "user.sign_out",
+  "user.block",
+  "user.unblock",
   "device_code.approve",
   "device_code.burn",
   "registration_token.create",

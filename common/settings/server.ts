@@ -181,6 +181,13 @@ export const providers = {
     help: "who may sign in with a provider",
     details: "See [Who may sign in](#who-may-sign-in)",
   },
+  WINDLASS_OPERATORS: {
+    type: "list",
+    expected: "addresses",
+    otherwise: "no one",
+    help: "who sees on the page /operator who is signed in, and may sign out and block people",
+    details: "See [Who is signed in](#who-is-signed-in)",
+  },
   WINDLASS_TEAM_CREATORS: {
     type: "list",
     expected: "addresses, @domains or *",

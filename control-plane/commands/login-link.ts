@@ -2,15 +2,12 @@
  * `windlass server login-link`: prints a one-time sign-in link. Writes to the database of the
  * server, which may be running.
  */
-import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
-import { refuseHalfMoved } from "../data-directory/move-mark.ts";
 import { isDirectoryHeld } from "../data-directory/lock.ts";
+import { addressOf, withStore } from "./beside-server.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
-import { openBeside } from "../store/engines/sqlite.ts";
 import { minute } from "../../common/units.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
@@ -31,28 +28,10 @@ export async function loginLink(args: string[]): Promise<void> {
     options: { email: { type: "string" }, help: { type: "boolean", short: "h" } },
   });
   if (values.help) return void process.stdout.write(usage);
-  const email = values.email?.trim().toLowerCase() ?? "";
-  if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) {
-    process.stderr.write(
-      values.email === undefined
-        ? usage
-        : `windlass server login-link: "${values.email}" is not an e-mail address\n`,
-    );
-    process.exitCode = 2;
-    return;
-  }
+  const email = addressOf("login-link", values.email, usage);
+  if (email === undefined) return;
   const config = readConfig();
-  if (!config.postgres && !existsSync(config.databaseFile))
-    throw new ConfigError(
-      `there is no database at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to the server's data directory`,
-    );
-  const store = config.postgres
-    ? await (
-        await import("../store/engines/postgres.ts")
-      ).openPostgresBeside({ ...config.postgres, connections: 2 })
-    : await openBeside(config.databaseFile);
-  try {
-    await refuseHalfMoved(store);
+  await withStore(config, async (store) => {
     const token = await createLink(store, email, Date.now());
     const server =
       config.publicUrl ??
@@ -63,7 +42,5 @@ export async function loginLink(args: string[]): Promise<void> {
         `No server is running on ${config.dataDirectory}. Start it before you open the link. If it listens at another address than ${server}, create a new link then.\n`,
       );
     process.stdout.write(`${server}/login/link/${token}\n`);
-  } finally {
-    await store.close();
-  }
+  });
 }

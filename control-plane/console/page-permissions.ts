@@ -26,6 +26,9 @@ const forms: Readonly<Record<string, Permission>> = {
   "/jobs/:id/deploy": "deploy",
   "/jobs/:id/retry": "plan",
   "/logout": "account",
+  "/operator/people/:user/block": "account",
+  "/operator/people/:user/sign-out": "account",
+  "/operator/people/:user/unblock": "account",
   "/settings/access-tokens": "account",
   "/settings/access-tokens/:id/revoke": "account",
   "/settings/logins/:id/revoke": "account",
@@ -65,6 +68,7 @@ const formPages: Readonly<Record<string, Permission>> = {
   "/zones/:id/new": "configure",
   "/configurations/:id/edit": "configure",
   "/workers/:id/edit": "administer",
+  "/operator": "account",
   "/settings": "account",
 };
 

@@ -23,6 +23,7 @@ import { sendPage } from "./page/layout.ts";
 import { keepNext, nextOf, takeNext } from "./people/next.ts";
 import { oauthRoutes } from "./people/oauth-routes.ts";
 import { overviewPages } from "./overview/overview-routes.ts";
+import { operatorPages } from "./people/operator-routes.ts";
 import { peoplePages } from "./people/people-routes.ts";
 import {
   approvePage,
@@ -101,6 +102,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     workerPages(signedIn, context);
     searchPages(signedIn, context);
     peoplePages(signedIn, context);
+    operatorPages(signedIn, context);
     teamPages(signedIn, context);
     invitationPages(signedIn, context);
     signedIn("GET", "/cli/login", async (caller, { query }, reply) => {

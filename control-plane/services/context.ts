@@ -23,6 +23,8 @@ export interface Context {
   readonly signInAllow: readonly SignInRule[];
   /** Who may create teams; empty: everyone. */
   readonly teamCreators: readonly SignInRule[];
+  /** Who sees the page of the people who are signed in; empty: no user. */
+  readonly operators: readonly SignInRule[];
   /** The server's address for users and runners, without a slash at the end. */
   publicUrl(): string;
   /** Periods in milliseconds. */

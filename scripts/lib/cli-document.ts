@@ -67,6 +67,8 @@ const roles = [
   "server",
   "server install",
   "server login-link",
+  "server logins",
+  "server sign-out",
   "server backup",
   "server restore",
   "server rotate-key",

@@ -17,7 +17,7 @@ const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
 let pages: Record<string, string>;
 beforeAll(async () => {
-  fixture = await openSampleUser(plane);
+  fixture = await openSampleUser(plane, "ada@example.com");
   pages = pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture));
 });
 

@@ -279,9 +279,16 @@ async function newKey(path: string): Promise<string> {
 
 /** The commands of server and agent, and the nouns of the client. */
 const ofRoles = [
-  ...["", " login-link", " backup", " restore", " rotate-key", " migrate-store"].map(
-    (verb) => `server${verb}`,
-  ),
+  ...[
+    "",
+    " login-link",
+    " logins",
+    " sign-out",
+    " backup",
+    " restore",
+    " rotate-key",
+    " migrate-store",
+  ].map((verb) => `server${verb}`),
   ...["", " install", " doctor"].map((verb) => `agent${verb}`),
   "audit",
   "jobs",

@@ -167,6 +167,9 @@ const pageRules: Record<string, Role> = {
   "POST /teams": "viewer",
   "POST /invitations/:token": "viewer",
   "POST /settings/logins/:id/revoke": "viewer",
+  "POST /operator/people/:user/sign-out": "viewer",
+  "POST /operator/people/:user/block": "viewer",
+  "POST /operator/people/:user/unblock": "viewer",
   "POST /settings/access-tokens": "viewer",
   "POST /settings/access-tokens/:id/revoke": "admin",
   "POST /jobs/:id/cancel": "planner",
@@ -227,6 +230,11 @@ const otherwise: Record<string, number> = {
   "GET /api/cli/access-tokens/current": 404,
   "GET /api/cli/repositories/:git_provider": 409,
   "DELETE /api/cli/teams/:slug": 409,
+  // For the people whom WINDLASS_OPERATORS names.
+  "GET /operator": 404,
+  "POST /operator/people/:user/sign-out": 404,
+  "POST /operator/people/:user/block": 404,
+  "POST /operator/people/:user/unblock": 404,
   // Nothing was planned.
   "GET /jobs/:id/graph": 404,
   // No debug log and no summary were stored.
@@ -258,7 +266,7 @@ async function newPerson(): Promise<Credentials> {
   return { userId, cli, session: headers };
 }
 
-/** A session of a user whom no link leads to. */
+/** A session of a user who is written to the store. */
 async function sessionOf(id: string): Promise<Headers> {
   const { store, now } = plane.context;
   const person = { id, email: `${id}@example.com` };

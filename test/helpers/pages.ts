@@ -20,6 +20,7 @@ export const pagesOf = (
   worker: `/workers/${fixture.worker}`,
   audit: "/audit",
   settings: "/settings",
+  operator: "/operator",
   "cli-login": `/cli/login?device_code=${randomUUID()}`,
   login: "/login",
   missing: `/jobs/${randomUUID()}`,

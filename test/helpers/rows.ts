@@ -20,9 +20,10 @@ export interface Owner {
 export async function addOwner(store: Store): Promise<Owner> {
   const [id, zone] = [uuid(), uuid()];
   await store.write(async (tx) => {
+    const email = `${id}@example.com`;
     await tx.sql
       .insertInto("users")
-      .values({ id, email: `${id}@example.com`, created_at: 1 })
+      .values({ id, email, link_email: email, created_at: 1 })
       .execute();
     await insertZone(tx, { id: zone, owner_id: id, name: "zone", created_at: 1, updated_at: 1 });
   });

@@ -15,6 +15,7 @@ import { bearer, openBrowser } from "./sign-in.ts";
 export const sampleSettings = {
   // Its worker sends one heartbeat only.
   WINDLASS_OFFLINE_SECONDS: "3600",
+  WINDLASS_OPERATORS: "ada@example.com",
   RELEASE_API_SECRET: "the-secret-of-the-pipeline-of-these-scenes",
   ...Object.fromEntries(
     ["GITHUB", "GITLAB", "BITBUCKET", "GOOGLE"].flatMap((name) => [

@@ -16,6 +16,7 @@ import type { UserCaller } from "../../services/callers.ts";
 import { findExisting, listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
+import { isOperator } from "../../services/people/operators.ts";
 import { attempt, type Form } from "../page/form.ts";
 import { sendPage, type Page } from "../page/layout.ts";
 import {
@@ -40,14 +41,22 @@ const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 /** Adds `/settings` and `/audit`. */
 export function peoplePages(signedIn: SignedIn, context: Context): void {
   const settings = async (caller: UserCaller, form: Form): Promise<Page> => {
-    const [accounts, logins, tokens] = await Promise.all([
+    const [accounts, logins, isOperating, tokens] = await Promise.all([
       listOwnAccounts(context, caller),
       listLogins(context, caller, undefined, 1000),
+      isOperator(context, context.store.read, caller),
       listAccessTokens(context, caller, undefined, accessTokensLimit),
     ]);
     const offered = offeredHosts(context);
     const accessTokens = accessTokensSection(tokens, givableRoles(caller), form, nowOf(context));
-    const body = settingsPage({ email: caller.email, accounts, offered, logins, accessTokens });
+    const body = settingsPage({
+      email: caller.email,
+      accounts,
+      offered,
+      logins,
+      isOperator: isOperating,
+      accessTokens,
+    });
     return { ...frame(caller), title: "Settings", body };
   };
   signedIn("GET", "/settings", async (caller, _, reply) => {

@@ -12,14 +12,26 @@ export interface Settings {
   /** The providers that this server is set up for. */
   readonly offered: readonly { readonly provider: ProviderName; readonly host: string }[];
   readonly logins: readonly Login[];
+  /** Whether the person operates the server. */
+  readonly isOperator: boolean;
   /** The section of access tokens. */
   readonly accessTokens: Html;
 }
 
 /** The whole page. */
-export const settingsPage = ({ email, accounts, offered, logins, accessTokens }: Settings): Html =>
+export const settingsPage = ({
+  email,
+  accounts,
+  offered,
+  logins,
+  isOperator,
+  accessTokens,
+}: Settings): Html =>
   html`<h1>Settings</h1>
-    <p>You are <strong>${email}</strong>.</p>
+    <p>
+      You are <strong>${email}</strong>.
+      ${isOperator ? html`<a href="/operator">People on this server</a>` : null}
+    </p>
     <h2>How you sign in</h2>
     ${
       accounts.length === 0

@@ -156,9 +156,11 @@ export async function checkAccessToken(
   };
 }
 
-/** The role of the token's creator in its space; undefined: no longer a member of the team. */
-const roleOfCreator = (row: AccessTokenOfTeam): Role | undefined =>
-  row.owner_id === row.created_by ? "admin" : (row.creator_role ?? undefined);
+/** The role of the token's creator in its space; undefined: blocked, or no member of the team. */
+function roleOfCreator(row: AccessTokenOfTeam): Role | undefined {
+  if (row.creator_blocked_at !== null) return undefined;
+  return row.owner_id === row.created_by ? "admin" : (row.creator_role ?? undefined);
+}
 
 /** Whether an access token still works. */
 export async function isLiveAccessToken(

@@ -35,11 +35,27 @@ export interface Admission {
   readonly name: string;
 }
 
+/** The same in words. */
+export function admissionText(admission: Admission | undefined): string {
+  switch (admission?.by) {
+    case "link":
+      return "login link";
+    case "address":
+      return `address rule ${admission.name}`;
+    case "group":
+      return `group rule ${admission.name}`;
+    case "invitation":
+      return `invitation to the team ${admission.name}`;
+    case undefined:
+      return "nothing, so the logins end soon";
+  }
+}
+
 /**
  * Returns what permits a person, as far as it can be said without asking a provider. A group is the
  * one that permitted the person last.
  */
-async function findAdmission(
+export async function findAdmission(
   context: Pick<Context, "providers" | "signInAllow">,
   queries: Queries,
   person: PersonRow,
@@ -142,7 +158,7 @@ async function endUnless(
 }
 
 /** Ends all logins of a person, in a transaction. The caller rings "login" afterwards. */
-async function signOut(
+export async function signOut(
   tx: Queries,
   person: Pick<PersonRow, "id" | "email" | "link_email">,
   {

@@ -52,7 +52,8 @@ async function findRoles(
 ): Promise<Map<string, Role> | undefined> {
   if (login_kind === "token") {
     const token = await tx.first(findAccessTokenById, { id });
-    return token && rolesOf([{ team_id: token.owner_id, team_role: token.creator_role }]);
+    if (!token || token.creator_blocked_at !== null) return undefined;
+    return rolesOf([{ team_id: token.owner_id, team_role: token.creator_role }]);
   }
   const rows = await tx.all(findLogin, { id, now });
   return rows.length === 0 ? undefined : rolesOf(rows);

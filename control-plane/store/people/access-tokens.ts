@@ -13,6 +13,7 @@ export type AccessTokenRow = Row<"access_tokens"> & { readonly email: string };
 export type AccessTokenOfTeam = AccessTokenRow & {
   readonly team_slug: string | null;
   readonly creator_role: Role | null;
+  readonly creator_blocked_at: number | null;
 };
 
 const tokens = (db: Kysely<Tables>) =>
@@ -26,7 +27,12 @@ const tokens = (db: Kysely<Tables>) =>
         .onRef("memberships.user_id", "=", "access_tokens.created_by"),
     )
     .selectAll("access_tokens")
-    .select(["users.email", "teams.slug as team_slug", "memberships.role as creator_role"]);
+    .select([
+      "users.email",
+      "users.blocked_at as creator_blocked_at",
+      "teams.slug as team_slug",
+      "memberships.role as creator_role",
+    ]);
 
 /** Also an expired one: what every call with an access token asks. */
 export const findAccessToken = statement<{ token_hash: string }, AccessTokenOfTeam>(

@@ -1,6 +1,7 @@
 /** SQL of what permits a person to stay signed in, of blocked people, and of the end of all logins of a person. */
 import { sql as raw } from "kysely";
 import type { Queries } from "../db.ts";
+import { contains } from "../search/contains.ts";
 import type { Row } from "../tables.ts";
 import type { AccountRow } from "./accounts.ts";
 
@@ -101,7 +102,41 @@ export async function isBlocked(
   return blocked.length > 0;
 }
 
+/** The users who have one of these addresses, whichever account or link it comes from. */
+export const findByAddress = (queries: Queries, address: string): Promise<PersonRow[]> =>
+  people(queries)
+    .where(hasAddress([address]))
+    .orderBy("users.id")
+    .execute();
+
 /** Addresses are in lower case. */
 const hasAddress = (addresses: readonly string[]) =>
   raw<boolean>`(lower(users.email) in (${raw.join(addresses)}) or exists (select 1 from accounts
     where accounts.user_id = users.id and lower(accounts.email) in (${raw.join(addresses)})))`;
+
+/** A person with what is signed in as them. */
+export type ListedPersonRow = PersonRow & {
+  readonly sessions: number;
+  readonly clients: number;
+  readonly last_login_at: number | null;
+};
+
+/** A page of those who are signed in or blocked, the newest user first. `text`: a part of the address. */
+export function listPeople(
+  queries: Queries,
+  { now, text }: { readonly now: number; readonly text: string },
+  before: string | undefined,
+  limit: number,
+): Promise<ListedPersonRow[]> {
+  const live = raw`from logins where logins.user_id = users.id and revoked_at is null and expires_at > ${now}`;
+  let query = people(queries)
+    .select([
+      raw<number>`(select count(*) ${live} and kind = 'session')`.as("sessions"),
+      raw<number>`(select count(*) ${live} and kind = 'cli')`.as("clients"),
+      raw<number | null>`(select max(logins.created_at) ${live})`.as("last_login_at"),
+    ])
+    .where(raw<boolean>`(blocked_at is not null or exists (select 1 ${live}))`);
+  if (text !== "") query = query.where(contains(raw.ref("users.email"), text));
+  if (before !== undefined) query = query.where("users.id", "<", before);
+  return query.orderBy("users.id", "desc").limit(limit).execute();
+}
