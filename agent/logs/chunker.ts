@@ -4,22 +4,18 @@
  */
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
-import type { Entry } from "./offsets.ts";
+import { chunkBytes, type Entry } from "./offsets.ts";
 import type { Redactor } from "../../common/redaction/redactor.ts";
 import { nextMark, ResourceLines } from "./resource-lines.ts";
 import type { Sources } from "./sources.ts";
 import { readPiece, Spool, type Positions } from "./spool.ts";
-import { kibibyte } from "../../common/units.ts";
-
-/** The size of a chunk: large enough to need few of them, small enough for a page that shows it. */
-export const chunkBytes = 32 * kibibyte;
 
 export interface ChunkerOptions {
   /** The directory `jobs/<id>`. */
   readonly directory: string;
   readonly sources: Sources;
   /** The chunks of an earlier process. */
-  readonly entries: readonly Entry[];
+  readonly entries: Iterable<Entry>;
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
   /**

@@ -51,7 +51,6 @@ export async function openJobLog(
   const { directory, onGiveUp } = options;
   const sources = new Sources(directory);
   const offsets = openOffsets(directory, sources);
-  const entries = offsets.entries();
   const secrets = new Set(options.secrets);
   let redactor = redactorOf([...secrets]);
   /** Runs that this process watches to their end; the others were started by an earlier one. */
@@ -73,7 +72,7 @@ export async function openJobLog(
   const chunker = new Chunker({
     directory,
     sources,
-    entries,
+    entries: offsets.entries(),
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
     time: options.batching ? (run) => timeUntil(overs.get(run)) : undefined,
@@ -83,27 +82,24 @@ export async function openJobLog(
       sources.find(run)?.ended === true ||
       (!heard.has(run) && (drains.size > 0 || sources.isFollowed(run, heard))),
   });
-  const shipper = new LogShipper(
-    {
-      ...options,
-      chunker,
-      sources,
-      offsets,
-      timing,
-      isDraining: () => drains.size > 0,
-      onIdle: () => {
-        for (const drain of drains) drain.resolve(offsets.lastSeq);
-        drains.clear();
-      },
-      onGiveUp: (error) => {
-        refusal = { error };
-        for (const drain of drains) drain.reject(error);
-        drains.clear();
-        onGiveUp(error);
-      },
+  const shipper = new LogShipper({
+    ...options,
+    chunker,
+    sources,
+    offsets,
+    timing,
+    isDraining: () => drains.size > 0,
+    onIdle: () => {
+      for (const drain of drains) drain.resolve(offsets.lastSeq);
+      drains.clear();
     },
-    entries,
-  );
+    onGiveUp: (error) => {
+      refusal = { error };
+      for (const drain of drains) drain.reject(error);
+      drains.clear();
+      onGiveUp(error);
+    },
+  });
 
   return {
     system(text, starts) {

@@ -4,13 +4,16 @@
  */
 import {
   closeSync,
-  existsSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
   writeSync,
 } from "node:fs";
+import { kibibyte } from "../../common/units.ts";
 
 /**
  * A line in the middle of the file is not what the agent wrote: another program changed it, or the
@@ -21,35 +24,78 @@ export class DamagedFileError extends Error {
 }
 
 export interface Ndjson<T> {
-  /** All lines that are in the file. Throws DamagedFileError. */
-  read(): T[];
+  /** In bytes. */
+  readonly size: number;
+  /**
+   * Reads all lines that are in the file, of which memory holds only a few. Lines that are replaced
+   * meanwhile are still read. Throws DamagedFileError.
+   */
+  read(): Generator<T, void>;
   /** Appends. Throws, and leaves the file unchanged, if the disk is full. */
   append(values: readonly T[]): void;
+  /** Replaces all lines. Throws, and leaves the file unchanged, if the disk is full. */
+  replace(values: Iterable<T>): void;
   close(): void;
 }
 
 /**
- * Opens the file, and creates it if there is none; a last line that a crash cut short is dropped.
- * Throws DamagedFileError, and then leaves nothing open.
+ * Opens the file, and creates it if there is none, and reads its lines; a last line that a crash cut
+ * short is dropped. Throws DamagedFileError, and then leaves nothing open.
  */
-export function openNdjson<T extends object>(path: string): Ndjson<T> {
-  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
-  let size = bytes.lastIndexOf("\n") + 1;
-  parse(path, bytes.subarray(0, size));
-  const file = openSync(path, "a+", 0o600);
-  if (size < bytes.length) ftruncateSync(file, size);
+export function openNdjson<T extends object>(path: string, each: (value: T) => void): Ndjson<T> {
+  let file = openSync(path, "a+", 0o600);
+  let size: number;
+  try {
+    const values = valuesOf<T>(path);
+    let next = values.next();
+    for (; !next.done; next = values.next()) each(next.value);
+    size = next.value;
+    ftruncateSync(file, size);
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
   let isClosed = false;
   return {
-    read: () => parse<T>(path, readFileSync(path)),
+    get size() {
+      return size;
+    },
+    *read() {
+      yield* valuesOf<T>(path);
+    },
     append(values) {
       if (isClosed) throw new Error(`${path} was closed`);
-      const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
       try {
-        for (let done = 0; done < text.length; done += writeSync(file, text, done));
+        writeAll(file, values);
       } catch (error) {
         ftruncateSync(file, size);
         throw error;
       }
+      size = fstatSync(file).size;
+    },
+    replace(values) {
+      const temporary = `${path}.new`;
+      rmSync(temporary, { force: true });
+      const next = openSync(temporary, "ax+", 0o600);
+      try {
+        let batch: T[] = [];
+        for (const value of values) {
+          batch.push(value);
+          if (batch.length < batchLines) continue;
+          writeAll(next, batch);
+          batch = [];
+        }
+        writeAll(next, batch);
+        // Otherwise a power failure could leave an empty file in place of the lines.
+        fsyncSync(next);
+        renameSync(temporary, path);
+      } catch (error) {
+        closeSync(next);
+        rmSync(temporary, { force: true });
+        throw error;
+      }
+      closeSync(file);
+      file = next;
       size = fstatSync(file).size;
     },
     close() {
@@ -59,17 +105,43 @@ export function openNdjson<T extends object>(path: string): Ndjson<T> {
   };
 }
 
-function parse<T extends object>(path: string, bytes: Buffer): T[] {
-  return bytes
-    .toString("utf8")
-    .split("\n")
-    .filter(Boolean)
-    .map((line, index) => {
-      const value = parseObject(line);
-      if (!value)
-        throw new DamagedFileError(`${path} is damaged: line ${index + 1} is not an object`);
-      return value as T;
-    });
+/** Lines that are written at once. */
+const batchLines = 1000;
+const pieceBytes = 64 * kibibyte;
+
+function writeAll(file: number, values: readonly object[]): void {
+  const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
+  for (let done = 0; done < text.length; done += writeSync(file, text, done));
+}
+
+/** Returns the size of the whole lines. */
+function* valuesOf<T extends object>(path: string): Generator<T, number> {
+  const file = openSync(path, "r");
+  try {
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    let rest = Buffer.alloc(0);
+    let size = 0;
+    let number = 0;
+    for (;;) {
+      const count = readSync(file, piece, 0, piece.length, size + rest.length);
+      if (count === 0) return size;
+      const bytes = Buffer.concat([rest, piece.subarray(0, count)]);
+      const whole = bytes.lastIndexOf("\n") + 1;
+      for (const line of bytes.toString("utf8", 0, Math.max(0, whole - 1)).split("\n")) {
+        if (whole === 0) break;
+        number++;
+        if (line === "") continue;
+        const value = parseObject(line);
+        if (!value)
+          throw new DamagedFileError(`${path} is damaged: line ${number} is not an object`);
+        yield value as T;
+      }
+      size += whole;
+      rest = bytes.subarray(whole);
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 function parseObject(line: string): object | undefined {

@@ -7,9 +7,9 @@ import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
 import { retryLimits, type BackoffLimits } from "../../common/backoff.ts";
 import { Notifier } from "./notifier.ts";
-import { chunkBytes, type Chunk, type Chunker } from "./chunker.ts";
+import type { Chunk, Chunker } from "./chunker.ts";
 import { deliver, type LogSink, type Post } from "./delivery.ts";
-import type { Entry, Offsets } from "./offsets.ts";
+import { chunkBytes, countOf, type Entry, type Offsets } from "./offsets.ts";
 import { isDiskFull } from "./ndjson.ts";
 import type { Sources } from "./sources.ts";
 import { minute } from "../../common/units.ts";
@@ -18,6 +18,8 @@ import { minute } from "../../common/units.ts";
 export interface Timing {
   /** Between the starts of two posts, unless a full one is ready. */
   readonly pace: number;
+  /** The same once `burstPosts` have followed one another: each post is a row at the server. */
+  readonly steadyPace: number;
   /** Between two checks of a run that sends no notifications. */
   readonly poll: number;
   /** How long a response may take. */
@@ -27,14 +29,20 @@ export interface Timing {
 
 export const usualTiming: Timing = {
   pace: 100,
+  steadyPace: 500,
   poll: 1000,
   patience: minute,
   retry: retryLimits(),
 };
 
+/**
+ * Posts that are not full and go at the usual pace. One more for each `steadyPace` that passes, so
+ * output that comes more slowly than that is never delayed.
+ */
+const burstPosts = 300;
 /** The full chunks of one post to a server that accepts several. */
 const postChunks = 8;
-/** Of chunks that are short, because each has a line about a resource. */
+/** Of chunks that are short, because each has a line about a resource, or empty. */
 const postShortChunks = 100;
 
 export interface ShipperOptions {
@@ -73,12 +81,14 @@ export class LogShipper {
   /** Cut, but not written down because the disk is full. */
   #unsaved: { entries: Entry[]; post: Post } | undefined;
   #nextPost = 0;
+  #burst = burstPosts;
+  #burstAt = 0;
   readonly #work: Promise<void>;
 
-  constructor(options: ShipperOptions, entries: readonly Entry[]) {
+  constructor(options: ShipperOptions) {
     this.#options = options;
     this.#postChunks = options.batching ? postChunks : 1;
-    this.#resend = entries.filter(({ seq }) => seq > options.offsets.acknowledged);
+    this.#resend = [...options.offsets.unacknowledged];
     this.#work = this.#loop();
   }
 
@@ -123,9 +133,18 @@ export class LogShipper {
     const made = this.#unsaved ?? this.#make();
     if (!made) return this.#rest();
     if (!this.#save(made)) return timing.poll;
-    this.#nextPost = performance.now() + timing.pace;
+    this.#nextPost = performance.now() + (isFull ? timing.pace : this.#pace());
     this.#send(made.post);
     return 0;
+  }
+
+  #pace(): number {
+    const { pace, steadyPace } = this.#options.timing;
+    const now = performance.now();
+    const earned = (now - this.#burstAt) / steadyPace;
+    this.#burst = Math.max(0, Math.min(burstPosts, this.#burst + earned) - 1);
+    this.#burstAt = now;
+    return this.#burst >= 1 ? pace : steadyPace;
   }
 
   #make(): { entries: Entry[]; post: Post } | undefined {
@@ -208,12 +227,23 @@ export class LogShipper {
   }
 
   *#recall(first: number, last: number): Iterable<Post> {
-    const entries = this.#options.offsets
-      .entries()
-      .filter(({ seq }) => seq >= first && seq <= last);
-    for (let at = 0; at < entries.length; at += this.#postChunks) {
-      yield this.#postOf(entries.slice(at, at + this.#postChunks));
+    const { chunker, offsets, batching } = this.#options;
+    let post: SequencedChunk[] = [];
+    let texts = 0;
+    for (const entry of offsets.entries()) {
+      const start = Math.max(first, entry.seq - countOf(entry) + 1);
+      for (let seq = start; seq <= Math.min(last, entry.seq); seq++) {
+        const isText = seq === start;
+        const text = isText ? chunker.textOf(entry) : "";
+        const step = isText ? chunker.stepOf(entry) : undefined;
+        post.push(chunkOf(text, { ...entry, seq }, step));
+        texts += Number(isText);
+        if (texts < this.#postChunks && batching && post.length < postShortChunks) continue;
+        yield post;
+        [post, texts] = [[], 0];
+      }
     }
+    if (post.length > 0) yield post;
   }
 
   #postOf(entries: readonly Entry[]): Post {

@@ -25,8 +25,7 @@ export class Sources {
   #unsaved: Line[] = [];
 
   constructor(directory: string) {
-    this.#file = openNdjson(join(directory, "log.ndjson"));
-    for (const line of this.#file.read()) this.#apply(line);
+    this.#file = openNdjson(join(directory, "log.ndjson"), (line) => this.#apply(line));
   }
 
   system(text: string, step?: LogStep): void {

@@ -10,6 +10,7 @@ import { readIfExists } from "../../../common/files.ts";
 import { punchHole } from "../../../agent/machine/files.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
 import { usualTiming, type Timing } from "../../../agent/logs/shipper.ts";
+import { proving } from "../../helpers/proving.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
 
 const never = new Promise<void>(() => undefined);
@@ -257,6 +258,18 @@ describe("a job's log", () => {
     const between = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1);
     expect(times.length).toBeGreaterThan(2);
     expect(between).toBeGreaterThan(80);
+  });
+
+  test("is sent in fewer posts after it has grown steadily for long", async () => {
+    const log = await open({}, { ...quick, pace: 1, steadyPace: 200 });
+    log.run("01-apply", never);
+    const started = performance.now();
+    for (let line = 0; performance.now() - started < 4000; line++) {
+      write("01-apply", "stdout", `${line}\n`);
+      await sleep(2);
+    }
+    const most = 300 + (performance.now() - started) / 200;
+    expect(server.posts.length).toBeLessThanOrEqual(most + 2);
   });
 
   test("sends a later system line only after the run has ended", async () => {
@@ -636,6 +649,66 @@ describe("a log that is opened again", () => {
     second.system("two");
     expect(await second.drained()).toBe(2);
     expect(server.text()).toBe("one\ntwo\n");
+  });
+
+  /** Writes the record of an agent of an earlier version: a short line in each of these posts. */
+  function writeRecord(posts: number): string {
+    write("01-apply", "stdout", "");
+    writeFileSync(join(directory, "log.ndjson"), '{"run":"01-apply"}\n');
+    const path = join(directory, "shipped.ndjson");
+    for (let first = 1; first <= posts; first += 10_000) {
+      const numbers = Array.from(
+        { length: Math.min(10_000, posts - first + 1) },
+        (_, n) => first + n,
+      );
+      const lines = numbers.map((seq) => {
+        const range = { from: 20 * (seq - 1), to: 20 * seq };
+        return `${JSON.stringify({ seq, at: 0, stream: "STDOUT", ...range })}\n{"ack":${seq}}\n`;
+      });
+      appendFileSync(path, lines.join(""));
+    }
+    return path;
+  }
+  const day = 10 * 24 * 3600;
+
+  test("after days of steady output needs little memory, and makes its record small", async () => {
+    const posts = proving ? 7 * day : day;
+    const path = writeRecord(posts);
+    expect(statSync(path).size).toBeGreaterThan(70 * posts);
+    server.chunks = Array.from({ length: posts }) as typeof server.chunks;
+    await promisify(execFile)(process.execPath, [
+      "--max-old-space-size=48",
+      join(import.meta.dirname, "opening-process.ts"),
+      directory,
+      server.url,
+    ]);
+    expect(statSync(path).size).toBeLessThan(2 * 1024 * 1024);
+    const said = server.chunks.slice(posts).map(({ seq, log_chunk }) => [seq, log_chunk]);
+    expect(said).toEqual([1, 2, 3].map((start) => [posts + start, `start ${start}\n`]));
+  });
+
+  test("sends chunks again that the server has lost and whose record was joined", async () => {
+    const posts = 20_000;
+    const lost = 11_000;
+    const path = writeRecord(posts);
+    const lines = Array.from({ length: posts }, (_, n) => `${String(n).padStart(19, "0")}\n`);
+    write("01-apply", "stdout", lines.join(""));
+    server.gapWait = 20;
+    server.chunks = lines.slice(0, lost).map((log_chunk) => ({ log_chunk }) as never);
+    const log = await open();
+    expect(statSync(path).size).toBeLessThan(200_000);
+    log.system("after the loss");
+    await log.drained();
+    expect(server.chunks).toHaveLength(posts + 1);
+    const again = server.chunks
+      .slice(lost)
+      .map(({ log_chunk }) => log_chunk)
+      .join("");
+    const missing = `${lines.slice(lost).join("")}after the loss\n`;
+    expect(again.endsWith(missing)).toBe(true);
+    // What is sent twice is at most one full chunk.
+    expect(again.length - missing.length).toBeLessThanOrEqual(32 * 1024);
+    expect(server.posts.length).toBeLessThan(200);
   });
 
   test("rejects a wait for its end when it is closed or the wait is aborted", async () => {
