@@ -7,6 +7,7 @@ import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { newlyRegistered } from "../../control-plane/domain/worker.ts";
 import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
+import { storedJson } from "../../control-plane/services/definitions.ts";
 import { insertSpec } from "../../control-plane/store/configurations/configurations.ts";
 import { insertZone } from "../../control-plane/store/zones/zones.ts";
 import { insertWorker } from "../../control-plane/store/workers/workers.ts";
@@ -109,7 +110,8 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
         name: spec,
         project_name: spec,
         labels: "[]",
-        definition,
+        definition: storedJson(definition),
+        definition_id: null,
         status: "NEW",
         error_message: null,
         cluster_name: null,
@@ -143,7 +145,7 @@ export async function fill(dataDirectory: string, queued: number, held = 0): Pro
           created_at: 1,
           ...change,
         },
-        definition,
+        { config_snapshot: storedJson(definition), definition_id: null },
       );
     });
     return id;

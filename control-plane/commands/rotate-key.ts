@@ -115,6 +115,8 @@ interface Resealed {
 }
 
 const rowsPerWrite = 100;
+/** Each has up to 8 MiB. */
+const largeRowsPerWrite = 4;
 
 /**
  * Skips what the current key already opens, so that a second run continues where the first was
@@ -123,13 +125,14 @@ const rowsPerWrite = 100;
 async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<Resealed> {
   const done: Resealed = { values: 0, files: 0, unreadable: 0 };
   for (const table of sealedTables) {
+    const rows = table === "definitions" ? largeRowsPerWrite : rowsPerWrite;
     let after = "";
     for (;;) {
-      const page = await findSealedDefinitions(store.read, table, after, rowsPerWrite);
+      const page = await findSealedDefinitions(store.read, table, after, rows);
       await store.write(async (tx) => {
         for (const row of page) {
           const { text, unreadable } =
-            table === "workers" ? resealMetadata(row, keys) : reseal(row.text, keys, row.id);
+            table === "workers" ? resealMetadata(row, keys) : reseal(row.text, keys, row.about);
           done.unreadable += unreadable;
           if (text !== row.text) {
             await saveSealedDefinition(tx, { ...row, text });
@@ -137,7 +140,7 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
           }
         }
       });
-      if (page.length < rowsPerWrite) break;
+      if (page.length < rows) break;
       after = page.at(-1)?.id ?? after;
     }
   }

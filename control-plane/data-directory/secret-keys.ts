@@ -77,13 +77,13 @@ async function opensSample(keys: readonly string[], store: Store): Promise<boole
   const sample = await findSample(store.read);
   return (
     sample === undefined ||
-    keys.some((key) => opensWith(sample.text, secretBox([key], "variables"), sample.id))
+    keys.some((key) => opensWith(sample.text, secretBox([key], "variables"), sample.about))
   );
 }
 
 async function findSample(queries: Queries): Promise<SealedDefinition | undefined> {
   // Not of workers: a definition is only a part of their metadata.
-  for (const table of ["specs", "variable_sets", "job_snapshots"] as const) {
+  for (const table of ["specs", "variable_sets", "job_snapshots", "definitions"] as const) {
     let after = "";
     for (;;) {
       const [row] = await findSealedDefinitions(queries, table, after, 1);

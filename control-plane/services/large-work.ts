@@ -99,30 +99,6 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   );
 }
 
-/** A definition that was sealed for a row of this version. */
-interface Draft {
-  readonly before: { readonly version: number };
-  readonly sealed: string;
-}
-
-/**
- * Returns the draft if the row has still the same version; one that is made again in the transaction
- * if that takes no time. Otherwise throws ChangedMeanwhileError.
- */
-export async function currentDraft<D extends Draft>(
-  draft: D,
-  version: number | undefined,
-  again: () => Promise<D | undefined>,
-): Promise<D | undefined> {
-  if (draft.before.version === version) return draft;
-  if (draft.sealed.length > largeBytes) throw new ChangedMeanwhileError();
-  return again();
-}
-
-/** About how long a definition is before or after a change. */
-export const lengthOf = (definition: string, change: unknown): number =>
-  definition.length + (typeof change === "function" ? 0 : JSON.stringify(change).length);
-
 /** What is opened and sealed before a transaction, by what it is made of. */
 export class Drafts {
   readonly #made: Map<string, Promise<unknown>>;

@@ -58,6 +58,11 @@ export interface Store {
    */
   share<T>(change: (tx: Queries) => Promise<T>, options?: ShareOptions): Promise<T>;
   /**
+   * Writes rows that no other change knows yet, or none any more: in a transaction of its own, beside
+   * the order of changes where several processes share the store.
+   */
+  ahead<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
    * Gives a little of the space that deleted rows left back to the disk; answers whether there is
    * more.
    */

@@ -44,6 +44,7 @@ import * as workerArchives from "./migrations/0041-worker-archives.ts";
 import * as admission from "./migrations/0042-admission.ts";
 import * as definitionVersions from "./migrations/0043-definition-versions.ts";
 import * as identityUsed from "./migrations/0044-identity-used.ts";
+import * as largeDefinitions from "./migrations/0045-large-definitions.ts";
 
 interface Migration {
   up(db: Kysely<unknown>): Promise<void>;
@@ -100,6 +101,7 @@ export const migrations: readonly Migration[] = [
   admission,
   definitionVersions,
   identityUsed,
+  largeDefinitions,
 ];
 
 export interface SchemaTransaction {

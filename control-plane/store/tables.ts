@@ -28,6 +28,15 @@ import type {
 type Millis = number;
 /** JSON as text. */
 type Json = string;
+/**
+ * The JSON of a definition with its sealed values, as text. Of a large one only the parts that are
+ * never large, with the id of its row in `definitions` as the first member. No string, because it is
+ * read by services/definitions.ts.
+ */
+export interface StoredJson {
+  readonly storedJson: true;
+}
+type Definition = ColumnType<StoredJson, StoredJson | Json, StoredJson | Json>;
 
 export interface ZonesTable {
   id: string;
@@ -45,8 +54,10 @@ export interface SpecsTable extends ApprovalColumns {
   name: string;
   project_name: string;
   labels: Json;
-  /** The fields of `config_snapshot` except the names; sensitive values sealed. */
-  definition: Json;
+  /** The fields of `config_snapshot` except the names. */
+  definition: Definition;
+  /** The row of a large one. */
+  definition_id: string | null;
   status: ConfigurationStatus;
   /** Of the last failure; shown while the status is FAILED, which a cancel may restore. */
   error_message: string | null;
@@ -143,7 +154,23 @@ export interface LogVolumesTable {
  */
 export interface JobSnapshotsTable {
   job_id: string;
-  config_snapshot: Json;
+  config_snapshot: Definition;
+  definition_id: string | null;
+}
+
+/** Large definitions, each written before the row of a spec, a set or a snapshot that names it. */
+export interface DefinitionsTable {
+  id: string;
+  /** The spec, set or job: its values are sealed for that. */
+  about: string;
+  bytes: number;
+  content: Json;
+}
+
+/** The definitions that no row names, yet or any more. Triggers keep it. */
+export interface LooseDefinitionsTable {
+  id: string;
+  remove_at: Millis;
 }
 
 export interface LogChunksTable {
@@ -292,8 +319,9 @@ export interface VariableSetsTable {
   id: string;
   owner_id: string;
   name: string;
-  /** Variables and environment, as in `specs.definition`; sensitive values sealed. */
-  definition: Json;
+  /** Variables and environment, as in `specs.definition`. */
+  definition: Definition;
+  definition_id: string | null;
   created_at: Millis;
   updated_at: Millis;
   /** Counts its changes. */
@@ -354,6 +382,8 @@ export interface Tables {
   owner_usage: OwnerUsageTable;
   log_volumes: LogVolumesTable;
   job_snapshots: JobSnapshotsTable;
+  definitions: DefinitionsTable;
+  loose_definitions: LooseDefinitionsTable;
   job_approvals: ApprovalRow;
   log_chunks: LogChunksTable;
   log_archives: LogArchivesTable;

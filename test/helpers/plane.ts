@@ -18,7 +18,7 @@ import type { OpenContext } from "../../control-plane/context.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
 import type { WorkerRow } from "../../control-plane/domain/worker.ts";
-import type { Row, Tables } from "../../control-plane/store/tables.ts";
+import type { Row, StoredJson, Tables } from "../../control-plane/store/tables.ts";
 import { startCliLogin, tokenPair } from "../../control-plane/services/people/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
 import { undeclaredResponses } from "./declared-responses.ts";
@@ -161,27 +161,32 @@ export function stateHeaders(plane: Plane, job: JobRow): { readonly authorizatio
   };
 }
 
+/** A row with its stored JSON as text. */
+type TextRow<T extends keyof Tables> = {
+  [K in keyof Row<T>]: Row<T>[K] extends StoredJson ? string : Row<T>[K];
+};
+
 /** Reads the rows of a table with these values of columns, in the order of insertion. */
 export async function readRows<T extends keyof Tables>(
   { context }: Pick<Plane, "context">,
   table: T,
-  where: Partial<Row<T>> = {},
-): Promise<Row<T>[]> {
+  where: Partial<TextRow<T>> = {},
+): Promise<TextRow<T>[]> {
   let query = context.store.read.sql.selectFrom(table as "jobs").selectAll();
   for (const [column, value] of Object.entries(where))
     query = query.where(column as "id", "=", value as string);
   // PostgreSQL uses the place of a removed row again.
   const isNumbered = table === "log_chunks" || table === "state_versions";
   const place = !context.store.isShared ? sql`rowid` : isNumbered ? sql`id` : sql`ctid`;
-  return (await query.orderBy(place).execute()) as unknown as Row<T>[];
+  return (await query.orderBy(place).execute()) as unknown as TextRow<T>[];
 }
 
 /** Reads the only row of a table with these values of columns. */
 export async function readRow<T extends keyof Tables>(
   plane: Pick<Plane, "context">,
   table: T,
-  where: Partial<Row<T>> = {},
-): Promise<Row<T>> {
+  where: Partial<TextRow<T>> = {},
+): Promise<TextRow<T>> {
   const [row, ...more] = await readRows(plane, table, where);
   if (row === undefined || more.length > 0)
     throw new Error(
@@ -194,8 +199,8 @@ export async function readRow<T extends keyof Tables>(
 export async function setRows<T extends keyof Tables>(
   { context }: Pick<Plane, "context">,
   table: T,
-  change: Partial<Row<T>>,
-  where: Partial<Row<T>> = {},
+  change: Partial<TextRow<T>>,
+  where: Partial<TextRow<T>> = {},
 ): Promise<void> {
   await context.store.write((tx) => {
     let query = tx.sql.updateTable(table as "jobs").set(change as Partial<JobRow>);

@@ -6,6 +6,7 @@ import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/work
 import type { Insertable } from "kysely";
 import type { StateVersionsTable, Tables } from "../../control-plane/store/tables.ts";
 import type { Store } from "../../control-plane/store/db.ts";
+import { storedJson } from "../../control-plane/services/definitions.ts";
 import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
 import { insertSpec } from "../../control-plane/store/configurations/configurations.ts";
 import { insertZone } from "../../control-plane/store/zones/zones.ts";
@@ -45,7 +46,8 @@ export async function addSpec(
       name: id,
       project_name: id,
       labels: "[]",
-      definition: '{"source":{"type":"inline","files":{"main.tf":""}}}',
+      definition: storedJson('{"source":{"type":"inline","files":{"main.tf":""}}}'),
+      definition_id: null,
       status: "NEW",
       error_message: null,
       cluster_name: null,
@@ -87,9 +89,8 @@ export async function addJob(
     created_at: 1,
     ...change,
   };
-  await store.write((tx) =>
-    insertJob(tx, job, '{"source":{"type":"inline","files":{"main.tf":""}}}'),
-  );
+  const config_snapshot = storedJson('{"source":{"type":"inline","files":{"main.tf":""}}}');
+  await store.write((tx) => insertJob(tx, job, { config_snapshot, definition_id: null }));
   return job;
 }
 

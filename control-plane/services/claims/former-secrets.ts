@@ -11,6 +11,7 @@ import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findSetDefinition } from "../../store/variable-sets/variable-sets.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 import type { Context } from "../context.ts";
+import { wholeText } from "../definitions.ts";
 
 /** How many deployments, and how much of their snapshots, one claim looks at. */
 const earlierJobs = 50;
@@ -63,10 +64,12 @@ export async function findKnownSecrets(
   spec: Pick<SpecRow, "id" | "zone_id" | "definition">,
 ): Promise<string[]> {
   const { id, definition } = spec;
-  const known = sensitiveTexts(context, definition, id);
-  for (const set of await findAttachedSets(context.store.read, spec)) {
-    const found = await context.store.read.first(findSetDefinition, { id: set.id });
-    if (found) known.push(...sensitiveTexts(context, found.definition, set.id));
+  const { read } = context.store;
+  const known = sensitiveTexts(context, await wholeText(read, definition), id);
+  for (const set of await findAttachedSets(read, spec)) {
+    const found = await read.first(findSetDefinition, { id: set.id });
+    if (found)
+      known.push(...sensitiveTexts(context, await wholeText(read, found.definition), set.id));
     await nextTurn();
   }
   for await (const { texts } of earlierValues(context, id, "")) known.push(...texts);
@@ -80,7 +83,9 @@ async function* earlierValues(context: Context, spec: string, job: string) {
   for (let n = 0; n < earlierJobs && room > 0; n += 1) {
     const earlier = await context.store.read.first(findEarlierValues, { spec, job, before });
     if (!earlier) return;
-    const { id, config_snapshot: snapshot, claimed_at, is_whole } = earlier;
+    const { id, config_snapshot, claimed_at, is_whole } = earlier;
+    const snapshot =
+      config_snapshot === null ? null : await wholeText(context.store.read, config_snapshot);
     room -= snapshot?.length ?? 0;
     const texts = snapshot === null ? [] : sensitiveTexts(context, snapshot, id);
     // A snapshot may have megabytes, for which other requests would have to wait one after the other.

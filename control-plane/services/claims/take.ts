@@ -24,6 +24,7 @@ import { findStaleness, findStalenessNow } from "../approvals/staleness.ts";
 import { changeJob, ringEvent, shareJobs, writeJobs } from "../jobs/changes.ts";
 import { failUnstarted } from "../jobs/outcomes.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, largeBytes } from "../large-work.ts";
+import { idIn, wholeText } from "../definitions.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "./former-secrets.ts";
 
@@ -73,12 +74,11 @@ export async function openLarge(
   job: ClaimRow,
 ): Promise<ClaimRow | undefined> {
   if (!isLarge(job)) return job;
-  const claim = await inTurn(
-    owner ?? "",
-    job.config_snapshot!.length,
-    async () => openedOrNone(context, job),
-    Infinity,
-  );
+  const open = async () => {
+    const config_snapshot = await wholeText(context.store.read, job.config_snapshot!);
+    return openedOrNone(context, { ...job, config_snapshot });
+  };
+  const claim = await inTurn(owner ?? "", 1 + largeBytes, open, Infinity);
   if (claim) return claim;
   await writeJobs(context, async (tx, rings) => {
     const now = await tx.first(findJob, { id: job.id });
@@ -89,8 +89,8 @@ export async function openLarge(
 }
 
 /** Those that are large are opened after the transaction. */
-const isLarge = ({ config_snapshot }: ClaimRow): boolean =>
-  (config_snapshot?.length ?? 0) > largeBytes;
+const isLarge = ({ config_snapshot: stored }: ClaimRow): boolean =>
+  stored !== null && (stored.length > largeBytes || idIn(stored) !== undefined);
 
 /** Undefined if its values were sealed with a key that this server does not have. */
 export const openedIfSmall = (context: Context, job: ClaimRow): ClaimRow | undefined =>

@@ -17,6 +17,7 @@ import {
   type Content,
   type Recorded,
 } from "../storage/stored-content.ts";
+import { shortOf } from "../definitions.ts";
 
 /**
  * POST /api/cli/archives: kept once per owner and content. Content that can no longer be read is
@@ -91,6 +92,6 @@ export async function findSource(
 
 async function sourceOf({ store }: Context, { id }: JobRow): Promise<string | undefined> {
   const row = await store.read.first(findSnapshot, { id });
-  const { source } = JSON.parse(row?.config_snapshot ?? "{}") as Partial<ConfigSnapshot>;
+  const { source } = row ? shortOf<ConfigSnapshot>(row.config_snapshot) : {};
   return source?.type === "archive" ? source.sha256 : undefined;
 }

@@ -35,7 +35,8 @@ import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
-import { inTurn } from "../large-work.ts";
+import { sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
+import { inTurn, untilUnchanged } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
 import { findDeployed, findStateBackend } from "./deployed.ts";
@@ -52,8 +53,8 @@ export async function createConfiguration(
   const { space_id: owner } = user;
   const id = uuid();
   const at = context.now();
-  const definition = JSON.stringify(seal(definitionOf(input), context.box("variables"), id));
-  const spec: SpecRow = {
+  const sealed = sealedText(seal(definitionOf(input), context.box("variables"), id));
+  const written = ({ definition, definition_id }: Writing): SpecRow => ({
     id,
     owner_id: owner,
     zone_id: input.zone_id,
@@ -62,6 +63,7 @@ export async function createConfiguration(
     project_name: input.project_name ?? input.name,
     labels: JSON.stringify(input.labels ?? []),
     definition,
+    definition_id,
     status: "NEW",
     error_message: null,
     cluster_name: null,
@@ -75,21 +77,23 @@ export async function createConfiguration(
     outputs_omitted: 0,
     version: 0,
     ...approvalColumns(input.approval ?? null),
-  };
-  if (spec.approval_when !== null) checkPermission(user, "administer");
-  const created = inTurn(owner, definition.length, () =>
+  });
+  if (input.approval) checkPermission(user, "administer");
+  const add = (writing: Writing) =>
     context.store.write(async (tx) => {
+      const spec = written(writing);
       await checkConfigurations(context, tx, owner);
       await checkReferences(tx, owner, input);
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);
       await recordOwn(tx, user, { action: "configuration.create", id, name: spec.name }, at);
-    }),
-  );
-  await countRefusal(context, created);
+      return spec;
+    });
+  const created = inTurn(owner, sealed.text.length, () => writingOf(context, id, sealed, add));
+  const spec = await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
-  const viewed = viewSpec(spec);
+  const viewed = viewSpec(spec, sealed.text);
   return { ...viewed, state_backend: viewed.backend ?? null, failed_job: null, variable_sets };
 }
 
@@ -99,7 +103,7 @@ export async function getConfiguration(
   { space_id: owner }: UserCaller,
   name: string,
 ): Promise<Configuration> {
-  return viewFound(read, await findNamed(read, owner, name));
+  return untilUnchanged(async () => viewFound(read, await findNamed(read, owner, name)));
 }
 
 /** The marks of its sensitive values; throws 404. */
@@ -108,9 +112,12 @@ export async function readValueMarks(
   { space_id: owner }: UserCaller,
   name: string,
 ): Promise<ValueMarks> {
-  const { id, definition } = await findNamed(read, owner, name);
   const key = box("variables");
-  return markSecrets(unsealReadable(JSON.parse(definition) as Definition, key, id), key, id);
+  return untilUnchanged(async () => {
+    const { id, definition } = await findNamed(read, owner, name);
+    const opened = JSON.parse(await wholeText(read, definition)) as Definition;
+    return markSecrets(unsealReadable(opened, key, id), key, id);
+  });
 }
 
 /**
@@ -132,7 +139,9 @@ export async function getConfigurationByProjectName(
   { space_id: owner }: UserCaller,
   name: string,
 ): Promise<Configuration> {
-  return viewFound(read, await read.first(findSpecByProjectName, { name, owner }));
+  return untilUnchanged(async () =>
+    viewFound(read, await read.first(findSpecByProjectName, { name, owner })),
+  );
 }
 
 /** The ids of a page of GET /api/cli/configurations. */
@@ -149,8 +158,11 @@ export async function* writeConfiguration(
   { space_id: owner }: UserCaller,
   id: string,
 ): JsonText {
-  const spec = await read.first(findSpec, { id, owner });
-  if (spec) yield JSON.stringify(await viewFound(read, spec));
+  const viewed = await untilUnchanged(async () => {
+    const spec = await read.first(findSpec, { id, owner });
+    return spec && viewFound(read, spec);
+  });
+  if (viewed) yield JSON.stringify(viewed);
 }
 
 /** The names of an owner's configurations, in their order; at most `limit`. */
@@ -232,7 +244,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   const deployed = await findDeployed(queries, spec);
   const variable_sets = await findAttachedSets(queries, spec);
   const failed_job = await findFailedJob(queries, spec);
-  const viewed = viewSpec(spec, components, deployed);
+  const viewed = viewSpec(spec, await wholeText(queries, spec.definition), components, deployed);
   const state_backend = await findStateBackend(queries, spec, viewed.backend);
   return { ...viewed, state_backend, failed_job, variable_sets };
 }
@@ -240,6 +252,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
 /** Returns a configuration in the form for users. */
 export function viewSpec(
   spec: SpecRow,
+  definition: string,
   components: Component[] = [],
   deployed: Configuration["deployed"] = null,
 ): Configuration {
@@ -250,7 +263,7 @@ export function viewSpec(
     zone_id: spec.zone_id,
     cloud_identity_id: spec.cloud_identity_id,
     labels: JSON.parse(spec.labels) as string[],
-    ...mask(JSON.parse(spec.definition) as Definition),
+    ...mask(JSON.parse(definition) as Definition),
     status: spec.status,
     error_message: shownError(spec),
     deployed,

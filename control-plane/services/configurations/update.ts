@@ -12,13 +12,27 @@ import {
   type Definition,
   type ValueMarks,
 } from "../../domain/snapshot.ts";
-import { findSpec, saveSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import {
+  findSpec,
+  findSpecBriefly,
+  saveSpec,
+  type SpecRow,
+} from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import {
+  currentDraft,
+  lengthOf,
+  sealedText,
+  wholeText,
+  writingOf,
+  type SealedText,
+  type Writing,
+} from "../definitions.ts";
 import { refreshQueue, writeJobs, type Rings } from "../jobs/changes.ts";
-import { currentDraft, inTurn, lengthOf, letOthers, untilUnchanged } from "../large-work.ts";
+import { inTurn, letOthers, untilUnchanged } from "../large-work.ts";
 import {
   checkNames,
   checkReferences,
@@ -44,18 +58,21 @@ export async function updateConfiguration(
 ): Promise<Configuration> {
   const { space_id: owner } = user;
   const { read } = context.store;
-  const { id, definition } = await findNamed(read, owner, name);
+  const { id } = await findNamed(read, owner, name);
+  const { bytes = 0 } = (await read.first(findSpecBriefly, { id, owner })) ?? {};
   const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
   const update = async () => {
     const draft = await draftFrom(read);
     if (draft)
-      await writeJobs(context, async (tx, rings) => {
-        const { version } = (await tx.first(findSpec, { id, owner })) ?? {};
-        const current = await currentDraft(draft, version, () => draftFrom(tx));
-        if (current) await save(context, tx, rings, user, current);
-      });
+      await writingOf(context, id, draft.sealed, (writing) =>
+        writeJobs(context, async (tx, rings) => {
+          const { version } = (await tx.first(findSpec, { id, owner })) ?? {};
+          const current = await currentDraft(draft, writing, version, () => draftFrom(tx));
+          if (current) await save(context, tx, rings, user, current);
+        }),
+      );
   };
-  await inTurn(owner, lengthOf(definition, asked), () => untilUnchanged(update));
+  await inTurn(owner, lengthOf(bytes, asked), () => untilUnchanged(update));
   return getConfiguration(context, user, id);
 }
 
@@ -65,7 +82,7 @@ interface Draft {
   readonly change: UpdateConfiguration;
   readonly plain: Definition;
   readonly definition: Definition;
-  readonly sealed: string;
+  readonly sealed: SealedText;
 }
 
 /** Opens and seals. Returns undefined if nothing is to be changed. */
@@ -79,15 +96,18 @@ async function draftOf(
   const box = boxOf("variables");
   const before = await queries.first(findSpec, { id, owner });
   if (!before) throw notFound("configuration");
-  const { length } = before.definition;
-  const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, id);
+  const stored = await wholeText(queries, before.definition);
+  const { length } = stored;
+  const plain = unsealReadable(JSON.parse(stored) as Definition, box, id);
   await letOthers(length);
   const change =
-    typeof asked === "function" ? asked(viewSpec(before), markSecrets(plain, box, id)) : asked;
+    typeof asked === "function"
+      ? asked(viewSpec(before, stored), markSecrets(plain, box, id))
+      : asked;
   if (Object.keys(change).length === 0) return undefined;
   const definition = updatedDefinition(plain, change);
   await letOthers(length);
-  const sealed = JSON.stringify(seal(definition, box, id));
+  const sealed = sealedText(seal(definition, box, id));
   return { before, change, plain, definition, sealed };
 }
 
@@ -96,8 +116,14 @@ async function save(
   tx: Queries,
   rings: Rings,
   user: UserCaller,
-  { before: { id }, change, plain, definition, sealed }: Draft,
+  { draft, writing }: { readonly draft: Draft; readonly writing: Writing },
 ): Promise<void> {
+  const {
+    before: { id },
+    change,
+    plain,
+    definition,
+  } = draft;
   const { space_id: owner } = user;
   const before = await tx.first(findSpec, { id, owner });
   if (!before) throw notFound("configuration");
@@ -117,7 +143,7 @@ async function save(
     cloud_identity_id:
       change.cloud_identity_id === undefined ? before.cloud_identity_id : change.cloud_identity_id,
     labels: change.labels ? JSON.stringify(change.labels) : before.labels,
-    definition: sealed,
+    ...writing,
     updated_at: context.now(),
     ...(change.approval === undefined ? {} : approvalColumns(change.approval)),
   };

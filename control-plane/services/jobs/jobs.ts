@@ -22,6 +22,7 @@ import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { makeHashKey } from "../configurations/config-hash.ts";
+import { writingOf, type Writing } from "../definitions.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs, type Rings } from "./changes.ts";
 import { checkJobPermission } from "./own-source.ts";
@@ -50,13 +51,15 @@ export async function createJob(
   const add = async (drafts: Drafts) => {
     const { read } = context.store;
     const mode = { ...retry, drafts, isReader: true };
-    const { spec } = await resolveRequest(context, read, owner, id, input, mode);
+    const { spec, sealed } = await resolveRequest(context, read, owner, id, input, mode);
     checkPlanNamed(spec, input);
     // What was hashed with a key that is not kept is of no use.
     if (await makeHashKey(context)) throw new ChangedMeanwhileError();
-    return writeJobs(context, (tx, rings) => addJob(tx, rings, drafts.made()));
+    return writingOf(context, id, sealed, (writing) =>
+      writeJobs(context, (tx, rings) => addJob(tx, rings, drafts.made(), writing)),
+    );
   };
-  const addJob = async (tx: Queries, rings: Rings, drafts: Drafts) => {
+  const addJob = async (tx: Queries, rings: Rings, drafts: Drafts, writing: Writing) => {
     const request = await resolveRequest(context, tx, owner, id, input, { ...retry, drafts });
     checkPlanNamed(request.spec, input);
     if (retry && request.scope)
@@ -70,7 +73,8 @@ export async function createJob(
       await drainTarget(tx, target, { by, owner, job: id }, context.now());
       rings.push((wakeups) => wakeups.ring("worker", target));
     }
-    await insertJob(tx, job, request.sealed);
+    const { definition: config_snapshot, definition_id } = writing;
+    await insertJob(tx, job, { config_snapshot, definition_id });
     if (request.spec && request.spec.approval_when !== null)
       await refreshQueue(tx, rings, request.spec);
     const { spec_id: configuration_id, plan_job_id } = job;

@@ -14,20 +14,22 @@ import {
   type OwnFiles,
   type StoredSnapshot,
 } from "../../domain/snapshot-values.ts";
-import { changeDefinition } from "../../store/configurations/configurations.ts";
+import { changeDefinition, findDefined } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { isKept } from "../configurations/archives.ts";
 import type { Drafts } from "../large-work.ts";
+import { sealedText, shortOf, wholeText, writingNow } from "../definitions.ts";
 
 /** Returns the files of a job that has another source than its configuration. */
 export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
   const stored = await tx.first(findSnapshot, { id });
-  const snapshot = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
-  const { own_source, own_fields = [], source, working_directory = "", var_files = [] } = snapshot;
-  if (!own_source || !source) return undefined;
+  if (!stored || !shortOf<StoredSnapshot>(stored.config_snapshot).own_source) return undefined;
+  const snapshot = JSON.parse(await wholeText(tx, stored.config_snapshot)) as StoredSnapshot;
+  const { own_fields = [], source, working_directory = "", var_files = [] } = snapshot;
+  if (!source) return undefined;
   const named = { working_directory, var_files };
   return { source, ...Object.fromEntries(own_fields.map((name) => [name, named[name]])) };
 }
@@ -38,7 +40,9 @@ export async function checkJobPermission(
   user: UserCaller,
   { id, job_type }: JobRow,
 ): Promise<void> {
-  const hasOwnSource = job_type === "PLAN" && (await findOwnFiles(tx, id)) !== undefined;
+  const stored = job_type === "PLAN" ? await tx.first(findSnapshot, { id }) : undefined;
+  const hasOwnSource =
+    stored !== undefined && shortOf<StoredSnapshot>(stored.config_snapshot).own_source === true;
   checkPermission(user, permissionForJob(job_type, hasOwnSource));
 }
 
@@ -85,9 +89,13 @@ export async function takeOverFiles(tx: Queries, job: JobRow, now: number): Prom
   if (job_type !== "DEPLOY" || plan_job_id === null || id === null) return;
   const files = await findOwnFiles(tx, job.id);
   if (!files) return;
-  const change = (before: object) => withFiles(before as Definition, files);
-  const name = await changeDefinition(tx, id, change, now);
+  const spec = await tx.first(findDefined, { id });
+  if (spec) {
+    const before = JSON.parse(await wholeText(tx, spec.definition)) as Definition;
+    const after = sealedText(withFiles(before, files));
+    await changeDefinition(tx, id, await writingNow({ now: () => now }, tx, id, after), now);
+  }
   const details = { fields: Object.keys(files), job_id: job.id };
-  const what = { action: "configuration.update", id, name: name ?? null, details } as const;
+  const what = { action: "configuration.update", id, name: spec?.name ?? null, details } as const;
   await record(tx, { by: system, owner, ...what }, now);
 }

@@ -9,6 +9,7 @@ import { invalid } from "../../domain/refusal.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSnapshot } from "../../store/jobs/jobs.ts";
+import { shortOf } from "../definitions.ts";
 
 /** Returns the options that a request names, itself or by the plan that it deploys. */
 export async function requestedOptions(
@@ -33,5 +34,5 @@ const isSet = (value: boolean | readonly string[]): boolean =>
 /** Returns the options of a job; undefined if it has none. */
 export async function findPlanOptions(tx: Queries, id: string): Promise<PlanOptions | undefined> {
   const stored = await tx.first(findSnapshot, { id });
-  return (JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot).plan_options;
+  return stored && shortOf<StoredSnapshot>(stored.config_snapshot).plan_options;
 }

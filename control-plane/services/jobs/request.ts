@@ -27,7 +27,8 @@ import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts
 import { hashKeyOf } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
 import { checkHash, checkPlan } from "../plans/deployable.ts";
-import { Drafts, inTurn } from "../large-work.ts";
+import { idIn, sealedText, wholeText, type SealedText } from "../definitions.ts";
+import { Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { markOf, requestedFiles } from "./own-source.ts";
@@ -35,8 +36,8 @@ import { requestedOptions } from "./plan-options.ts";
 
 /** What takes long to make: it is made before the transaction. */
 interface Draft {
-  /** The snapshot as it is stored, JSON. */
-  readonly sealed: string;
+  /** The snapshot as it is stored. */
+  readonly sealed: SealedText;
   readonly hash: string;
   /** What its runner must be able to do. */
   readonly features: readonly string[];
@@ -92,7 +93,7 @@ export async function resolveRequest(
     const sets = await measureAttachedSets(tx, spec);
     const isManaged = await hasManagedState(tx, spec);
     const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
-      const plain = await snapshotOf(tx, spec, sets, box);
+      const { own: plain } = await snapshotOf(tx, spec, sets, box);
       return draftOf(plain, seal(withBackend(plain, isManaged), box, id), how, mark);
     });
     return { spec, ...draft, scope };
@@ -106,9 +107,8 @@ export async function resolveRequest(
   const sets = await measureAttachedSets(tx, spec);
   const isManaged = await hasManagedState(tx, spec);
   const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
-    const own = await snapshotOf(tx, spec, sets, box);
+    const { own, shared } = await snapshotOf(tx, spec, sets, box);
     const plain = files ? updatedDefinition(own, files) : own;
-    const shared = variablesOfSets(spec, own);
     const mark = {
       ...(shared.length > 0 ? { set_variables: shared } : {}),
       ...(files ? markOf(files) : {}),
@@ -149,7 +149,7 @@ async function draftOf(
   const hash = configHash(plain, key);
   await nextTurn();
   return {
-    sealed: JSON.stringify({ ...sealed, ...more }),
+    sealed: sealedText({ ...sealed, ...more }),
     hash,
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
@@ -168,9 +168,9 @@ export async function findHash(
   known = new Drafts(),
 ): Promise<string> {
   const sets = await measureAttachedSets(queries, spec);
-  const bytes = spec.definition.length + lengthOf(sets);
+  const bytes = 1 + lengthOf(sets) + (idIn(spec.definition) === undefined ? 0 : largeBytes);
   const hash = async () => {
-    const own = await snapshotOf(queries, spec, sets, context.box("variables"));
+    const { own } = await snapshotOf(queries, spec, sets, context.box("variables"));
     const key = await hashKeyOf(context, queries, { isReader: true });
     await nextTurn();
     return configHash(files ? updatedDefinition(own, files) : own, key);
@@ -180,17 +180,24 @@ export async function findHash(
   );
 }
 
-/** A configuration with all its values, also those of its variable sets. */
+/**
+ * A configuration with all its values, also those of its variable sets, and the names of the variables
+ * that it does not have itself.
+ */
 async function snapshotOf(
   queries: Queries,
   spec: SpecRow,
   sets: readonly AttachedRow[],
   box: SecretBox,
-): Promise<ConfigSnapshot> {
+): Promise<{ readonly own: ConfigSnapshot; readonly shared: string[] }> {
   const { id, name, project_name } = spec;
-  const own = unseal(JSON.parse(spec.definition) as Definition, box, id);
+  const own = unseal(JSON.parse(await wholeText(queries, spec.definition)) as Definition, box, id);
   const { origin: _, ...fields } = withSets(own, await openAttachedSets(queries, sets, box));
-  return { name, project_name, ...fields };
+  const { variables = {} } = own;
+  const shared = Object.keys(fields.variables ?? {}).filter(
+    (one) => !Object.hasOwn(variables, one),
+  );
+  return { own: { name, project_name, ...fields }, shared };
 }
 
 /** The backend of an existing state stays recorded, even if the files declare a backend later. */
@@ -200,12 +207,6 @@ const withBackend = (snapshot: ConfigSnapshot, isManaged: boolean): ConfigSnapsh
 async function hasManagedState(tx: Queries, { id }: SpecRow): Promise<boolean> {
   const state = await tx.first(findState, { spec: id });
   return state !== undefined && state.resource_count !== 0;
-}
-
-/** The names of the variables that the configuration does not have itself. */
-function variablesOfSets({ definition }: SpecRow, { variables = {} }: ConfigSnapshot): string[] {
-  const { variables: own = {} } = JSON.parse(definition) as Definition;
-  return Object.keys(variables).filter((name) => !Object.hasOwn(own, name));
 }
 
 /** A job may be given to a worker of its owner or to a cloud-hosted one. */

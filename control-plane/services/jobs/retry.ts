@@ -11,6 +11,7 @@ import { createJob } from "./jobs.ts";
 import { hasApplied } from "./progress.ts";
 import { checkJobPermission, findOwnFiles } from "./own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
+import { shortOf } from "../definitions.ts";
 
 /**
  * POST /api/cli/jobs/{id}/retry. Creates a new job with the same request, checked like a new one.
@@ -47,7 +48,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
 /** Whether this attempt of a teardown, or one before it, may have destroyed some of its targets. */
 async function mayBeDestroyed(context: Context, id: string): Promise<boolean> {
   const stored = await context.store.read.first(findSnapshot, { id });
-  const { resumes_teardown } = JSON.parse(stored?.config_snapshot ?? "{}") as StoredSnapshot;
+  const { resumes_teardown } = stored ? shortOf<StoredSnapshot>(stored.config_snapshot) : {};
   return resumes_teardown === true || hasApplied(context, id);
 }
 

@@ -20,6 +20,7 @@ import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
 import { isUnsaved } from "./unsaved.ts";
 import { addOwnVersion, followState, inPieces, lockedRefusal, view } from "./versions.ts";
+import { shortOf } from "../definitions.ts";
 
 interface PushedState {
   readonly version: StateVersion;
@@ -41,7 +42,7 @@ export async function pushState(
   const { read } = context.store;
   const named = await findNamed(read, user.space_id, name);
   const { id: spec } = named;
-  if ((JSON.parse(named.definition) as Definition).backend === "own")
+  if (shortOf<Definition>(named.definition).backend === "own")
     throw new RefusalError(
       "state_conflict",
       "the configuration keeps its state in its own backend: set its backend to managed first",

@@ -25,6 +25,7 @@ import { deletePlanAttributes } from "../../store/plans/summaries.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import { day } from "../../../common/units.ts";
 import type { Context } from "../context.ts";
+import { removeLoose } from "../definitions.ts";
 import { Turns } from "./turns.ts";
 import { deleteUnnamedBlobs, noteStrangers } from "./orphaned-blobs.ts";
 
@@ -53,6 +54,7 @@ export async function retainOnce(context: Context, stop?: AbortSignal): Promise<
   const removed = { logs: 0, artifacts: 0, archives: 0, state_versions: 0, blobs: 0 };
   const turns = new Turns(stop);
   removed.blobs = await deleteUnnamedBlobs(context, turns);
+  while (await turns.next()) if ((await removeLoose(context)) === 0) break;
   await noteStrangers(context, turns);
   await context.blobs.sweep(now - day);
   removed.artifacts = await removeArtifacts(context, turns, now - retention.artifacts);

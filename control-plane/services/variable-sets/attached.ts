@@ -19,6 +19,7 @@ import { findZone } from "../../store/zones/zones.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { wholeText } from "../definitions.ts";
 import { ChangedMeanwhileError, untilUnchanged } from "../large-work.ts";
 import { mib } from "../storage/quotas.ts";
 
@@ -91,7 +92,8 @@ export async function listSetsOfConfiguration(
   if (!spec) throw notFound("configuration");
   return untilUnchanged(async () => {
     const sets = await measureAttachedSets(read, spec);
-    const own = sets.length === 0 ? {} : (JSON.parse(spec.definition) as Definition);
+    const isShown = sets.length > 0 && lengthOf(sets) <= shownBytes;
+    const own = isShown ? (JSON.parse(await wholeText(read, spec.definition)) as Definition) : {};
     return masked(read, sets, own);
   });
 }
@@ -124,7 +126,7 @@ async function readSets(
   for (const set of sets) {
     const row = await read.first(findSetDefinition, { id: set.id });
     if (row?.version !== set.version) throw new ChangedMeanwhileError();
-    const values = JSON.parse(row.definition) as Values;
+    const values = JSON.parse(await wholeText(read, row.definition)) as Values;
     // A set may have megabytes, for which other requests would have to wait one after the other.
     await nextTurn();
     valued.push({ ...named(set), values: open(values, set) });

@@ -115,12 +115,7 @@ function refuseTooMany(attachments: readonly AttachmentRow[]): void {
  * Refuses values that make a set too long for what it is attached to. Two sets that grow at one
  * moment may together exceed the limit, and are then refused where they are opened.
  */
-export async function refuseGrowth(
-  read: Queries,
-  { id, definition: before }: VariableSetRow,
-  after: string,
-): Promise<void> {
-  const growth = Buffer.byteLength(after) - Buffer.byteLength(before);
+export async function refuseGrowth(read: Queries, id: string, growth: number): Promise<void> {
   if (growth <= 0) return;
   const total = await read.first(findLargestTotal, { set: id });
   if (total) refuseTooLong(total.bytes + growth, "a zone or configuration of this set");

@@ -24,6 +24,7 @@ import {
   findVariableSetByName,
   insertVariableSet,
   listVariableSetNames as listNames,
+  measureSet,
   saveVariableSet,
   type VariableSetRow,
 } from "../../store/variable-sets/variable-sets.ts";
@@ -33,13 +34,15 @@ import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
 import {
-  ChangedMeanwhileError,
   currentDraft,
-  inTurn,
   lengthOf,
-  letOthers,
-  untilUnchanged,
-} from "../large-work.ts";
+  sealedText,
+  wholeText,
+  writingOf,
+  type SealedText,
+  type Writing,
+} from "../definitions.ts";
+import { ChangedMeanwhileError, inTurn, letOthers, untilUnchanged } from "../large-work.ts";
 import { checkVariableSets, countRefusal } from "../storage/quotas.ts";
 import {
   changeAttachment,
@@ -62,19 +65,20 @@ export async function createVariableSet(
   const [id, at] = [uuid(), context.now()];
   const { name } = input;
   const values = updatedValues({ variables: {}, environment: {} }, input);
-  const definition = JSON.stringify(seal(values, context.box("variables"), id));
-  const row = { id, owner_id: owner, name, definition, created_at: at, updated_at: at, version: 0 };
-  const created = inTurn(owner, definition.length, () =>
+  const sealed = sealedText(seal(values, context.box("variables"), id));
+  const add = (writing: Writing) =>
     context.store.write(async (tx) => {
+      const times = { created_at: at, updated_at: at };
+      const row = { id, owner_id: owner, name, ...writing, ...times, version: 0 };
       await checkVariableSets(context, tx, owner);
       await checkName(tx, owner, name);
       await insertVariableSet(tx, row);
       await replaceAttachments(tx, row, input);
       await recordOwn(tx, user, { action: "variable_set.create", id, name }, at);
-    }),
-  );
+    });
+  const created = inTurn(owner, sealed.text.length, () => writingOf(context, id, sealed, add));
   await countRefusal(context, created);
-  return view(context.store.read, row);
+  return getVariableSet(context, user, id);
 }
 
 /** The ids of a page of GET /api/cli/variable-sets. */
@@ -91,8 +95,11 @@ export async function* writeVariableSet(
   { space_id: owner }: UserCaller,
   id: string,
 ): JsonText {
-  const row = await read.first(findVariableSet, { id, owner });
-  if (row) yield JSON.stringify(await view(read, row));
+  const viewed = await untilUnchanged(async () => {
+    const row = await read.first(findVariableSet, { id, owner });
+    return row && view(read, row);
+  });
+  if (viewed) yield JSON.stringify(viewed);
 }
 
 /** GET /api/cli/variable-sets/{id}. */
@@ -101,7 +108,7 @@ export async function getVariableSet(
   user: UserCaller,
   id: string,
 ): Promise<VariableSet> {
-  return view(read, await find(read, user, id));
+  return untilUnchanged(async () => view(read, await find(read, user, id)));
 }
 
 /** The marks of its sensitive values; throws 404. */
@@ -110,9 +117,12 @@ export async function readSetMarks(
   user: UserCaller,
   id: string,
 ): Promise<ValueMarks> {
-  const { id: set, definition } = await find(read, user, id);
   const key = box("variables");
-  return markSecrets(unsealReadable(JSON.parse(definition) as Values, key, set), key, set);
+  return untilUnchanged(async () => {
+    const { id: set, definition } = await find(read, user, id);
+    const opened = JSON.parse(await wholeText(read, definition)) as Values;
+    return markSecrets(unsealReadable(opened, key, set), key, set);
+  });
 }
 
 /**
@@ -126,18 +136,21 @@ export async function updateVariableSet(
   asked: Asked,
 ): Promise<VariableSet> {
   const { store } = context;
-  const { definition } = await find(store.read, user, id);
+  const set = await find(store.read, user, id);
+  const { bytes = 0 } = (await store.read.first(measureSet, { id: set.id })) ?? {};
   const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
   const update = async () => {
     const draft = await draftFrom(store.read);
     if (draft)
-      await store.write(async (tx) => {
-        const { version } = await find(tx, user, id);
-        const current = await currentDraft(draft, version, () => draftFrom(tx));
-        if (current) await save(context, tx, user, current);
-      });
+      await writingOf(context, set.id, draft.sealed, (writing) =>
+        store.write(async (tx) => {
+          const { version } = await find(tx, user, id);
+          const current = await currentDraft(draft, writing, version, () => draftFrom(tx));
+          if (current) await save(context, tx, user, current);
+        }),
+      );
   };
-  await inTurn(user.space_id, lengthOf(definition, asked), () => untilUnchanged(update));
+  await inTurn(user.space_id, lengthOf(bytes, asked), () => untilUnchanged(update));
   return getVariableSet(context, user, id);
 }
 
@@ -149,7 +162,7 @@ interface Draft {
   /** What the change was made for. */
   readonly seen: VariableSet | undefined;
   readonly change: UpdateVariableSet;
-  readonly sealed: string;
+  readonly sealed: SealedText;
 }
 
 /** Opens and seals. Returns undefined if nothing is to be changed. */
@@ -162,8 +175,9 @@ async function draftOf(
 ): Promise<Draft | undefined> {
   const box = context.box("variables");
   const before = await find(queries, user, id);
-  const { length } = before.definition;
-  const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
+  const stored = await wholeText(queries, before.definition);
+  const { length } = stored;
+  const plain = unsealReadable(JSON.parse(stored) as Values, box, before.id);
   await letOthers(length);
   const seen = typeof asked === "function" ? await view(queries, before) : undefined;
   const change =
@@ -171,8 +185,12 @@ async function draftOf(
   if (Object.keys(change).length === 0) return undefined;
   const values = updatedValues(plain, change);
   await letOthers(length);
-  const sealed = JSON.stringify(seal(values, box, before.id));
-  await refuseGrowth(queries, before, sealed);
+  const sealed = sealedText(seal(values, box, before.id));
+  await refuseGrowth(
+    queries,
+    before.id,
+    Buffer.byteLength(sealed.text) - Buffer.byteLength(stored),
+  );
   return { before, seen, change, sealed };
 }
 
@@ -180,14 +198,16 @@ async function save(
   context: Context,
   tx: Queries,
   user: UserCaller,
-  { before: { id }, seen, change, sealed }: Draft,
+  { draft, writing }: { readonly draft: Draft; readonly writing: Writing },
 ): Promise<void> {
+  const { seen, change } = draft;
+  const { id } = draft.before;
   const before = await find(tx, user, id);
   if (seen && !isDeepStrictEqual(await findPlaces(tx, id), placesIn(seen)))
     throw new ChangedMeanwhileError();
   const { name = before.name } = change;
   if (name !== before.name) await checkName(tx, user.space_id, name);
-  const after = { ...before, name, definition: sealed, updated_at: context.now() };
+  const after = { ...before, name, ...writing, updated_at: context.now() };
   await saveVariableSet(tx, after);
   await replaceAttachments(tx, after, change);
   const named = { id, name, details: { fields: Object.keys(change) } };
@@ -253,7 +273,7 @@ async function view(
   return {
     id,
     name,
-    ...mask(JSON.parse(definition) as Values),
+    ...mask(JSON.parse(await wholeText(queries, definition)) as Values),
     ...(await findPlaces(queries, id)),
     created_at: time(created_at),
     updated_at: time(updated_at),

@@ -9,6 +9,7 @@ import { record, type Actor } from "../audit/audit.ts";
 import type { Rings } from "../jobs/changes.ts";
 import type { TeardownScope } from "./deploy-configurations.ts";
 import { loseSomeJobs } from "../jobs/outcomes.ts";
+import { shortOf } from "../definitions.ts";
 
 /** Refuses to retry a teardown that would now destroy something else than what was confirmed. */
 export async function refuseOtherTeardown(
@@ -18,7 +19,7 @@ export async function refuseOtherTeardown(
 ): Promise<void> {
   const job = await tx.first(findJob, { id: retried });
   const stored = await tx.first(findSnapshot, { id: retried });
-  const { targets = [] } = JSON.parse(stored?.config_snapshot ?? "{}") as { targets?: string[] };
+  const { targets = [] } = stored ? shortOf<{ targets: string[] }>(stored.config_snapshot) : {};
   const now = "targets" in scope ? scope.targets : [];
   if (job?.config_hash !== hash || targets.join("\n") !== now.join("\n"))
     throw new RefusalError(

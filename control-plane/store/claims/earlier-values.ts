@@ -29,7 +29,9 @@ export const findEarlierValues = statement<
       sql<number>`jobs.claimed_at`.as("claimed_at"),
       sql<string | null>`case
         when config_hash = (select config_hash from jobs as claimed where claimed.id = ${job}) then null
-        when instr(${snapshot}, '"sealed":') > 0 then ${snapshot} end`.as("config_snapshot"),
+        when instr(${snapshot}, '"sealed":') > 0 or job_snapshots.definition_id is not null then ${snapshot} end`.as(
+        "config_snapshot",
+      ),
       sql<number>`case when status = 'SUCCESS' and job_type <> 'DESTROY_WORKER'
         and instr(${snapshot}, '"plan_options":') = 0 then 1 else 0 end`.as("is_whole"),
     ])

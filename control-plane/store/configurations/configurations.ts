@@ -1,7 +1,7 @@
 /** SQL of specs (configurations) and their components. */
-import { sql } from "kysely";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
+import { definitionBytes } from "../definitions/definitions.ts";
 import { specsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -16,12 +16,13 @@ export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
 
 /** Saves what a person may change of a spec, as its next version. */
 export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
-  const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
-    spec;
+  const { id, zone_id, cloud_identity_id, name, project_name, labels, updated_at } = spec;
+  const { definition, definition_id } = spec;
   const { approval_when, approval_count, approval_by_author } = spec;
   await tx.sql
     .updateTable("specs")
-    .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
+    .set({ zone_id, cloud_identity_id, name, project_name, labels, updated_at })
+    .set({ definition, definition_id })
     .set((set) => ({ version: set("version", "+", 1) }))
     .set({ approval_when, approval_count, approval_by_author })
     .where("id", "=", id)
@@ -39,7 +40,7 @@ export const findSpecBriefly = statement<
 >((db, { id, owner }) =>
   db
     .selectFrom("specs")
-    .select(["id", "zone_id", "name", sql<number>`octet_length(definition)`.as("bytes")])
+    .select(["id", "zone_id", "name", definitionBytes("specs").as("bytes")])
     .where("id", "=", id)
     .where("owner_id", "=", owner),
 );
@@ -132,26 +133,26 @@ export const setSpecStatus = statement<{
   db.updateTable("specs").set({ status, error_message, failed_job_id }).where("id", "=", id),
 );
 
-/** Changes the definition of a spec, its values sealed; returns its name. */
+/** The name and the definition of a spec. */
+export const findDefined = statement<
+  { id: string },
+  Pick<SpecRow, "name" | "definition" | "version">
+>((db, { id }) =>
+  db.selectFrom("specs").select(["name", "definition", "version"]).where("id", "=", id),
+);
+
+/** Changes the definition of a spec. */
 export async function changeDefinition(
   { sql: db }: Queries,
   id: string,
-  change: (definition: object) => object,
+  written: Pick<SpecRow, "definition" | "definition_id">,
   now: number,
-): Promise<string | undefined> {
-  const spec = await db
-    .selectFrom("specs")
-    .select(["name", "definition"])
-    .where("id", "=", id)
-    .executeTakeFirst();
-  if (!spec) return undefined;
-  const definition = JSON.stringify(change(JSON.parse(spec.definition) as object));
+): Promise<void> {
   await db
     .updateTable("specs")
-    .set((set) => ({ definition, updated_at: now, version: set("version", "+", 1) }))
+    .set((set) => ({ ...written, updated_at: now, version: set("version", "+", 1) }))
     .where("id", "=", id)
     .execute();
-  return spec.name;
 }
 
 /** Notes where the last DEPLOY of a spec kept its state; null after a DESTROY. */

@@ -66,6 +66,7 @@ const moveToNobody = statement<{ id: string }>((db, { id }) =>
       name: set.ref("id"),
       project_name: set.ref("id"),
       definition: sql.lit("{}"),
+      definition_id: null,
       version: set("version", "+", 1),
     }))
     .where("id", "=", id)

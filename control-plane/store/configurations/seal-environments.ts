@@ -20,9 +20,9 @@ const withEnvironment = '%"environment":{"%';
 export const definitionsWithEnvironment = statement<Page, Text>((db, { after, limit }) =>
   db
     .selectFrom("specs")
-    .select(["id", "definition as text"])
+    .select(["id", sql<string>`definition`.as("text")])
     .where("id", ">", after)
-    .where("definition", "like", sql.lit(withEnvironment))
+    .where(sql`definition`, "like", sql.lit(withEnvironment))
     .orderBy("id")
     .limit(limit),
 );
@@ -31,9 +31,9 @@ export const definitionsWithEnvironment = statement<Page, Text>((db, { after, li
 export const snapshotsWithEnvironment = statement<Page, Text>((db, { after, limit }) =>
   db
     .selectFrom("job_snapshots")
-    .select(["job_id as id", "config_snapshot as text"])
+    .select(["job_id as id", sql<string>`config_snapshot`.as("text")])
     .where("job_id", ">", after)
-    .where("config_snapshot", "like", sql.lit(withEnvironment))
+    .where(sql`config_snapshot`, "like", sql.lit(withEnvironment))
     .orderBy("job_id")
     .limit(limit),
 );

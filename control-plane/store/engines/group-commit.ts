@@ -22,6 +22,7 @@ export interface Change {
   /** The id of the row that it locks first; empty: of none. */
   readonly row: string;
   readonly mayWait: boolean;
+  readonly isAlone: boolean;
 }
 
 /** A change waits for so many turns of the event loop at most, in each of which others came. */
@@ -78,7 +79,7 @@ export class GroupCommit {
   /** Resolves after the commit of the transaction in which `change` ran. */
   write<T>(
     change: (tx: Queries) => Promise<T>,
-    { row = "", mayWait = false }: ShareOptions = {},
+    { row = "", mayWait = false, isAlone = false }: ShareOptions & { isAlone?: boolean } = {},
   ): Promise<T> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     // For the spaces of its caller (store/spaces.ts), not for those of the first change of a round.
@@ -89,6 +90,7 @@ export class GroupCommit {
       this.#queue.push({
         row,
         mayWait,
+        isAlone,
         run: async (queries) => {
           const before = queries.writes;
           try {
@@ -132,12 +134,18 @@ export class GroupCommit {
       await new Promise((resolve) => setImmediate(resolve));
       turns += 1;
     } while (this.#queue.length > before && turns < turnsTogether);
-    const changes = this.#queue.splice(0, this.#most);
+    const changes = this.#queue.splice(0, Math.min(this.#most, this.#together()));
     const error = await this.#commit(changes);
     if (changes.some(({ mayWait }) => mayWait)) this.#lastWaited = performance.now();
     // Before settling, so that a write made by a settled one starts the next round.
     this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
     for (const change of changes) change.settle(error);
+  }
+
+  /** How many changes share the next commit: one that takes long has its own. */
+  #together(): number {
+    const alone = this.#queue.findIndex(({ isAlone }) => isAlone);
+    return alone < 0 ? Infinity : Math.max(1, alone);
   }
 
   /** Waits as long as all changes of the queue may wait, and the last of them were just committed. */

@@ -100,7 +100,7 @@ export class PostgresStore implements Store {
     { most: changesTogether, gapMilliseconds },
   );
   readonly #queries = new WeakMap<pg.PoolClient, PostgresQueries>();
-  /** Changes of `share` under way. */
+  /** Changes of `share` and `ahead` under way. */
   readonly #shared = new Set<Promise<unknown>>();
   #closed = false;
   #closing: Promise<void> | undefined;
@@ -137,14 +137,24 @@ export class PostgresStore implements Store {
 
   async share<T>(change: (tx: Queries) => Promise<T>, options: ShareOptions = {}): Promise<T> {
     if (options.row !== undefined) return this.#changesOfRows.write(change, options);
+    return this.#runApart(() => this.#runShared(change));
+  }
+
+  async #runApart<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new Error("the store is closed");
-    const running = this.#runShared(change);
+    const running = work();
     this.#shared.add(running);
     try {
       return await running;
     } finally {
       this.#shared.delete(running);
     }
+  }
+
+  ahead<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#runApart(() =>
+      repeated(isConflict, () => this.#transaction("_ahead", (tx) => change(tx))),
+    );
   }
 
   /** Sends a text of less than 8,000 bytes to every process that listens. */
@@ -264,8 +274,8 @@ async function repeated<T>(
   }
 }
 
-/** How a transaction takes the lock of changes: alone, or with others. */
-type Mode = "" | "_shared";
+/** How a transaction takes the lock of changes: alone, with others, or not at all. */
+type Mode = "" | "_shared" | "_ahead";
 
 /**
  * Frequent statements are planned once for all values. Otherwise PostgreSQL plans a claim at each
@@ -274,10 +284,13 @@ type Mode = "" | "_shared";
 const planOnce: Record<Mode, string> = {
   "": "",
   _shared: "set local plan_cache_mode = force_generic_plan; ",
+  _ahead: "",
 };
 
 const begin = (mode: Mode): string =>
-  `begin; ${planOnce[mode]}select pg_advisory_xact_lock${mode}(${changesLock})`;
+  mode === "_ahead"
+    ? "begin"
+    : `begin; ${planOnce[mode]}select pg_advisory_xact_lock${mode}(${changesLock})`;
 
 const ignore = (): void => undefined;
 

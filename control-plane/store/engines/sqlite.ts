@@ -143,6 +143,10 @@ class SqliteStore implements Store {
     return this.#changes.write(change, options);
   }
 
+  ahead<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#changes.write(change, { isAlone: true });
+  }
+
   async shrink(): Promise<boolean> {
     if (this.#freePages() === 0) return false;
     await this.write(async () => this.#writer.giveBack(pagesPerShrink));

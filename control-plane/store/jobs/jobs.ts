@@ -5,6 +5,7 @@ import type { Queries } from "../db.ts";
 import { forUpdate } from "../dialect.ts";
 import { heldByWorker, jobsBy, queueHeadsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
+import type { Row, StoredJson } from "../tables.ts";
 
 /** One job by id, of any owner: for reports of the runner that holds it. */
 export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
@@ -38,8 +39,8 @@ export const findOwnJob = statement<{ id: string; owner: string }, JobRow>((db, 
 );
 
 /** The snapshot of a job, sealed, as JSON. */
-export const findSnapshot = statement<{ id: string }, { config_snapshot: string }>((db, { id }) =>
-  db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
+export const findSnapshot = statement<{ id: string }, { config_snapshot: StoredJson }>(
+  (db, { id }) => db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
 );
 
 /** Jobs that a worker holds: claimed and not released. */
@@ -118,12 +119,16 @@ type Mutable = keyof JobState | "spec_status_before";
 export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
 
 /** Adds a job with its snapshot. */
-export async function insertJob(tx: Queries, job: JobRow, snapshot: string | null): Promise<void> {
+export async function insertJob(
+  tx: Queries,
+  job: JobRow,
+  snapshot: Omit<Row<"job_snapshots">, "job_id"> | null,
+): Promise<void> {
   await tx.sql.insertInto("jobs").values(job).execute();
   if (snapshot !== null)
     await tx.sql
       .insertInto("job_snapshots")
-      .values({ job_id: job.id, config_snapshot: snapshot })
+      .values({ job_id: job.id, ...snapshot })
       .execute();
 }
 

@@ -5,55 +5,74 @@ import { statement } from "../statement.ts";
 import { blobTables } from "./blob-tables.ts";
 
 /**
- * Where definitions with sealed values are: of configurations, of variable sets, of jobs, and in
- * the metadata of workers.
+ * Where definitions with sealed values are: of configurations, of variable sets, of jobs, large ones
+ * of them, and in the metadata of workers.
  */
-export const sealedTables = ["specs", "variable_sets", "job_snapshots", "workers"] as const;
+export const sealedTables = [
+  "specs",
+  "variable_sets",
+  "job_snapshots",
+  "definitions",
+  "workers",
+] as const;
 
 /** JSON with sealed values. */
 export interface SealedDefinition {
   readonly table: (typeof sealedTables)[number];
   readonly id: string;
+  /** The row that its values are sealed for. */
+  readonly about: string;
   readonly text: string;
 }
 
 const marked = '%"sealed":%';
 type After = { after: string; limit: number };
+type Found = Omit<SealedDefinition, "table">;
 
-const specs = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+const specs = statement<After, Found>((db, { after, limit }) =>
   db
     .selectFrom("specs")
-    .select(["id", "definition as text"])
+    .select(["id", "id as about", sql<string>`definition`.as("text")])
     .where("id", ">", after)
-    .where("definition", "like", sql.lit(marked))
+    .where(sql`definition`, "like", sql.lit(marked))
     .orderBy("id")
     .limit(limit),
 );
 
-const sets = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+const sets = statement<After, Found>((db, { after, limit }) =>
   db
     .selectFrom("variable_sets")
-    .select(["id", "definition as text"])
+    .select(["id", "id as about", sql<string>`definition`.as("text")])
     .where("id", ">", after)
-    .where("definition", "like", sql.lit(marked))
+    .where(sql`definition`, "like", sql.lit(marked))
     .orderBy("id")
     .limit(limit),
 );
 
-const snapshots = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+const snapshots = statement<After, Found>((db, { after, limit }) =>
   db
     .selectFrom("job_snapshots")
-    .select(["job_id as id", "config_snapshot as text"])
+    .select(["job_id as id", "job_id as about", sql<string>`config_snapshot`.as("text")])
     .where("job_id", ">", after)
-    .where("config_snapshot", "like", sql.lit(marked))
+    .where(sql`config_snapshot`, "like", sql.lit(marked))
     .orderBy("job_id")
     .limit(limit),
 );
 
-const workers = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+const large = statement<After, Found>((db, { after, limit }) =>
+  db
+    .selectFrom("definitions")
+    .select(["id", "about", "content as text"])
+    .where("id", ">", after)
+    .where("content", "like", sql.lit(marked))
+    .orderBy("id")
+    .limit(limit),
+);
+
+const workers = statement<After, Found>((db, { after, limit }) =>
   db
     .selectFrom("workers")
-    .select(["id", "metadata as text"])
+    .select(["id", "id as about", "metadata as text"])
     .where("id", ">", after)
     // What a pipeline writes about a cloud-hosted worker is free, and never sealed.
     .where("owner_id", "is not", null)
@@ -69,7 +88,13 @@ export async function findSealedDefinitions(
   after: string,
   limit: number,
 ): Promise<SealedDefinition[]> {
-  const statements = { specs, variable_sets: sets, job_snapshots: snapshots, workers };
+  const statements = {
+    specs,
+    variable_sets: sets,
+    job_snapshots: snapshots,
+    definitions: large,
+    workers,
+  };
   const rows = await queries.all(statements[table], { after, limit });
   return rows.map((row) => ({ table, ...row }));
 }
@@ -77,10 +102,16 @@ export async function findSealedDefinitions(
 /** Replaces the text of one. */
 export async function saveSealedDefinition(
   { sql: db }: Queries,
-  { table, id, text }: SealedDefinition,
+  { table, id, text }: Omit<SealedDefinition, "about">,
 ): Promise<void> {
   if (table === "specs" || table === "variable_sets")
     await db.updateTable(table).set({ definition: text }).where("id", "=", id).execute();
+  else if (table === "definitions")
+    await db
+      .updateTable("definitions")
+      .set({ content: text, bytes: Buffer.byteLength(text) })
+      .where("id", "=", id)
+      .execute();
   else if (table === "workers")
     await db.updateTable("workers").set({ metadata: text }).where("id", "=", id).execute();
   else

@@ -1,6 +1,7 @@
 /** SQL of variable sets and of what they are attached to. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
+import { definitionBytes } from "../definitions/definitions.ts";
 import { variableSetsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -16,11 +17,17 @@ export async function insertVariableSet(tx: Queries, row: VariableSetRow): Promi
 /** Saves what a person may change of a set, as its next version. */
 export async function saveVariableSet(
   tx: Queries,
-  { id, name, definition, updated_at }: VariableSetRow,
+  { id, name, definition, definition_id, updated_at }: VariableSetRow,
 ): Promise<void> {
   await tx.sql
     .updateTable("variable_sets")
-    .set((set) => ({ name, definition, updated_at, version: set("version", "+", 1) }))
+    .set((set) => ({
+      name,
+      definition,
+      definition_id,
+      updated_at,
+      version: set("version", "+", 1),
+    }))
     .where("id", "=", id)
     .execute();
 }
@@ -154,7 +161,7 @@ export async function measureSetsOf(
     .innerJoin("variable_sets as s", "s.id", "a.set_id")
     .select((eb) => [
       eb.fn.countAll<number>().as("count"),
-      eb.fn.coalesce(eb.fn.sum(definitionBytes), eb.lit(0)).as("bytes"),
+      eb.fn.coalesce(eb.fn.sum(definitionBytes("s")), eb.lit(0)).as("bytes"),
     ])
     .where(zone_id === null ? "a.spec_id" : "a.zone_id", "=", zone_id ?? spec_id)
     .executeTakeFirstOrThrow();
@@ -164,7 +171,7 @@ export async function measureSetsOf(
 /** The longest total of the sets of a zone or a spec to which this set is attached. */
 export const findLargestTotal = statement<{ set: string }, { bytes: number }>((db, { set }) => {
   const totals = (level: "zone_id" | "spec_id") =>
-    sql`select sum(octet_length(s.definition)) as bytes
+    sql`select sum(${definitionBytes("s")}) as bytes
       from variable_set_attachments as mine
         cross join variable_set_attachments as a
         cross join variable_sets as s
@@ -175,7 +182,6 @@ export const findLargestTotal = statement<{ set: string }, { bytes: number }>((d
   return { compile: () => query.compile(db) };
 });
 
-const definitionBytes = sql<number>`octet_length(s.definition)`;
 /** What of a set tells whether and how it is opened. */
 const attached = (level: Level) =>
   [
@@ -183,7 +189,7 @@ const attached = (level: Level) =>
     "s.name as name",
     sql<Level>`${sql.lit(level)}`.as("attached_to"),
     "s.version as version",
-    definitionBytes.as("bytes"),
+    definitionBytes("s").as("bytes"),
   ] as const;
 
 type Of = { spec: string; zone: string };
@@ -224,8 +230,15 @@ export const findSetsOfZone = statement<{ zone: string }, AttachedRow>((db, { zo
     .orderBy("name"),
 );
 
+/** How long the definition of a set is. */
+export const measureSet = statement<{ id: string }, { bytes: number }>((db, { id }) =>
+  db.selectFrom("variable_sets as s").select(definitionBytes("s").as("bytes")).where("id", "=", id),
+);
+
 /** The values of a set. */
-export const findSetDefinition = statement<{ id: string }, { definition: string; version: number }>(
-  (db, { id }) =>
-    db.selectFrom("variable_sets").select(["definition", "version"]).where("id", "=", id),
+export const findSetDefinition = statement<
+  { id: string },
+  Pick<VariableSetRow, "definition" | "version">
+>((db, { id }) =>
+  db.selectFrom("variable_sets").select(["definition", "version"]).where("id", "=", id),
 );

@@ -2,6 +2,8 @@
  * The key for encryption at rest: a wrong or lost key is detected at the start, and the key can be
  * replaced.
  */
+import { insertDefinition } from "../../../control-plane/store/definitions/definitions.ts";
+import { textOf } from "../../../control-plane/services/definitions.ts";
 import { execa } from "execa";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -170,9 +172,9 @@ describe("rotate-key", () => {
     const stored = await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
       const running = await addSealedJob(context, owner);
-      const { blob } = await context.blobs.write(pieces(), Infinity);
-      const { blob: debugLog } = await context.blobs.write(pieces(), Infinity);
-      const { blob: log } = await context.blobs.write(pieces(), Infinity);
+      const { blob } = await context.blobs.write(pieces(), Number.MAX_SAFE_INTEGER);
+      const { blob: debugLog } = await context.blobs.write(pieces(), Number.MAX_SAFE_INTEGER);
+      const { blob: log } = await context.blobs.write(pieces(), Number.MAX_SAFE_INTEGER);
       const artifact = { job_id: running, attempt: 1, blob, size_bytes: 1, sha256: "" };
       const spec = await addSpec(context.store, owner);
       const tokens = context.box("provider-tokens");
@@ -184,6 +186,13 @@ describe("rotate-key", () => {
       for (const metadata of freeMetadata) await addWorker(context.store, null, { metadata });
       for (const metadata of oddMetadata) await addWorker(context.store, owner, { metadata });
       const hashKey = await context.store.write(async (tx) => {
+        const about = randomUUID();
+        const content = JSON.stringify(seal(shared, context.box("variables"), about));
+        await insertDefinition(
+          tx,
+          { id: randomUUID(), about, bytes: 1, content },
+          Number.MAX_SAFE_INTEGER,
+        );
         await tx.sql
           .insertInto("plan_artifacts")
           .values({ ...artifact, created_at: 1 })
@@ -252,7 +261,7 @@ describe("rotate-key", () => {
     });
     await expect(open(first)).rejects.toThrow(/is not the key/);
     await expect(open(second)).rejects.toThrow(/is not the key/);
-    for (const said of ["5 values and 3 files", "0 values and 0 files"]) {
+    for (const said of ["6 values and 3 files", "0 values and 0 files"]) {
       const { stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
         reject: false,
         env: settings(second, first),
@@ -299,9 +308,17 @@ describe("rotate-key", () => {
         .selectFrom("variable_sets")
         .select("definition")
         .executeTakeFirstOrThrow();
-      expect(
-        unseal(JSON.parse(shared.definition) as Definition, context.box("variables"), stored.set),
-      ).toEqual({ variables: definition.variables });
+      const large = await sql
+        .selectFrom("definitions")
+        .select(["content", "about"])
+        .executeTakeFirstOrThrow();
+      for (const [text, about] of [
+        [textOf(shared.definition), stored.set],
+        [large.content, large.about],
+      ] as const)
+        expect(unseal(JSON.parse(text) as Definition, context.box("variables"), about)).toEqual({
+          variables: definition.variables,
+        });
       expect(await context.store.write((tx) => hashKeyOf(context, tx))).toEqual(stored.hashKey);
       const odd = await sql
         .selectFrom("workers")

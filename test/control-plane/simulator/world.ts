@@ -128,6 +128,7 @@ function oneByOne(connection: Connection): Store {
     read: connection,
     write: inTurn,
     share: inTurn,
+    ahead: inTurn,
     shrink: async () => false,
     walBytes: () => 0,
     boundWal: () => undefined,

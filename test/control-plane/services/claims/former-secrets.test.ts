@@ -200,18 +200,18 @@ describe("the former secrets of a claimed job", () => {
     const { id: job_id } = await run(id, "DEPLOY");
     await plane.context.store.write(async (tx) => {
       const row = await tx.sql
-        .selectFrom("job_snapshots")
+        .selectFrom("definitions")
         .selectAll()
-        .where("job_id", "=", job_id)
+        .where("about", "=", job_id)
         .executeTakeFirstOrThrow();
-      const snapshot = JSON.parse(row.config_snapshot) as {
+      const snapshot = JSON.parse(row.content) as {
         variables: Record<string, { sealed: string }>;
       };
       snapshot.variables["damaged"]!.sealed = "AAAA";
       await tx.sql
-        .updateTable("job_snapshots")
-        .set({ config_snapshot: JSON.stringify(snapshot) })
-        .where("job_id", "=", job_id)
+        .updateTable("definitions")
+        .set({ content: JSON.stringify(snapshot) })
+        .where("about", "=", job_id)
         .execute();
     });
     // A DEPLOY that its runner has refused does not displace what was deployed.

@@ -1,18 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { mebibyte } from "../../../../common/units.ts";
+import { hour, mebibyte } from "../../../../common/units.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
+import { removeLoose, writingOf } from "../../../../control-plane/services/definitions.ts";
 import { createJob as addJob } from "../../../../control-plane/services/jobs/jobs.ts";
 import { inTurn, waitingPlaces } from "../../../../control-plane/services/large-work.ts";
+import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { updateVariableSet as updateSet } from "../../../../control-plane/services/variable-sets/variable-sets.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callerOf } from "../../../helpers/caller.ts";
+import { readRow, readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 
-const { attachToConfiguration, attachToZone, claimJob, createConfiguration } = endpoints;
-const { createVariableSet, updateConfiguration, updateVariableSet } = endpoints;
+const { attachToConfiguration, attachToZone, claimJob, createConfiguration, createJob } = endpoints;
+const { createVariableSet, deleteVariableSet, detachFromConfiguration, getConfiguration } =
+  endpoints;
+const { getJob, getVariableSet, listVariableSets, updateConfiguration, updateVariableSet } =
+  endpoints;
 
 /** A sensitive variable of so many bytes. */
 const secretOf = (bytes: number) => ({ value: "s".repeat(bytes), sensitive: true });
@@ -60,6 +66,7 @@ function watched(box: (inTransaction: boolean) => void): Context {
       read: store.read,
       write: (change) => store.write(inside(change)),
       share: (change, options) => store.share(inside(change), options),
+      ahead: (change) => store.ahead(change),
       shrink: () => store.shrink(),
       walBytes: () => store.walBytes(),
       boundWal: () => store.boundWal(),
@@ -100,7 +107,7 @@ describe("the variable sets of a zone or a configuration", () => {
     await client.get(updateVariableSet, { params: { id: small.id }, body });
     // Of more than 4 MiB together, no job is made.
     const job = { body: { job_type: "PLAN" as const, configuration_id } };
-    expect(await client.refusal(endpoints.createJob, job)).toBe("409 quota_exceeded");
+    expect(await client.refusal(createJob, job)).toBe("409 quota_exceeded");
   });
 
   it("have 1 MiB of environment each, with the bytes of their texts counted", async ({
@@ -192,6 +199,95 @@ describe("values of megabytes", () => {
     // The first one may have made the key of the hashes.
     expect(attempts).toBeGreaterThanOrEqual(5);
     expect(attempts).toBeLessThanOrEqual(6);
+  });
+});
+
+describe("a large definition", () => {
+  /** What is stored of a configuration, a set or a job, and which definitions no row names. */
+  const stored = async (...about: string[]) => {
+    const found = await readRows(plane, "definitions");
+    return {
+      own: found.filter((row) => about.includes(row.about)),
+      loose: await readRows(plane, "loose_definitions"),
+    };
+  };
+
+  it("is a row of its own, which goes when it is replaced or what names it is deleted", async ({
+    client,
+    configure,
+    make,
+    runner,
+  }) => {
+    const set = await make({ a: secretOf(mebibyte) });
+    const spec = await configure({ own: secretOf(mebibyte) });
+    await client.get(attachToConfiguration, {
+      params: { id: set.id, configuration_id: spec.id },
+    });
+    const body = { job_type: "PLAN" as const, configuration_id: spec.id };
+    const job = await client.get(createJob, { body });
+    const about = [set.id, spec.id, job.id];
+    const before = await stored(...about);
+    expect(before.loose).toEqual([]);
+    expect(before.own.map((row) => row.about).toSorted()).toEqual(about.toSorted());
+    for (const { bytes, content } of before.own) expect(bytes).toBe(Buffer.byteLength(content));
+    const row = await readRow(plane, "specs", { id: spec.id });
+    expect(row.definition.length).toBeLessThan(500);
+    // Everything that reads it has the whole.
+    const shown = { variables: { own: { sensitive: true } } };
+    expect(await client.get(getConfiguration, { params: { name: spec.id } })).toMatchObject(shown);
+    expect(await client.get(getJob, { params: job })).toMatchObject({
+      config_snapshot: { variables: { own: { sensitive: true }, a: { sensitive: true } } },
+    });
+    const params = { id: set.id };
+    expect(await client.get(getVariableSet, { params })).toMatchObject({
+      variables: { a: { sensitive: true } },
+    });
+    const { variable_sets } = await client.get(listVariableSets, { query: {} });
+    expect(variable_sets).toMatchObject([{ variables: { a: { sensitive: true } } }]);
+    await client.get(updateVariableSet, {
+      params,
+      body: { variables: { a: secretOf(2_000_000) } },
+    });
+    await client.get(updateVariableSet, { params, body: { name: "renamed" } });
+    const after = await stored(set.id);
+    expect(after.loose).toEqual([]);
+    expect(after.own).toHaveLength(1);
+    expect(after.own[0]!.bytes).toBeGreaterThan(2_000_000);
+    const claimed = await runner.get(claimJob, {});
+    expect(claimed.job.config_snapshot.variables).toMatchObject({ a: secretOf(mebibyte) });
+    // Small values are in the row itself again, and retention removes what is left.
+    const small = { variables: { own: { value: 1 } } };
+    await client.get(updateConfiguration, { params: { name: spec.id }, body: small });
+    const { definition } = await readRow(plane, "specs", { id: spec.id });
+    expect(JSON.parse(definition)).toMatchObject(small);
+    await client.get(detachFromConfiguration, {
+      params: { id: set.id, configuration_id: spec.id },
+    });
+    await client.ask(deleteVariableSet, { params });
+    await retainOnce(plane.context);
+    expect(await stored(set.id, spec.id)).toEqual({ own: [], loose: [] });
+  });
+
+  it("of a request that is refused, or of a server that crashed, is removed", async ({
+    client,
+    make,
+    owner,
+  }) => {
+    const { name } = await make();
+    const body = { name, variables: { a: secretOf(mebibyte) } };
+    expect(await client.refusal(createVariableSet, { body })).toBe("409 name_taken");
+    const all = await readRows(plane, "definitions");
+    expect(await readRows(plane, "loose_definitions")).toEqual([]);
+    const { context } = plane;
+    const never = new Promise<never>(() => undefined);
+    const sealed = { text: "x".repeat(mebibyte), short: {} };
+    void writingOf(context, owner.id, sealed, () => never);
+    await expect.poll(() => readRows(plane, "loose_definitions")).toHaveLength(1);
+    await retainOnce(context);
+    expect(await readRows(plane, "definitions")).toHaveLength(all.length + 1);
+    await removeLoose({ store: context.store, now: () => context.now() + 2 * hour });
+    expect(await readRows(plane, "definitions")).toEqual(all);
+    expect(await readRows(plane, "loose_definitions")).toEqual([]);
   });
 });
 
