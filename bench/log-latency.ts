@@ -17,12 +17,29 @@ import type { ShipOrder } from "./lib/ship-process.ts";
 import { signIn } from "./lib/sign-in.ts";
 import { printTable, type Figure } from "./lib/table.ts";
 
+const secret = "a password of the database";
+/** The printable characters of ASCII. */
+const endings = Array.from({ length: 0x7f - 0x20 }, (_, at) => String.fromCodePoint(0x20 + at));
+
 const speeds = [
-  { perSecond: 3, seconds: 30, share: 0.5, goal: 10 },
-  { perSecond: 2000, seconds: 15, share: 0.99, goal: 120 },
+  { what: "p50 at 3 lines a second", perSecond: 3, seconds: 30, share: 0.5, goal: 10 },
+  { what: "p99 at 2000 lines a second", perSecond: 2000, seconds: 15, share: 0.99, goal: 120 },
+  {
+    what: "p99 at one line a second, each of which may end in the start of a secret",
+    perSecond: 1,
+    seconds: endings.length,
+    share: 0.99,
+    goal: 250,
+    // One for each last byte of a line, because a single one holds back few lines.
+    secrets: endings.map((ending) => `${ending} ${secret}`),
+    jobs: 4,
+  },
 ];
 
-/** Prints numbered lines of 60 bytes at a steady rate, each with the time of its own write. */
+/**
+ * Prints numbered lines of 60 bytes at a steady rate, each with the time of its own write, and each
+ * with another last byte.
+ */
 const program = `
 const { writeSync } = require("node:fs");
 const [perSecond, lines] = process.argv.slice(1).map(Number);
@@ -31,7 +48,7 @@ const started = now();
 let line = 0;
 const print = () => {
   for (; line < lines && now() >= started + (line * 1000) / perSecond; line++)
-    writeSync(1, now().toFixed(3) + " " + line + " the quick brown fox jumps over the dog\\n");
+    writeSync(1, now().toFixed(3) + " " + line + " the quick brown fox jumps over the " + String.fromCodePoint(0x20 + line % 95) + "\\n");
   if (line < lines) setTimeout(print, Math.max(0, started + (line * 1000) / perSecond - now()));
 };
 print();`;
@@ -40,12 +57,16 @@ const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-latency-"));
 let filled!: Filled;
 let headers!: Record<string, string>;
 const server = await startWindlass(async (directory) => {
-  filled = await fill(directory, 2 * speeds.length);
+  filled = await fill(directory, 10);
   headers = await signIn(directory, filled.busyOwner);
 });
 
-/** The latencies of the lines in milliseconds, in ascending order. */
-async function latencies(perSecond: number, seconds: number): Promise<number[]> {
+/** The latencies of the lines of one job in milliseconds. */
+async function latencies(
+  perSecond: number,
+  seconds: number,
+  secrets: readonly string[] = [secret],
+): Promise<number[]> {
   const identity = { "x-worker-id": filled.busyWorker, "x-worker-token": token };
   const claim = await request(`${server.url}/api/jobs/claim`, {
     method: "POST",
@@ -62,7 +83,7 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
     directory: join(scratch, job.id),
     command: process.execPath,
     args: ["-e", program, String(perSecond), String(lines)],
-    secrets: ["a password of the database"],
+    secrets,
   };
   mkdirSync(order.directory);
   const stream = await request(`${server.url}/api/jobs/${job.id}/logs/stream`, { headers });
@@ -91,19 +112,23 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
   }
   await ended;
   if (found.length !== lines) throw new Error(`${found.length} of ${lines} lines arrived`);
-  return found.toSorted((a, b) => a - b);
+  return found;
 }
 
 const results: Figure[] = [];
 try {
   await latencies(100, 3);
-  for (const { perSecond, seconds, share, goal } of speeds) {
+  for (const { what, perSecond, seconds, share, goal, secrets, jobs = 1 } of speeds) {
     await pause(1000);
-    const sorted = await latencies(perSecond, seconds);
+    const all = Array.from({ length: jobs }, async (_, job) => {
+      await pause((1000 / jobs) * job);
+      return latencies(perSecond, seconds, secrets);
+    });
+    const sorted = (await Promise.all(all)).flat().toSorted((a, b) => a - b);
     const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? NaN;
     results.push({
       row: "11",
-      what: `p${share * 100} at ${perSecond} lines a second`,
+      what,
       value: at(share),
       goal,
       better: "smaller",

@@ -99,9 +99,9 @@ export class Chunker {
     const source = this.#options.sources.list[entry.at];
     if (!source) throw new Error(`chunk ${entry.seq} of the log refers to source ${entry.at}`);
     if ("system" in source) return lineOf(source.system);
-    const { stream, from = 0, to = 0, skip = 0, tail = 0 } = entry;
+    const { stream, from = 0, to = 0, skip = 0, tail = 0, context = 0 } = entry;
     if (stream === "SYSTEM") throw new Error(`chunk ${entry.seq} of the log has no text`);
-    const piece = { stream, from, to, skip, tail };
+    const piece = { stream, from, to, skip, tail, context };
     return readPiece(this.#directoryOf(source.run), this.#options.redactor(), piece);
   }
 
@@ -124,6 +124,11 @@ export class Chunker {
     return this.#spool?.watch(onChange) ?? false;
   }
 
+  /** Milliseconds until output that is held back is released. */
+  get untilRelease(): number {
+    return this.#room > 0 && this.#spool ? this.#spool.untilRelease : Infinity;
+  }
+
   close(): void {
     this.#spool?.close();
     this.#spool = undefined;
@@ -140,12 +145,14 @@ export class Chunker {
       if (this.#room < chunkBytes && spool.left > this.#room) this.#room = 0;
       return undefined;
     }
-    const { stream, from, to, skip, tail, carry, text } = piece;
+    const { stream, from, to, skip, tail, carry, context, released, text } = piece;
     this.#room -= to - from;
     const marks = {
       ...(skip > 0 ? { skip } : {}),
       ...(tail > 0 ? { tail } : {}),
       ...(carry > 0 ? { carry } : {}),
+      ...(context > 0 ? { context } : {}),
+      ...(released > 0 ? { released } : {}),
     };
     const said = isMarked ? this.#resources.read(text, stream) : undefined;
     const resource = said && time ? { resource: { ...said, at: time(run) } } : {};
@@ -178,7 +185,7 @@ export class Chunker {
     this.#positions = atStart();
   }
 
-  #replay({ at, stream, from = 0, to = 0, carry = 0, resource }: Entry): void {
+  #replay({ at, stream, from = 0, to = 0, carry = 0, released = 0, resource }: Entry): void {
     if (resource) {
       this.#marks++;
       this.#resources.apply(resource);
@@ -186,7 +193,7 @@ export class Chunker {
     if (at !== this.#at) this.#next(at);
     if (stream === "SYSTEM") this.#next(at + 1);
     else {
-      this.#positions[stream] = { position: to, carry };
+      this.#positions[stream] = { position: to, carry, released };
       this.#room = Math.max(0, this.#room - (to - from));
     }
   }
@@ -201,6 +208,6 @@ const wholePiece = (bytes: Buffer): number => bytes.length;
 const lineOf = (text: string): string => (text === "" ? "" : `${text}\n`);
 
 const atStart = (): Positions => ({
-  STDOUT: { position: 0, carry: 0 },
-  STDERR: { position: 0, carry: 0 },
+  STDOUT: { position: 0, carry: 0, released: 0 },
+  STDERR: { position: 0, carry: 0, released: 0 },
 });

@@ -29,6 +29,9 @@ export interface Entry {
   readonly skip?: number;
   readonly tail?: number;
   readonly carry?: number;
+  /** The `released` of the chunk before it. */
+  readonly context?: number;
+  readonly released?: number;
   /** The resource whose change starts or ends with its first line. */
   readonly resource?: LogResource;
   /** A line that is in no source: how much of the run's output was dropped. */
@@ -138,11 +141,12 @@ export function* joined(entries: Iterable<Entry>, acknowledged: number): Generat
 
 /** The range of two neighbouring chunks of one stream: what lies before it is that of the first. */
 function joinOf(first: Entry, second: Entry): Entry {
-  const { skip: _, ...end } = second;
-  const { from, skip } = first;
+  const { skip: _, context: __, ...end } = second;
+  const { from, skip, context } = first;
   const start = {
     ...(from === undefined ? {} : { from }),
     ...(skip === undefined ? {} : { skip }),
+    ...(context === undefined ? {} : { context }),
   };
   return { ...end, ...start, count: countOf(first) + countOf(second) };
 }

@@ -223,7 +223,8 @@ export class LogShipper {
       if (this.#inFlight.size === 0) onIdle();
       return Infinity;
     }
-    return chunker.watch(() => this.notify()) ? 0 : timing.poll;
+    if (chunker.watch(() => this.notify())) return 0;
+    return Math.max(1, Math.min(timing.poll, chunker.untilRelease));
   }
 
   *#recall(first: number, last: number): Iterable<Post> {

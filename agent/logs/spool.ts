@@ -27,6 +27,8 @@ interface Piece extends Cut {
   readonly from: number;
   readonly to: number;
   readonly skip: number;
+  /** The bytes before `from` that are searched with it: the earlier piece has released them. */
+  readonly context: number;
   readonly text: string;
 }
 
@@ -42,18 +44,28 @@ interface Tail {
   /** … and this was its size at the last check. */
   size: number;
   /** Up to here the disk space of what can never be shipped was freed. */
-  released: number;
+  freed: number;
+  /** When what is held back is released, by `performance.now`. */
+  releaseAt: number;
   carry: number;
+  released: number;
 }
+
+/**
+ * Milliseconds until output that has fewer bytes in common with a secret than are masked is
+ * released. One byte is enough for it to be held back, and terraform may print the next one only
+ * ten seconds later.
+ */
+const releaseAfter = 200;
 
 /** Disk space is freed in steps of this size, because each step starts a process. */
 const releaseStep = 16 * mebibyte;
 
 /**
- * Where reading continues: the bytes shipped, and how many of the next belong to a masked region
- * that was shipped.
+ * Where reading continues: the bytes shipped, how many of the next belong to a masked region that
+ * was shipped, and how many of the last may be the start of a secret.
  */
-export type Positions = Record<OutputStream, { position: number; carry: number }>;
+export type Positions = Record<OutputStream, { position: number; carry: number; released: number }>;
 
 /** More than any redactor looks ahead. */
 const readAhead = mebibyte;
@@ -73,9 +85,9 @@ export class Spool {
   constructor(directory: string, positions: Positions) {
     this.#directory = directory;
     this.#tails = outputStreams.map((stream) => {
-      const { position, carry } = positions[stream];
-      const at = { position, tried: position, turn: position, size: position, released: 0 };
-      return { stream, file: undefined, carry, ...at };
+      const { position, carry, released } = positions[stream];
+      const at = { position, tried: position, turn: position, size: position, freed: 0 };
+      return { stream, file: undefined, carry, released, releaseAt: Infinity, ...at };
     });
   }
 
@@ -86,9 +98,14 @@ export class Spool {
   look(ended: boolean): number {
     for (const tail of this.#tails) {
       tail.file ??= openIfExists(join(this.#directory, tail.stream.toLowerCase()));
-      if (tail.file !== undefined) tail.size = Math.max(tail.size, fstatSync(tail.file).size);
-      // What was held back is now the end.
-      if (ended && !this.#ended) tail.tried = tail.position;
+      const size = tail.file === undefined ? 0 : fstatSync(tail.file).size;
+      if (size > tail.size) {
+        tail.size = size;
+        tail.releaseAt = Infinity;
+      }
+      // What was held back is now the end, or was held back for long enough.
+      if ((ended && !this.#ended) || tail.releaseAt <= performance.now())
+        tail.tried = tail.position;
     }
     this.#ended ||= ended;
     return this.#tails.reduce((sum, tail) => sum + tail.size - tail.tried, 0);
@@ -103,11 +120,16 @@ export class Spool {
     for (const tail of this.#tails) {
       if (tail.file === undefined) continue;
       const { size } = fstatSync(tail.file);
-      const from = Math.max(tail.position + room + readAhead, tail.released);
+      const from = Math.max(tail.position + room + readAhead, tail.freed);
       if (size - from < releaseStep) continue;
-      tail.released = size;
+      tail.freed = size;
       void punchHole(join(this.#directory, tail.stream.toLowerCase()), from, size - from);
     }
+  }
+
+  /** Milliseconds until output that is held back is released. */
+  get untilRelease(): number {
+    return Math.min(...this.#tails.map(({ releaseAt }) => releaseAt)) - performance.now();
   }
 
   /** The bytes that were seen and not taken. */
@@ -135,21 +157,29 @@ export class Spool {
   #takeTurn(redactor: Redactor, limit: number, end: End): Piece | undefined {
     for (const tail of this.#tails) {
       if (tail.tried >= tail.turn || tail.file === undefined) continue;
-      const { position: from, carry: skip, size } = tail;
+      const { position: from, carry: skip, released: context, size } = tail;
       const most = Math.min(limit, tail.turn - from);
-      const ahead = readAt(tail.file, from, Math.min(most + redactor.lookahead, size - from));
-      const room = end(ahead.subarray(0, most), tail.stream);
+      const start = from - context;
+      const length = Math.min(context + most + redactor.lookahead, size - start);
+      const ahead = readAt(tail.file, start, length);
+      const room = end(ahead.subarray(context, context + most), tail.stream);
       // The redactor looks at no more than this piece needs: a short one is cheap.
-      const bytes = ahead.subarray(0, room + redactor.lookahead);
-      const cut = redactor.cut(bytes, room, this.#ended && from + bytes.length >= size, skip);
+      const bytes = ahead.subarray(0, context + room + redactor.lookahead);
+      const final = this.#ended && start + bytes.length >= size;
+      const now = performance.now();
+      const release = tail.releaseAt <= now;
+      const cut = redactor.cut(bytes, room, { final, release, skip, context });
+      tail.releaseAt = Infinity;
       if (cut.length === 0) {
+        if (!release) tail.releaseAt = now + releaseAfter;
         tail.tried = tail.turn;
         continue;
       }
       const to = from + cut.length;
       tail.position = tail.tried = to;
       tail.carry = cut.carry;
-      return { ...cut, stream: tail.stream, from, to, skip };
+      tail.released = cut.released;
+      return { ...cut, stream: tail.stream, from, to, skip, context };
     }
     return undefined;
   }
@@ -195,13 +225,13 @@ export class Spool {
 export function readPiece(
   directory: string,
   redactor: Redactor,
-  piece: Pick<Piece, "stream" | "from" | "to" | "skip" | "tail">,
+  piece: Pick<Piece, "stream" | "from" | "to" | "skip" | "tail" | "context">,
 ): string {
   const file = openIfExists(join(directory, piece.stream.toLowerCase()));
   if (file === undefined) return "";
   try {
-    const bytes = readAt(file, piece.from, piece.to - piece.from);
-    return redactor.redact(bytes, piece.skip, piece.tail);
+    const start = piece.from - piece.context;
+    return redactor.redact(readAt(file, start, piece.to - start), piece);
   } finally {
     closeSync(file);
   }

@@ -5,7 +5,7 @@
  */
 import { asItIs, extentOf, withoutBreaks, withSingleBlanks, type View } from "./output-views.ts";
 import { PatternSet } from "./pattern-set.ts";
-import { formsOf } from "./secret-forms.ts";
+import { formsOf, shortestSecret } from "./secret-forms.ts";
 
 const mask = "***";
 const newline = 0x0a;
@@ -21,6 +21,23 @@ export interface Cut {
   readonly tail: number;
   /** The first bytes behind the cut belong to that region. */
   readonly carry: number;
+  /** A secret may begin this many bytes before the cut: the next cut must see them as context. */
+  readonly released: number;
+}
+
+/** What is known of the bytes before those that are masked. */
+interface Before {
+  /** The carry of the cut before. */
+  readonly skip?: number;
+  /** The first bytes are shown already, and only searched: what the cut before has released. */
+  readonly context?: number;
+}
+
+interface CutOptions extends Before {
+  /** No bytes will follow. */
+  readonly final: boolean;
+  /** Holds back only what has `shortestSecret` bytes or more in common with a secret. */
+  readonly release?: boolean;
 }
 
 export interface Redactor {
@@ -29,16 +46,16 @@ export interface Redactor {
   /** Whether the bytes contain a secret. */
   finds(bytes: Buffer): boolean;
   /**
-   * Returns the text with every secret masked. `skip` is the carry of the cut before these bytes,
-   * `tail` that of the cut after them.
+   * Returns the text behind the context with every secret masked. `tail` is that of the cut after
+   * these bytes.
    */
-  redact(bytes: Buffer, skip?: number, tail?: number): string;
+  redact(bytes: Buffer, before?: Before & { readonly tail?: number }): string;
   /**
-   * Returns the last safe cut at or before `limit`, and the masked text before it. Unless `final`,
-   * what may be the start of a secret or of a UTF-8 sequence is held back. A long stretch is cut
-   * after a newline if there is one in its second half.
+   * Returns the last safe cut within `limit` bytes behind the context, and the masked text before
+   * it. Unless `final`, what may be the start of a secret or of a UTF-8 sequence is held back. A
+   * long stretch is cut after a newline if there is one in its second half.
    */
-  cut(bytes: Buffer, limit: number, final: boolean, skip?: number): Cut & { readonly text: string };
+  cut(bytes: Buffer, limit: number, options: CutOptions): Cut & { readonly text: string };
 }
 
 /** Returns a redactor for these secrets. */
@@ -58,34 +75,36 @@ export function redactorOf(secrets: readonly string[]): Redactor {
     // At least one byte, which shows whether a long stretch continues.
     lookahead: Math.max(1, longest - 1),
     finds: (bytes) => look(searches, bytes).regions.length > 0,
-    redact(bytes, skip = 0, tail = 0) {
-      const known: Region[] = [];
-      if (skip > 0) known.push({ start: 0, end: Math.min(skip, bytes.length) });
-      if (tail > 0) known.push({ start: bytes.length - tail, end: bytes.length });
+    redact(bytes, { skip = 0, tail = 0, context = 0 } = {}) {
+      const known = skippedIn(bytes, context, skip);
+      const start = Math.max(context, bytes.length - tail);
+      if (tail > 0) known.push({ start, end: bytes.length });
       const { regions } = look(searches, bytes);
-      return render(bytes, merge([...known, ...regions]), skip > 0);
+      return render(bytes, merge([...known, ...regions]), context, skip > 0);
     },
-    cut(bytes, limit, final, skip = 0) {
+    cut(bytes, limit, { final, release = false, skip = 0, context = 0 }) {
       // Searches once for both the cut and the text, because the search is the most expensive work
       // for each byte.
-      const { regions: found, possibleStart } = look(searches, bytes);
-      let length = Math.min(limit, final ? bytes.length : possibleStart);
-      if (length < bytes.length && length >= 16_384) {
-        const line = bytes.lastIndexOf(newline, length - 1) + 1;
-        if (line > length / 2) length = line;
+      const { regions: found, possibleStart, likelyStart } = look(searches, bytes);
+      const safe = final ? bytes.length : release ? likelyStart : possibleStart;
+      let end = Math.min(context + limit, safe);
+      if (end < bytes.length && end - context >= 16_384) {
+        const line = bytes.lastIndexOf(newline, end - 1) + 1;
+        if (line - context > (end - context) / 2) end = line;
       }
-      const known = skip > 0 ? [{ start: 0, end: skip }] : [];
-      const regions = merge([...known, ...found]);
-      const through = regions.find(({ start, end }) => start < length && length < end);
-      if (!through && (!final || length < bytes.length)) length = characterEnd(bytes, length);
+      const regions = merge([...skippedIn(bytes, context, skip), ...found]);
+      const through = regions.find(({ start, end: to }) => start < end && end < to);
+      if (!through && (!final || end < bytes.length)) end = characterEnd(bytes, end);
+      end = Math.max(context, end);
       const before = regions
-        .filter(({ start }) => start < length)
-        .map(({ start, end }) => ({ start, end: Math.min(end, length) }));
+        .filter(({ start }) => start < end)
+        .map(({ start, end: to }) => ({ start, end: Math.min(to, end) }));
       return {
-        length,
-        tail: through ? length - through.start : 0,
-        carry: through ? through.end - length : 0,
-        text: render(bytes.subarray(0, length), before, skip > 0),
+        length: end - context,
+        tail: through ? end - Math.max(context, through.start) : 0,
+        carry: through ? through.end - end : 0,
+        released: final ? 0 : Math.max(0, end - possibleStart),
+        text: render(bytes.subarray(0, end), before, context, skip > 0),
       };
     },
   };
@@ -100,15 +119,17 @@ interface Search {
 }
 
 /**
- * Returns every place of every pattern, overlapping ones included, and the first place from which
- * the rest could be the start of one.
+ * Returns every place of every pattern, overlapping ones included, the first place from which the
+ * rest could be the start of one, and the first from which it has so much in common with one that
+ * chance is unlikely.
  */
 function look(
   searches: readonly Search[],
   bytes: Buffer,
-): { regions: Region[]; possibleStart: number } {
+): { regions: Region[]; possibleStart: number; likelyStart: number } {
   const regions: Region[] = [];
   let possibleStart = bytes.length;
+  let likelyStart = bytes.length;
   for (const { viewOf, patterns, extentOf: extent } of searches) {
     const view = viewOf(bytes);
     const endOf = (at: number, length: number): number => view.placeOf(at + length - 1) + 1;
@@ -126,23 +147,42 @@ function look(
       if (length > 0) regions.push({ start: view.placeOf(at), end: endOf(at, length) });
     }
     const far = bytes.length - extent(patterns.longest);
-    let first = Math.max(0, view.bytes.length - patterns.longest + 1);
-    while (first < view.bytes.length && view.placeOf(first) <= far) first++;
-    for (let at = first; at < view.bytes.length; at++) {
-      if (view.placeOf(at) >= possibleStart) break;
-      if (patterns.mayGrowAt(view.bytes, at)) possibleStart = view.placeOf(at);
+    let first = Math.max(0, size - patterns.longest + 1);
+    while (first < size && view.placeOf(first) <= far) first++;
+    for (let at = first; at < size; at++) {
+      const place = view.placeOf(at);
+      const isLikely = size - at >= shortestSecret;
+      if (place >= (isLikely ? likelyStart : possibleStart)) break;
+      if (!patterns.mayGrowAt(view.bytes, at)) continue;
+      // The first one of a view has most in common with a pattern.
+      if (isLikely) likelyStart = place;
+      possibleStart = Math.min(possibleStart, place);
+      break;
     }
   }
-  return { regions, possibleStart };
+  return { regions, possibleStart, likelyStart };
 }
 
-/** `isInside`: the first region began before these bytes, and the text before has its stars. */
-function render(bytes: Buffer, regions: readonly Region[], isInside: boolean): string {
+/** The bytes behind the context that belong to a region before them. */
+const skippedIn = (bytes: Buffer, context: number, skip: number): Region[] =>
+  skip > 0 ? [{ start: context, end: Math.min(context + skip, bytes.length) }] : [];
+
+/**
+ * Returns the text from `from` on. `isInside`: a region began before it, and the text before has
+ * its stars.
+ */
+function render(
+  bytes: Buffer,
+  regions: readonly Region[],
+  from: number,
+  isInside: boolean,
+): string {
   let text = "";
-  let end = 0;
+  let end = from;
   for (const region of regions) {
-    text += bytes.toString("utf8", end, region.start);
-    if (!isInside || region.start > 0) text += mask;
+    if (region.end <= from) continue;
+    if (region.start > end) text += bytes.toString("utf8", end, region.start);
+    if (!isInside || region.start > from) text += mask;
     end = region.end;
   }
   return end === 0 ? bytes.toString("utf8") : text + bytes.toString("utf8", end);

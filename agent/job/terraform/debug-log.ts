@@ -147,7 +147,10 @@ export function* masked(file: number, limit: number, redactor: Redactor): Genera
     const wanted = Math.min(buffer.length, end - position);
     const bytes = buffer.subarray(0, readSync(file, buffer, 0, wanted, position));
     const isLast = !isCut && position + bytes.length >= end;
-    const piece = redactor.cut(bytes, Math.min(most, bytes.length), isLast, carry);
+    const piece = redactor.cut(bytes, Math.min(most, bytes.length), {
+      final: isLast,
+      skip: carry,
+    });
     if (piece.length === 0) break;
     yield Buffer.from(piece.text);
     position += piece.length;

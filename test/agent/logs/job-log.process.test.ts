@@ -272,6 +272,40 @@ describe("a job's log", () => {
     expect(server.posts.length).toBeLessThanOrEqual(most + 2);
   });
 
+  test("shows a line that may end in the start of a secret before more is printed", async () => {
+    const log = await open({ secrets: ["s3cr3t-token"] }, { ...quick, poll: 60_000 });
+    log.run("01-apply", never);
+    const started = performance.now();
+    write("01-apply", "stdout", "waiting s");
+    await until(() => server.text() === "waiting s");
+    expect(performance.now() - started).toBeGreaterThan(190);
+    write("01-apply", "stdout", "ing s3cr3");
+    await until(() => server.text() === "waiting sing s3cr3");
+    write("01-apply", "stdout", "t-token\nover: s3cr3t");
+    await until(() => server.text() === "waiting sing s3cr3***\nover: ");
+    // Six bytes or more of a secret wait until it is known what they are.
+    await sleep(300);
+    expect(server.text()).toBe("waiting sing s3cr3***\nover: ");
+  });
+
+  test("masks the rest of a secret in a chunk that is sent again after a restart", async () => {
+    const first = await open({ secrets: ["s3cr3t-token"] });
+    first.run("01-apply", never);
+    write("01-apply", "stdout", "token: s3c");
+    await until(() => server.text() === "token: s3c");
+    await open({
+      secrets: ["s3cr3t-token"],
+      sink: { appendLogs: () => Promise.reject(new TypeError()) },
+    });
+    log?.run("01-apply", never);
+    write("01-apply", "stdout", "r3t-token\n");
+    await until(() => shipped().includes('"seq":3'));
+    const last = await open({ secrets: ["s3cr3t-token"] });
+    last.run("01-apply", Promise.resolve());
+    await last.drained();
+    expect(server.text()).toBe("token: s3c***\n");
+  });
+
   test("sends a later system line only after the run has ended", async () => {
     const log = await open();
     const end = Promise.withResolvers<void>();

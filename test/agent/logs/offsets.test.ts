@@ -29,14 +29,14 @@ describe("joined chunks", () => {
 
   it("have the range of both streams, the start of the first and the end of the last", () => {
     const entries = [
-      out(1, 0, 10, { skip: 2, tail: 1, carry: 3 }),
+      out(1, 0, 10, { skip: 2, context: 6, tail: 1, carry: 3 }),
       error(2, 0, 5),
       out(3, 10, 30, { skip: 3 }),
-      out(4, 30, 40, { tail: 4, carry: 5 }),
+      out(4, 30, 40, { context: 7, tail: 4, carry: 5, released: 8 }),
       error(5, 5, 6),
     ];
     const expected = [
-      out(3, 0, 40, { skip: 2, tail: 4, carry: 5, count: 3 }),
+      out(3, 0, 40, { skip: 2, context: 6, tail: 4, carry: 5, released: 8, count: 3 }),
       { ...error(5, 0, 6), count: 2 },
     ];
     expect([...joined(entries, 5)]).toEqual(expected);

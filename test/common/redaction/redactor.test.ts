@@ -4,32 +4,45 @@ import { redactorOf } from "../../../common/redaction/redactor.ts";
 import { heapInUse } from "../../helpers/heap.ts";
 import { proving } from "../../helpers/proving.ts";
 
-/** Cuts bytes that grow by the given steps, in pieces of at most `most` bytes. */
+/**
+ * Cuts bytes that grow by the given steps, in pieces of at most `most` bytes. `pauses`: after which
+ * steps what is held back is released.
+ */
 function inPieces(
   whole: Buffer,
   secrets: readonly string[],
   steps: readonly number[],
   most: number,
+  pauses: readonly boolean[] = [false],
 ) {
   const redactor = redactorOf(secrets);
   const pieces: string[] = [];
   let position = 0;
   let carry = 0;
+  let released = 0;
   let size = 0;
   for (let step = 0; size < whole.length || step === 0; step++) {
     size = Math.min(whole.length, size + (steps[step % steps.length] ?? 1));
     const final = size === whole.length;
+    let release = false;
     for (;;) {
-      const bytes = whole.subarray(position, Math.min(size, position + most + redactor.lookahead));
-      const isLast = final && position + bytes.length === whole.length;
-      const cut = redactor.cut(bytes, most, isLast, carry);
-      if (cut.length === 0) break;
+      const start = position - released;
+      const bytes = whole.subarray(start, Math.min(size, position + most + redactor.lookahead));
+      const isLast = final && start + bytes.length === whole.length;
+      const before = { skip: carry, context: released };
+      const cut = redactor.cut(bytes, most, { final: isLast, release, ...before });
+      if (cut.length === 0) {
+        if (release || pauses[step % pauses.length] === false) break;
+        release = true;
+        continue;
+      }
       // After a crash, the text is computed again from the recorded cut.
-      const again = redactor.redact(bytes.subarray(0, cut.length), carry, cut.tail);
+      const seen = bytes.subarray(0, released + cut.length);
+      const again = redactor.redact(seen, { ...before, tail: cut.tail });
       if (again !== cut.text) throw new Error(`${again} was ${cut.text}`);
       pieces.push(cut.text);
       position += cut.length;
-      carry = cut.carry;
+      ({ carry, released } = cut);
     }
   }
   expect(position).toBe(whole.length);
@@ -184,25 +197,49 @@ describe("a safe cut", () => {
     const whole = Buffer.from("aä€🚀é");
     for (let end = 0; end <= whole.length; end++) {
       const redactor = redactorOf([]);
-      const { length } = redactor.cut(whole.subarray(0, end), 1000, false);
+      const { length } = redactor.cut(whole.subarray(0, end), 1000, { final: false });
       expect(whole.toString("utf8", 0, length) + whole.toString("utf8", length)).toBe("aä€🚀é");
       expect(end - length).toBeLessThan(4);
-      expect(redactor.cut(whole.subarray(0, end), 1000, true).length).toBe(end);
+      expect(redactor.cut(whole.subarray(0, end), 1000, { final: true }).length).toBe(end);
     }
   });
 
   test("holds back only a possible start of a secret", () => {
     const redactor = redactorOf(["secret-value"]);
     const cut = (text: string): string =>
-      text.slice(0, redactor.cut(Buffer.from(text), 1000, false).length);
+      text.slice(0, redactor.cut(Buffer.from(text), 1000, { final: false }).length);
     expect(cut("hello secret-val")).toBe("hello ");
     expect(cut("hello secret-vol")).toBe("hello secret-vol");
     expect(cut("hello secret-value")).toBe("hello secret-value");
   });
 
+  test("releases fewer than six bytes of a secret, and masks its rest when it goes on", () => {
+    const secret = "s3cr3t-token";
+    const whole = Buffer.from(`<${secret}>`);
+    const shownBefore = (pause: number): string =>
+      inPieces(whole, [secret], [pause + 1, whole.length], 100, [true]).join("");
+    for (let shown = 0; shown < 6; shown++)
+      expect(shownBefore(shown)).toBe(`<${secret.slice(0, shown)}***>`);
+    for (let held = 6; held <= secret.length; held++) expect(shownBefore(held)).toBe("<***>");
+    expect(inPieces(whole, [secret], [1], 100, [true]).join("")).toBe("<s3cr3***>");
+    // Its parts are of no secret if it does not go on.
+    const other = Buffer.from("<s3cr3t-tokes3cr>");
+    expect(inPieces(other, [secret], [1], 100, [true]).join("")).toBe(other.toString());
+  });
+
+  test("releases bytes of a secret in base64 over lines, and of one that terraform wrapped", () => {
+    const secret = "correct horse battery staple";
+    const base64 = Buffer.from(secret).toString("base64").replace(/.=*$/, "");
+    const wrapped = secret.replaceAll(" ", "\n\u001b[31m│\u001b[0m \u001b[0m");
+    for (const form of [base64.replaceAll(/.{16}/g, "$&\n"), wrapped]) {
+      const whole = Buffer.from(`<${form}>`);
+      expect(inPieces(whole, [secret], [1], 100, [true]).join("")).toBe(`<${form.slice(0, 5)}***>`);
+    }
+  });
+
   test("is at the end of a line in a long text", () => {
     const lines = Buffer.from("0123456789 0123456789\n".repeat(3000));
-    const { length } = redactorOf([]).cut(lines, 32 * 1024, false);
+    const { length } = redactorOf([]).cut(lines, 32 * 1024, { final: false });
     expect(length).toBeGreaterThan(16 * 1024);
     expect(lines[length - 1]).toBe(0x0a);
   });
@@ -279,6 +316,7 @@ describe("with any output, secrets, growth and piece size", () => {
       secrets: fc.constant(secrets),
       whole: fc.array(part(secrets), { maxLength: 12 }).map((parts) => Buffer.concat(parts)),
       steps: fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+      pauses: fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
       most: fc.integer({ min: 4, max: 40 }),
     }),
   );
@@ -297,8 +335,8 @@ describe("with any output, secrets, growth and piece size", () => {
   test("no secret of six bytes or more is visible", () => {
     const masked = /\*/;
     fc.assert(
-      fc.property(cases, ({ secrets, whole, steps, most }) => {
-        const text = inPieces(whole, secrets, steps, most).join("");
+      fc.property(cases, ({ secrets, whole, steps, most, pauses }) => {
+        const text = inPieces(whole, secrets, steps, most, pauses).join("");
         for (const secret of secrets) {
           if (Buffer.byteLength(secret) < 6 || masked.test(secret)) continue;
           expect(text.includes(secret)).toBe(false);
