@@ -31,15 +31,16 @@ ENV NODE_ENV=production \
   WINDLASS_HOST=0.0.0.0 \
   WINDLASS_DATA_DIR=/var/lib/windlass \
   WINDLASS_WORK_DIR=/var/lib/windlass-agent \
-  WINDLASS_STATUS_ADDRESS=127.0.0.1:9185 \
   WINDLASS_STOP_SECONDS=3600 \
   WINDLASS_LOG_FORMAT=json
 USER 1000:1000
 VOLUME ["/var/lib/windlass", "/var/lib/windlass-agent"]
 EXPOSE 8080
-# Each role responds at one of the two addresses. This checks liveness, so an outage of the control plane restarts no agent.
+# A server responds at its port, an agent at a socket that its jobs cannot reach. This checks liveness, so an outage of the control plane
+# restarts no agent.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
-  CMD ["node", "-e", "Promise.any([process.env.WINDLASS_PORT ?? 8080, 9185].map((port) => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok || Promise.reject(answer)))).catch(() => process.exit(1))"]
+  CMD if [ -S "$WINDLASS_WORK_DIR/status.sock" ]; then exec windlass agent health; fi; \
+    exec node -e "fetch('http://127.0.0.1:' + (process.env.WINDLASS_PORT ?? 8080) + '/healthz').then((answer) => answer.ok || Promise.reject(answer)).catch(() => process.exit(1))"
 # tini passes signals on. The first SIGTERM lets running jobs end; after WINDLASS_STOP_SECONDS they are cancelled, and an apply may take ten
 # minutes more to stop. SIGKILL must come later than both: run the agent with --stop-timeout 4500 (Kubernetes: terminationGracePeriodSeconds).
 ENTRYPOINT ["tini", "--", "windlass"]

@@ -37,6 +37,7 @@ const waitSeconds = 30;
 export async function claimLoop(loop: ClaimLoop): Promise<void> {
   const { api, slots, key, log, contact, noMoreWork } = loop;
   let refusals = 0;
+  let isKeyUsed = false;
   while (!noMoreWork.aborted) {
     contact.rest("claim");
     try {
@@ -49,6 +50,8 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
     try {
       await loop.room(noMoreWork);
       contact.resume("claim");
+      if (isKeyUsed) key.renew();
+      isKeyUsed = false;
       const asked = performance.now();
       const claim = await api.claim(waitSeconds, key.current(), noMoreWork);
       contact.heard("claim");
@@ -70,7 +73,8 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
     } catch (error) {
       if (noMoreWork.aborted) return;
       refusals++;
-      if (error instanceof ProblemError && error.code === "idempotency_key_reused") key.renew();
+      if (error instanceof ProblemError && error.code === "idempotency_key_reused")
+        isKeyUsed = true;
       log.error({ error: (error as Error).message }, "the claim was refused");
       await sleep(backoff(refusals, Math.random()), undefined, { signal: noMoreWork }).catch(
         () => undefined,

@@ -41,12 +41,13 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   while (!stop.aborted) {
     // Before the jobs are read: one may start while the server answers.
     const changed = loop.jobsChanged();
-    const body = loop.body();
-    const holdsJobs = (body.active_job_ids ?? []).length > 0;
-    const wait = holdsJobs && reportsCancels ? Math.min(waitSeconds, interval) : 0;
     const asked = performance.now();
+    let holdsJobs = false;
     let pause = interval * 1000;
     try {
+      const body = loop.body();
+      holdsJobs = (body.active_job_ids ?? []).length > 0;
+      const wait = holdsJobs && reportsCancels ? Math.min(waitSeconds, interval) : 0;
       const answer = await api.heartbeat(body, wait, stop);
       loop.onAccepted();
       const seconds = answer.heartbeat_interval_seconds;

@@ -19,6 +19,7 @@ Commands:
                                (systemd)
   doctor                       check everything that an agent needs on this
                                machine
+  health                       ask the running agent whether it works
 
 Options:
   -h, --help                   print this help
@@ -52,6 +53,7 @@ export async function main(args: string[]): Promise<void> {
 const commands = new Map<string, (args: string[]) => Promise<number>>([
   ["install", async (args) => (await import("./install/command.ts")).installCommand(args)],
   ["doctor", async (args) => (await import("./doctor/command.ts")).doctorCommand(args)],
+  ["health", async (args) => (await import("./monitoring/health.ts")).healthCommand(args)],
 ]);
 
 /** Runs the agent. Loads it only here, because its commands need little of it. */

@@ -122,7 +122,7 @@ async function work(
   const isIdle = (): boolean => running() === 0;
   const floor = openFloor(config, log);
   const isDiskLow = (): boolean => floor.isLow;
-  await using monitoring = await openMonitoring(config, log, {
+  using monitoring = openMonitoring(config, log, {
     contact,
     isolation,
     running,

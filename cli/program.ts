@@ -161,7 +161,7 @@ const entries: readonly Entry[] = [
     name: "agent",
     group: "Run a control plane or a runner",
     description: "run a runner; settings come from the environment",
-    verbs: ["install", "doctor"],
+    verbs: ["install", "doctor", "health"],
   },
 ];
 

@@ -2,8 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+let known: string | undefined;
+
+/** Read once, because each heartbeat and each page needs it. */
+export const version = (): string => (known ??= read());
+
 /** Reads package.json, one level up in a checkout and two in a package. */
-export function version(): string {
+function read(): string {
   const file = ["..", "../.."]
     .map((folder) => join(import.meta.dirname, folder, "package.json"))
     .find((path) => existsSync(path));

@@ -37,7 +37,10 @@ test("the image's agent cancels its jobs within the stop time of the README", ()
 test("the image's health check is /healthz, so an outage of the control plane restarts no agent", () => {
   const health = lines.find((line) => line.includes("fetch("));
   expect(health).toContain("/healthz");
+  expect(health).toContain("windlass agent health");
   expect(health).not.toContain("/readyz");
+  // Of an agent, jobs can reach every port.
+  expect(text).not.toContain("WINDLASS_STATUS_ADDRESS");
 });
 
 test("the image runs without privileges, receives signals, and has no build tools", () => {

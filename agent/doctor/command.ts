@@ -13,9 +13,9 @@ import { finding, ok, type Finding, type State } from "./finding.ts";
 const usage = `Usage: windlass agent doctor [options]
 
 Checks everything that an agent needs on this machine: settings, server,
-certificate, proxy, clock, identity, work directory, engine, git, isolation, and
-a cloud role if you name one. Changes nothing. The exit code is 1 if a check
-fails.
+certificate, proxy, clock, identity, work directory, status address, engine,
+git, isolation, and a cloud role if you name one. Changes nothing. The exit code
+is 1 if a check fails.
 
 Settings come from the environment, as for windlass agent. If WINDLASS_URL is
 not set there, they come from /etc/windlass/agent.env.
@@ -121,6 +121,7 @@ async function* examine(
   const { workDirectory } = await import("./work-directory.ts");
   const workDir = await workDirectory(config);
   yield workDir;
+  if (config.statusAddress) yield await machine.status(config, config.statusAddress);
   yield await machine.engines(config);
   yield await machine.git(config);
   yield workDir.state === "failed"

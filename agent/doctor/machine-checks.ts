@@ -1,11 +1,13 @@
 /**
  * Checks what jobs need on this machine: an engine, git, isolation, a cloud role.
  */
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Engine } from "../../protocol/configurations.ts";
-import type { AgentConfig } from "../config.ts";
+import type { Address, AgentConfig } from "../config.ts";
 import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
 import { newestRelease } from "../job/engine/download.ts";
@@ -20,6 +22,24 @@ import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 import { existingFolder } from "./work-directory.ts";
 import { minute } from "../../common/units.ts";
+
+/** Tries the address at which the agent serves its status, if no agent runs. */
+export async function status({ workDir }: AgentConfig, address: Address): Promise<Finding> {
+  const check = "status";
+  const place = `${address.host}:${address.port} (WINDLASS_STATUS_ADDRESS)`;
+  if (holderOf(workDir)) return finding(check, "skipped", `${place} is of the running agent`);
+  const server = createServer();
+  try {
+    server.listen(address);
+    await once(server, "listening");
+    return ok(check, `${place} is free`);
+  } catch (error) {
+    const advice = "the agent works without it, and tries again: end what uses it, or change it";
+    return finding(check, "warning", `${place}: ${(error as Error).message}`, advice);
+  } finally {
+    server.close();
+  }
+}
 
 /** Looks for terraform and OpenTofu on the PATH and in the cache. */
 export async function engines(config: AgentConfig): Promise<Finding> {

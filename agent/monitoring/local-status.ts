@@ -1,52 +1,155 @@
 /**
  * Serves the agent's status on its own machine, without names and secrets: `/healthz` shows that
  * the event loop works, `/readyz` that the control plane responds, and `/metrics` is for
- * Prometheus. A supervisor must restart the agent by `/healthz` alone.
+ * Prometheus. A supervisor must restart the agent by `/healthz` alone, and ask at the socket: jobs
+ * can open all connections of an address, or take it while no agent runs.
  */
-import { createServer, type Server } from "node:http";
-import { once } from "node:events";
-import { Counter, Gauge, Registry, collectDefaultMetrics } from "@prometheus-io/client";
+import { chmodSync, rmSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { ListenOptions } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
 import type { Contact } from "../api/contact.ts";
-import { freeBytes } from "../machine/disk-space.ts";
+import type { Address } from "../config.ts";
 import type { JobResult } from "../job/run-job.ts";
-import { version } from "../../common/version.ts";
+import { second } from "../../common/units.ts";
+import type { AgentMetrics } from "./metrics.ts";
 
 export interface LocalStatusOptions {
-  readonly host: string;
-  readonly port: number;
+  /** Served in addition to the socket. */
+  readonly address: Address | undefined;
   readonly contact: Contact;
   /** After a longer silence of the control plane, the agent is not ready. */
   readonly silenceSeconds: number;
   readonly isolation: string;
   readonly slots: number;
   readonly workDir: string;
+  readonly log: Logger;
   running(): number;
   /** Whether the agent takes no jobs because of too little disk space. */
   isDiskLow(): boolean;
 }
 
 export interface LocalStatus {
-  /** The address on which it listens, such as `http://127.0.0.1:9185`. */
-  readonly url: string;
   ended(type: string, result: JobResult): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
-/** Starts the server. Throws if the address is in use. */
-export async function openLocalStatus(options: LocalStatusOptions): Promise<LocalStatus> {
-  const { contact } = options;
-  const { registry, ended } = metricsOf(options);
-  const server = createServer((request, response) => {
-    const answer = (status: number, type: string, text: string): void => {
-      response.writeHead(status, { "content-type": type }).end(text);
+/** The Unix socket, which only the agent's user may open. */
+export const statusSocket = (workDir: string): string => join(workDir, "status.sock");
+
+/** For each of the two servers. More connections are closed at once. */
+const mostConnections = 32;
+/** Milliseconds that a connection may take, or be silent. */
+const patience = 5 * second;
+/** The pause before an address that is in use is tried again, in milliseconds. */
+const retryEvery = 5 * second;
+
+/** Starts to serve. What cannot be opened is logged and tried again, because jobs can prevent it. */
+export function openLocalStatus(options: LocalStatusOptions): LocalStatus {
+  const { address, workDir, log } = options;
+  const ended = new Map<string, { type: string; result: string; count: number }>();
+  let metrics: Promise<AgentMetrics> | undefined;
+  const respond = responder(options, () => {
+    // Loaded only if it is read: most agents on a laptop or in a pipeline are not monitored.
+    metrics ??= import("./metrics.ts").then(({ agentMetrics }) =>
+      agentMetrics(options, () => ended.values()),
+    );
+    return metrics;
+  });
+  const over = new AbortController();
+  const serve = { respond, log, over: over.signal };
+  const path = statusSocket(workDir);
+  // The work directory is locked, so an existing socket is one of a killed agent.
+  void keepServing({
+    ...serve,
+    where: { path },
+    before: () => rmSync(path, { force: true }),
+    // Other users may pass through the work directory, because jobs run in it.
+    after: () => chmodSync(path, 0o600),
+  });
+  if (address) void keepServing({ ...serve, where: address });
+  return {
+    ended(type, result) {
+      const key = `${type} ${result}`;
+      const one = ended.get(key) ?? { type, result, count: 0 };
+      one.count++;
+      ended.set(key, one);
+    },
+    close: () => over.abort(),
+  };
+}
+
+interface Serving {
+  readonly respond: RequestListener;
+  readonly where: ListenOptions;
+  readonly log: Logger;
+  readonly over: AbortSignal;
+  before?(): void;
+  after?(): void;
+}
+
+async function keepServing({ respond, where, log, over, before, after }: Serving): Promise<void> {
+  for (let tries = 1; !over.aborted; tries++) {
+    const server = createServer(
+      {
+        headersTimeout: patience,
+        requestTimeout: patience,
+        connectionsCheckingInterval: second,
+      },
+      respond,
+    );
+    // A client that does not read its response is silent too.
+    server.timeout = patience;
+    server.maxConnections = mostConnections;
+    try {
+      before?.();
+      await listen(server, where);
+      after?.();
+    } catch (error) {
+      server.close();
+      const facts = { ...where, error: (error as Error).message };
+      if (tries === 1) log.warn(facts, "the agent's status cannot be served here, trying again");
+      await sleep(retryEvery, undefined, { signal: over }).catch(() => undefined);
+      continue;
+    }
+    // Such as too many open files.
+    server.on("error", (error) => log.warn({ error: error.message }, "serving the agent's status"));
+    const close = (): void => {
+      server.close();
+      server.closeAllConnections();
     };
-    if (request.method !== "GET") return answer(405, "text/plain", "GET only\n");
+    if (over.aborted) return close();
+    over.addEventListener("abort", close, { once: true });
+    log.info({ url: urlOf(server) }, "serving /healthz, /readyz and /metrics");
+    return;
+  }
+}
+
+function listen(server: Server, where: ListenOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).listen(where, () => {
+    server.off("error", reject);
+    resolve();
+  });
+  return promise;
+}
+
+function responder(
+  options: LocalStatusOptions,
+  metrics: () => Promise<AgentMetrics>,
+): RequestListener {
+  return ({ method, url }, response) => {
+    const answer = (status: number, type: string, text: string): void => {
+      response.writeHead(status, { "content-type": type, connection: "close" }).end(text);
+    };
+    if (method !== "GET") return answer(405, "text/plain", "GET only\n");
     const json = (status: number, body: object): void =>
       answer(status, "application/json", `${JSON.stringify(body)}\n`);
-    const { url } = request;
     if (url === "/healthz") return json(200, { status: "ok" });
     if (url === "/readyz") {
-      const silence = Math.round(contact.silence());
+      const silence = Math.round(options.contact.silence());
       const isReady = silence < options.silenceSeconds;
       return json(isReady ? 200 : 503, {
         status: isReady ? "ready" : "no_contact",
@@ -54,76 +157,15 @@ export async function openLocalStatus(options: LocalStatusOptions): Promise<Loca
       });
     }
     if (url !== "/metrics") return answer(404, "text/plain", "/healthz, /readyz or /metrics\n");
-    registry.metrics().then(
-      (text) => answer(200, registry.contentType, text),
-      (error: Error) => answer(500, "text/plain", `${error.message}\n`),
-    );
-  });
-  server.headersTimeout = 5000;
-  server.requestTimeout = 5000;
-  server.listen(options.port, options.host);
-  await once(server, "listening");
-  return {
-    url: addressOf(server),
-    ended,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
+    metrics()
+      .then(async ({ contentType, read }) => answer(200, contentType, await read()))
+      .catch((error: Error) => answer(500, "text/plain", `${error.message}\n`));
   };
 }
 
-function addressOf(server: Server): string {
+function urlOf(server: Server): string {
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no address");
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
-}
-
-function metricsOf(options: LocalStatusOptions): {
-  registry: Registry;
-  ended: LocalStatus["ended"];
-} {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
-    const collect = async function (this: Gauge): Promise<void> {
-      this.set(await read());
-    };
-    registry.registerMetric(new Gauge({ name, help, registers: [], collect }));
-  };
-  new Gauge({
-    name: "windlass_agent_info",
-    help: "Version and isolation of this agent; always 1.",
-    labelNames: ["version", "isolation"],
-    registers,
-  }).set({ version: version(), isolation: options.isolation }, 1);
-  gauge("windlass_agent_slots", "Jobs that may run at the same time.", () => options.slots);
-  gauge(
-    "windlass_agent_jobs_running",
-    "Jobs that this agent has claimed and that have not ended.",
-    options.running,
-  );
-  gauge("windlass_agent_contact_age_seconds", "Time since the control plane last responded.", () =>
-    options.contact.silence(),
-  );
-  gauge("windlass_agent_disk_free_bytes", "Free bytes on the disk of the work directory.", () =>
-    freeBytes(options.workDir),
-  );
-  gauge(
-    "windlass_agent_disk_low",
-    "1 while the agent takes no jobs because too little disk space is free.",
-    () => (options.isDiskLow() ? 1 : 0),
-  );
-  const jobs = new Counter({
-    name: "windlass_agent_jobs_total",
-    help: "Jobs that ended here, by type and result.",
-    labelNames: ["type", "result"],
-    registers,
-  });
-  return {
-    registry,
-    ended: (type, result) => jobs.inc({ type: type.toLowerCase(), result: result.toLowerCase() }),
-  };
+  if (typeof address === "string") return `unix:${address}`;
+  const { family, address: host, port } = address ?? { family: "", address: "", port: 0 };
+  return `http://${family === "IPv6" ? `[${host}]` : host}:${port}`;
 }

@@ -134,10 +134,10 @@ export const agent = {
     type: "text",
     pattern: /^(\[[0-9a-f:]+\]|[^\s:/]+):\d{1,5}$/,
     expected: "an address of this machine such as 127.0.0.1:9185",
-    otherwise: "not served",
-    help: "an address at which the agent serves /healthz, /readyz and /metrics",
+    otherwise: "only a socket",
+    help: "an address for /healthz, /readyz and /metrics, in addition to the socket",
     details:
-      "`/healthz`: the process works. `/readyz`: the control plane responds. Use only `/healthz` to decide about a restart: restarting the agent does not repair a control plane",
+      "`/healthz`: the process works. `/readyz`: the control plane responds. Use only `/healthz` to decide about a restart: restarting the agent does not repair a control plane. The socket is `status.sock` in `WINDLASS_WORK_DIR`, which only the agent's user may open; `windlass agent health` asks there. At an address, jobs can connect too, and keep others from it: use it for Prometheus only",
   },
   ...proxies,
   SSL_CERT_FILE: {

@@ -76,6 +76,7 @@ const roles = [
   "agent",
   "agent install",
   "agent doctor",
+  "agent health",
 ];
 
 async function roleChapter(words: string): Promise<string> {

@@ -60,6 +60,21 @@ describe.concurrent("windlass agent doctor", () => {
     expect(statSync(env.WINDLASS_WORK_DIR).mode).toBe(before);
   });
 
+  test("warns of an address for the agent's status that is in use", async () => {
+    const server = createServer();
+    await using taken = await listen(server);
+    const { exitCode, of } = await doctor(
+      environment({ WINDLASS_STATUS_ADDRESS: new URL(taken.url).host }),
+    );
+    expect(of("status")).toMatchObject({
+      state: "warning",
+      text: expect.stringContaining("EADDRINUSE"),
+    });
+    expect(exitCode).toBe(0);
+    const free = await doctor(environment({ WINDLASS_STATUS_ADDRESS: "127.0.0.1:0" }));
+    expect(free.of("status")).toMatchObject({ state: "ok" });
+  });
+
   test("creates no directory where no agent has started yet", async () => {
     const fresh = join(place, "fresh");
     mkdirSync(fresh, { mode: 0o711 });

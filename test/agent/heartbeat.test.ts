@@ -32,3 +32,28 @@ test("a job that starts while a heartbeat without jobs is under way is reported 
   await loop;
   expect(reported).toEqual([[], ["started meanwhile"]]);
 });
+
+test("continues when the machine refuses what a heartbeat needs", async () => {
+  const stop = new AbortController();
+  const warnings: unknown[] = [];
+  let bodies = 0;
+  await heartbeatLoop({
+    api: {
+      heartbeat: async () => {
+        stop.abort();
+        return {};
+      },
+    },
+    log: { warn: (facts: unknown) => void warnings.push(facts) },
+    interval: 0.01,
+    stop: stop.signal,
+    body: () => {
+      if (++bodies === 1) throw new Error("EMFILE: too many open files");
+      return { version: "1.0.0", active_job_ids: [] };
+    },
+    jobsChanged: () => new Promise(() => undefined),
+    onCancelled: () => undefined,
+    onAccepted: () => undefined,
+  });
+  expect(warnings).toEqual([{ error: "EMFILE: too many open files" }]);
+});

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Contact } from "../../agent/api/contact.ts";
-import { openLocalStatus } from "../../agent/monitoring/local-status.ts";
+import { agentMetrics } from "../../agent/monitoring/metrics.ts";
 import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { root } from "../helpers/source-files.ts";
@@ -32,19 +32,18 @@ const namedIn = (queries: string): string[] =>
 
 test("every metric of the dashboard exists, and every panel has a place of its own", async () => {
   const server = namesIn((await ask(plane, "GET", "/metrics")).text);
-  const status = await openLocalStatus({
-    host: "127.0.0.1",
-    port: 0,
-    contact: new Contact(),
-    silenceSeconds: 60,
-    isolation: "process",
-    slots: 1,
-    workDir: "/",
-    running: () => 0,
-    isDiskLow: () => false,
-  });
-  const agent = namesIn(await (await fetch(`${status.url}/metrics`)).text());
-  await status.close();
+  const { read } = agentMetrics(
+    {
+      contact: new Contact(),
+      isolation: "process",
+      slots: 1,
+      workDir: "/",
+      running: () => 0,
+      isDiskLow: () => false,
+    },
+    () => [],
+  );
+  const agent = namesIn(await read());
   const known = new Set([...server, ...agent]);
   const { panels, templating } = dashboard;
   const queries = [

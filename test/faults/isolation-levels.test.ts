@@ -14,9 +14,12 @@ import {
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { pino } from "pino";
+import { Contact } from "../../agent/api/contact.ts";
 import { chooseIsolation, IsolationMissing } from "../../agent/job/isolation/choose.ts";
 import { type Isolation, type Level } from "../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
+import { openLocalStatus, statusSocket } from "../../agent/monitoring/local-status.ts";
 import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
 import { type Workspace } from "../../agent/job/workspace.ts";
@@ -220,6 +223,28 @@ describe.each(protective)("level %s", (level) => {
     // The job may see its own workspace.
     expect(output(ran).replace(`${basename(workspace.root)}\n`, "")).toBe("over\n");
     await Promise.all([isolation.wipe(), other.isolation.wipe()]);
+  });
+
+  test("keeps the job from the socket of the agent's status", async () => {
+    const socket = statusSocket(workDir);
+    const status = openLocalStatus({
+      address: undefined,
+      contact: new Contact(),
+      silenceSeconds: 60,
+      isolation: level,
+      slots: 1,
+      workDir,
+      log: pino({ enabled: false }),
+      running: () => 0,
+      isDiskLow: () => false,
+    });
+    while (!existsSync(socket)) await sleep(10);
+    const { run, output, isolation } = job(level);
+    const ran = run(`[ -w ${socket} ] && echo open; echo over`);
+    await ran.ended;
+    expect(output(ran)).toBe("over\n");
+    status.close();
+    await isolation.wipe();
   });
 
   test("lets the job write to its own directories, but not to the agent's files beside them", async () => {

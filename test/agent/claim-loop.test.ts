@@ -1,0 +1,41 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { Contact } from "../../agent/api/contact.ts";
+import { claimLoop, type ClaimLoop } from "../../agent/claim-loop.ts";
+import { Slots } from "../../agent/slots.ts";
+import { ProblemError } from "../../protocol/transport.ts";
+
+test("continues when the key that the server refuses cannot be replaced on the disk", async () => {
+  const stop = new AbortController();
+  const keys: string[] = [];
+  let key = "used";
+  let renewals = 0;
+  const used = { code: "idempotency_key_reused", title: "used" } as const;
+  const api = {
+    claim: async (_wait: number, given: string) => {
+      keys.push(given);
+      if (given === "used") throw new ProblemError(422, used);
+      stop.abort();
+      return undefined;
+    },
+  };
+  await claimLoop({
+    api: api as unknown as ClaimLoop["api"],
+    slots: new Slots(1),
+    key: {
+      current: () => key,
+      renew: () => {
+        if (++renewals === 1) throw new Error("EMFILE: too many open files");
+        key = "new";
+      },
+    },
+    log: pino({ enabled: false }),
+    contact: new Contact(),
+    noMoreWork: stop.signal,
+    pollEvery: 1,
+    once: false,
+    start: async () => true,
+    room: async () => undefined,
+  });
+  expect(keys).toEqual(["used", "new"]);
+});
