@@ -13,6 +13,7 @@ import type { AgentConfig } from "./config.ts";
 import { Contact } from "./api/contact.ts";
 import { DiskFloor } from "./machine/disk-space.ts";
 import { Revocation } from "./api/failures.ts";
+import { openKnownServer } from "./api/known-server.ts";
 import { heartbeatLoop } from "./heartbeat.ts";
 import { identify, instanceId } from "./identity.ts";
 import { JobRuns } from "./job-runs.ts";
@@ -68,7 +69,9 @@ export async function runAgent(
       revoked.abort();
     });
     const { url: server, retry } = config;
-    const api = createApi({ server, workerId, workerToken, revocation, log, network, retry });
+    const known = openKnownServer(config);
+    const common = { known, revocation, log, network, retry };
+    const api = createApi({ server, workerId, workerToken, ...common });
     try {
       const result = await work(
         config,

@@ -170,6 +170,7 @@ export const AppendLogs = Type.Object({
 export type AppendLogs = Static<typeof AppendLogs>;
 
 export const AppendedLogs = Type.Object({
+  job_id: Uuid,
   id: about(Type.Integer(), "The log id of the last chunk."),
   job_status: about(JobStatus, "CANCELLED tells the runner to stop."),
 });

@@ -20,12 +20,20 @@ export class ProblemError extends Error {
   readonly problem: Partial<Problem>;
   /** From `Retry-After`, in seconds. */
   readonly retryAfter: number | undefined;
+  /** Whether the response was declared to be a problem document. */
+  readonly isDocument: boolean;
 
-  constructor(status: number, problem: Partial<Problem>, retryAfter?: number) {
+  constructor(
+    status: number,
+    problem: Partial<Problem>,
+    retryAfter?: number,
+    isDocument: boolean = false,
+  ) {
     super(problem.detail ?? problem.title ?? `The server responded with status ${status}`);
     this.status = status;
     this.problem = problem;
     this.retryAfter = retryAfter;
+    this.isDocument = isDocument;
   }
 
   get code(): string | undefined {
@@ -159,6 +167,7 @@ async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemErro
     response.statusCode,
     parseProblem(text) ?? { status: response.statusCode },
     Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
+    String(response.headers["content-type"]).startsWith("application/problem+json"),
   );
 }
 

@@ -7,12 +7,15 @@ import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
+import { expectGenuine, genuine, names } from "./genuine.ts";
+import type { KnownServer } from "./known-server.ts";
 import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "../job/job-api.ts";
 import { dispatcherOf, type Network } from "../machine/network.ts";
 
 export interface ApiOptions extends Persistence {
   readonly server: string;
+  readonly known: KnownServer;
   readonly workerId: string;
   readonly workerToken: string;
   readonly network: Network;
@@ -48,54 +51,54 @@ const leaveTimeout = 5000;
 
 /** All calls of one agent. Each is repeated for as long as a later attempt could succeed. */
 export function createApi(options: ApiOptions): AgentApi {
-  const { server } = options;
+  const { server, known, workerId } = options;
   const dispatcher = dispatcherOf(options.network);
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
   const common = { headers: identity, dispatcher, timeout: answerTimeout };
 
   const heartbeat: AgentApi["heartbeat"] = (body, wait, signal) =>
-    persist(options, "heartbeat", signal, async () =>
-      readLeniently(
-        await send(
-          server,
-          endpoints.heartbeat,
-          { query: wait > 0 ? { wait } : {}, body },
-          { ...common, timeout: answerTimeout + wait * 1000, signal },
-        ),
-      ),
-    );
+    persist(options, "heartbeat", signal, async () => {
+      const input = { query: wait > 0 ? { wait } : {}, body };
+      const patience = { timeout: answerTimeout + wait * 1000, signal };
+      const answer: Partial<HeartbeatAnswer> = await readLeniently(
+        await genuine(known, send(server, endpoints.heartbeat, input, { ...common, ...patience })),
+      );
+      const isGenuine = typeof answer.server_time === "string" && names(answer.worker_id, workerId);
+      expectGenuine(known, isGenuine);
+      if (isGenuine) known.learn("reportsTime");
+      return answer;
+    });
 
   return {
     claim: (wait, key, signal) =>
-      persist(options, "claim", signal, () =>
-        call(
-          server,
-          endpoints.claimJob,
-          { query: { wait } },
-          {
-            ...common,
-            headers: { ...identity, "idempotency-key": key },
-            timeout: answerTimeout + wait * 1000,
-            signal,
-          },
-        ),
-      ),
+      persist(options, "claim", signal, async () => {
+        const headers = { ...identity, "idempotency-key": key };
+        const patience = { timeout: answerTimeout + wait * 1000, signal };
+        const claim = await genuine(
+          known,
+          call(
+            server,
+            endpoints.claimJob,
+            { query: { wait } },
+            { ...common, ...patience, headers },
+          ),
+        );
+        expectGenuine(known, claim === null || typeof claim.job?.id === "string");
+        return claim;
+      }),
     heartbeat,
     async leave(body) {
       await heartbeat({ ...body, leaving: true }, 0, AbortSignal.timeout(leaveTimeout));
     },
     async isCloudHosted(signal) {
-      const worker: { mode?: unknown } = await persist(options, "worker", signal, async () =>
-        readLeniently(
-          await send(
-            server,
-            endpoints.readWorker,
-            { params: { id: options.workerId } },
-            { ...common, signal },
-          ),
-        ),
-      );
-      return worker.mode === "cloud-hosted";
+      const input = { params: { id: workerId } };
+      return persist(options, "worker", signal, async () => {
+        const worker: { id?: unknown; mode?: unknown } = await readLeniently(
+          await genuine(known, send(server, endpoints.readWorker, input, { ...common, signal })),
+        );
+        expectGenuine(known, names(worker.id, workerId));
+        return worker.mode === "cloud-hosted";
+      });
     },
     forJob: (id, attempt) => {
       const headers = {

@@ -3,20 +3,23 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { request, type Dispatcher } from "../../common/http-client.ts";
+import type { Dispatcher } from "../../common/http-client.ts";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
-import { ProblemError, refuseRedirect, send } from "../../protocol/transport.ts";
+import { ProblemError, send } from "../../protocol/transport.ts";
 import { persist, readLeniently, type Persistence } from "./calls.ts";
 import { describe } from "./describe.ts";
 import { sortFailure } from "./failures.ts";
+import { expectGenuine, genuine, names, proxyPatience } from "./genuine.ts";
+import type { ServerFacts } from "./known-server.ts";
 import { type JobApi } from "../job/job-api.ts";
 import { JobRefused } from "../job/job-refused.ts";
 import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
 export interface JobCalls extends Persistence {
   readonly server: string;
+  readonly known: ServerFacts;
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher;
   readonly timeout: number;
@@ -36,7 +39,7 @@ const debugLogPatience: Patience = { tries: 5, milliseconds: 15 * minute };
 
 /** The calls of one job; `headers` name the worker and the attempt. */
 export function jobApi(calls: JobCalls, id: string): JobApi {
-  const { server, revocation } = calls;
+  const { server, known, revocation } = calls;
   const params = { id };
   const forever = new AbortController().signal;
   const upload = async (
@@ -48,22 +51,27 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
   ): Promise<void> => {
     const { size } = statSync(file);
     const digest = await digestOf(file);
+    const proxy = proxyPatience(calls);
     const once = async (): Promise<void> => {
-      const answer = await send(
-        server,
-        endpoint,
-        { params, bytes: size <= smallFile ? readFileSync(file) : createReadStream(file) },
-        {
-          ...calls,
-          headers: {
-            ...calls.headers,
-            "content-length": String(size),
-            "content-digest": digest,
-          },
-          signal: patience ? AbortSignal.timeout(patience.milliseconds) : signal,
-        },
-      );
-      await answer.body.dump();
+      const bytes = size <= smallFile ? readFileSync(file) : createReadStream(file);
+      const headers = {
+        ...calls.headers,
+        "content-length": String(size),
+        "content-digest": digest,
+      };
+      const options = {
+        ...calls,
+        headers,
+        signal: patience ? AbortSignal.timeout(patience.milliseconds) : signal,
+      };
+      try {
+        const answer: { job_id?: unknown } = await readLeniently(
+          await genuine(known, send(server, endpoint, { params, bytes }, options)),
+        );
+        expectGenuine(known, names(answer.job_id, id));
+      } catch (error) {
+        throw proxy.failed(error);
+      }
     };
     try {
       await settle(persist(calls, what, signal, once, patience?.tries));
@@ -72,24 +80,29 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
     }
   };
+  const logProxy = proxyPatience(calls);
   /** Returns undefined if there is no state; throws an error that is worth a retry. */
-  const openState = async (specId: string, jobToken: string, signal: AbortSignal) => {
+  const openState = async (spec_id: string, jobToken: string, signal: AbortSignal) => {
     const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
-    const path = `/api/state/${specId}`;
     const options = { dispatcher: calls.dispatcher, headers: { authorization }, signal };
-    const response = await request(`${server}${path}`, options);
-    await refuseRedirect(server, path, response);
-    const { statusCode, body } = response;
-    if (statusCode === 200) return body;
-    await body.dump();
-    if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
-    // A server without managed states has none of this configuration either.
-    return undefined;
+    const sent = send(server, endpoints.readState, { params: { spec_id } }, options);
+    try {
+      return await contentOf(known, await genuine(known, sent), "content-md5");
+    } catch (error) {
+      // A server without managed states has none of this configuration either.
+      if (error instanceof ProblemError && sortFailure(error).kind !== "retry") return undefined;
+      throw error;
+    }
   };
   return {
     reportStatus: async (report) => {
-      const once = async (): Promise<unknown> =>
-        readLeniently(await send(server, endpoints.reportStatus, { params, body: report }, calls));
+      const input = { params, body: report };
+      const once = async (): Promise<void> => {
+        const answer: { id?: unknown } = await readLeniently(
+          await genuine(known, send(server, endpoints.reportStatus, input, calls)),
+        );
+        expectGenuine(known, names(answer.id, id));
+      };
       await settle(persist(calls, `report ${report.status}`, forever, once));
     },
     appendLogs: async (chunks, signal) => {
@@ -97,15 +110,21 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       const [only] = chunks;
       const body = chunks.length === 1 && only ? only : { chunks };
       try {
+        const options = { ...calls, signal };
         const answer: Partial<AppendedLogs> = await readLeniently(
-          await send(server, endpoints.appendLogs, { params, body }, { ...calls, signal }),
+          await genuine(known, send(server, endpoints.appendLogs, { params, body }, options)),
         );
+        // A control plane of an earlier release names the chunk and the status, but not the job.
+        const { job_id = id, id: chunk, job_status } = answer;
+        const isGenuine = names(job_id, id) && chunk !== undefined && job_status !== undefined;
+        expectGenuine(known, isGenuine);
         revocation.accepted();
+        logProxy.succeeded();
         return { job_status: answer.job_status ?? "PROCESSING" };
       } catch (error) {
         if (sortFailure(error).kind === "unauthorized") revocation.refused();
         if (revocation.isRevoked) throw new JobRefused("refused", describe(error));
-        throw error;
+        throw logProxy.failed(error);
       }
     },
     uploadPlan: (file, signal) => upload("upload plan", endpoints.uploadPlanArtifact, file, signal),
@@ -197,12 +216,10 @@ async function download(
   options: JobCalls & { signal: AbortSignal },
 ): Promise<boolean> {
   try {
-    const answer = await send(server, endpoint, { params }, options);
-    if (answer.statusCode === 204) {
-      await answer.body.dump();
-      return false;
-    }
-    await pipeline(answer.body, limited(planArtifactLimit), createWriteStream(file));
+    const answer = await genuine(options.known, send(server, endpoint, { params }, options));
+    const body = await contentOf(options.known, answer, "content-digest");
+    if (body === undefined) return false;
+    await pipeline(body, limited(planArtifactLimit), createWriteStream(file));
     const expected = answer.headers["content-digest"];
     if (typeof expected === "string" && expected.startsWith("sha-256=:")) {
       if ((await digestOf(file)) !== expected)
@@ -213,6 +230,22 @@ async function download(
     if (error instanceof ProblemError && error.status === 404) return false;
     throw error;
   }
+}
+
+/**
+ * Returns the body of a response; undefined if there is none. The control plane sends each with its
+ * digest.
+ */
+async function contentOf(
+  known: ServerFacts,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  digest: "content-digest" | "content-md5",
+): Promise<Dispatcher.ResponseData["body"] | undefined> {
+  const isNone = statusCode === 204;
+  if (!isNone && (headers[digest] !== undefined || !known.reportsTime)) return body;
+  await body.dump();
+  expectGenuine(known, isNone);
+  return undefined;
 }
 
 /** The control plane sends nothing larger than a plan artifact. */

@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { createApi } from "../../agent/api/api.ts";
 import { retryLimits } from "../../common/backoff.ts";
 import { Revocation } from "../../agent/api/failures.ts";
+import { openKnownServer } from "../../agent/api/known-server.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import { openJobLog } from "../../agent/logs/job-log.ts";
 
@@ -36,7 +37,8 @@ export interface Shipped {
 const order = JSON.parse(process.argv[2] ?? "") as ShipOrder;
 const log = pino({ level: "silent" });
 const revocation = new Revocation(30, () => process.exit(1));
-const api = createApi({ network: {}, ...order, revocation, log, retry: retryLimits() });
+const known = openKnownServer({ workDir: order.directory, url: order.server });
+const api = createApi({ network: {}, ...order, known, revocation, log, retry: retryLimits() });
 const jobLog = await openJobLog({
   directory: order.directory,
   sink: api.forJob(order.jobId, order.attempt),

@@ -13,7 +13,7 @@ import {
   written,
 } from "../helpers/kill-jobs.ts";
 import { commandsOf } from "../helpers/kill-points.ts";
-import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
+import { faultProxy, type OwnResponse, type ProxiedCall } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 
@@ -60,63 +60,73 @@ async function machineBehindProxy() {
   };
 }
 
-test("each job runs once and has its whole log when every kind of call loses a request and a response", async () => {
-  await using machine = await machineBehindProxy();
-  const { user, proxy, terraform, work, path, configuration_id } = machine;
-  const lost = new Set<string>();
-  let kept = "";
-  let runs = "";
-  const lose = (part: string, call: ProxiedCall): boolean => {
-    const loss = `${kindOf(call)}, ${part}`;
-    if (lost.has(loss)) return true;
-    lost.add(loss);
-    return false;
-  };
-  proxy.onRequest = (call) => {
-    if (/^PUT status [SFC]/.test(kindOf(call))) keep(runs, kept);
-    return lose("request", call);
-  };
-  // A response to a claim without a job is not lost, as it has no content.
-  proxy.onAnswer = (call, status) => status === 204 || lose("response", call);
-  let plan_job_id: string | undefined;
-  for (const kind of ["PLAN", "DEPLOY of a plan"] as const) {
-    terraform.forget();
-    const before = sideEffects(join(path, "bin"));
-    const job = await user.queue({
-      job_type: kind === "PLAN" ? "PLAN" : "DEPLOY",
-      configuration_id,
-      ...(plan_job_id === undefined ? {} : { plan_job_id }),
-    });
-    plan_job_id = job.id;
-    [kept, runs] = [join(path, job.id), join(work, "jobs", job.id, "runs")];
-    const end = await user.released(job);
-    expect(end).toMatchObject({
-      status: "SUCCESS",
-      attempt: 1,
-      error_message: null,
-      log_complete: true,
-    });
-    expect(terraform.ran().filter((command) => command !== "version")).toEqual(commandsOf[kind]);
-    await rightResult(user, kind, end, before, sideEffects(join(path, "bin")));
-    for (const stream of ["STDOUT", "STDERR"])
-      expect(await user.log(job, stream)).toBe(written(kept, stream.toLowerCase()));
-    await until(() => readdirSync(join(work, "jobs")).length === 0);
-  }
-  const calls = [
-    "GET plan-artifact",
-    "GET source",
-    "GET state",
-    "LOCK state",
-    "POST claim",
-    "POST heartbeat",
-    "POST logs",
-    "POST plan-artifact",
-    "POST state",
-    "PUT status PROCESSING",
-    "PUT status SUCCESS",
-    "UNLOCK state",
-  ];
-  expect([...lost].toSorted()).toEqual(
-    calls.flatMap((call) => [`${call}, request`, `${call}, response`]).toSorted(),
-  );
-});
+const page = { type: "text/html", text: "<h1>Down for maintenance</h1>" };
+
+test.each([
+  ["loses a request and a response", false, false],
+  ["gets a proxy's 404 and its 200", { status: 404, ...page }, { status: 200, ...page }],
+] as const)(
+  "each job runs once and has its whole log when every kind of call %s",
+  async (_, request, response) => {
+    await using machine = await machineBehindProxy();
+    const { user, proxy, terraform, work, path, configuration_id } = machine;
+    const lost = new Set<string>();
+    let kept = "";
+    let runs = "";
+    const lose = (part: "request" | "response", call: ProxiedCall): boolean | OwnResponse => {
+      const loss = `${kindOf(call)}, ${part}`;
+      if (lost.has(loss)) return true;
+      lost.add(loss);
+      // Terraform itself takes a proxy's response for the control plane's.
+      const isTerraforms = call.path.includes("/api/state/");
+      return isTerraforms ? false : { request, response }[part];
+    };
+    proxy.onRequest = (call) => {
+      if (/^PUT status [SFC]/.test(kindOf(call))) keep(runs, kept);
+      return lose("request", call);
+    };
+    // A response to a claim without a job is not lost, as it has no content.
+    proxy.onAnswer = (call, status) => status === 204 || lose("response", call);
+    let plan_job_id: string | undefined;
+    for (const kind of ["PLAN", "DEPLOY of a plan"] as const) {
+      terraform.forget();
+      const before = sideEffects(join(path, "bin"));
+      const job = await user.queue({
+        job_type: kind === "PLAN" ? "PLAN" : "DEPLOY",
+        configuration_id,
+        ...(plan_job_id === undefined ? {} : { plan_job_id }),
+      });
+      plan_job_id = job.id;
+      [kept, runs] = [join(path, job.id), join(work, "jobs", job.id, "runs")];
+      const end = await user.released(job);
+      expect(end).toMatchObject({
+        status: "SUCCESS",
+        attempt: 1,
+        error_message: null,
+        log_complete: true,
+      });
+      expect(terraform.ran().filter((command) => command !== "version")).toEqual(commandsOf[kind]);
+      await rightResult(user, kind, end, before, sideEffects(join(path, "bin")));
+      for (const stream of ["STDOUT", "STDERR"])
+        expect(await user.log(job, stream)).toBe(written(kept, stream.toLowerCase()));
+      await until(() => readdirSync(join(work, "jobs")).length === 0);
+    }
+    const calls = [
+      "GET plan-artifact",
+      "GET source",
+      "GET state",
+      "LOCK state",
+      "POST claim",
+      "POST heartbeat",
+      "POST logs",
+      "POST plan-artifact",
+      "POST state",
+      "PUT status PROCESSING",
+      "PUT status SUCCESS",
+      "UNLOCK state",
+    ];
+    expect([...lost].toSorted()).toEqual(
+      calls.flatMap((call) => [`${call}, request`, `${call}, response`]).toSorted(),
+    );
+  },
+);

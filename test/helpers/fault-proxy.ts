@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { text as textOf } from "node:stream/consumers";
 
 export interface ProxiedCall {
   readonly method: string;
@@ -15,8 +15,15 @@ export interface ProxiedCall {
   readonly body: string;
 }
 
-/** False cuts the connection. A promise holds the call. */
-export type Verdict = boolean | Promise<boolean>;
+/** A response of the proxy's own. */
+export interface OwnResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** False cuts the connection, a response takes the place of the server's, a promise holds the call. */
+export type Verdict = boolean | OwnResponse | Promise<boolean | OwnResponse>;
 
 export interface FaultProxy {
   readonly url: string;
@@ -51,8 +58,13 @@ export async function faultProxy(target: string): Promise<FaultProxy> {
     const { method = "", url = "", headers } = incoming;
     const path = url.split("?")[0] ?? "";
     const isReport = path.endsWith("/status");
-    const call = { method, path, body: isReport ? await text(incoming) : "" };
-    if (!(await proxy.onRequest(call))) return void incoming.socket.destroy();
+    const call = { method, path, body: isReport ? await textOf(incoming) : "" };
+    const verdict = await proxy.onRequest(call);
+    if (verdict === false) return void incoming.socket.destroy();
+    if (verdict !== true) {
+      incoming.resume();
+      return respond(outgoing, verdict);
+    }
     const forwarded = request(target + url, { method, headers });
     // A client that disconnects also ends its waiting call at the server.
     outgoing.once("close", () => forwarded.destroy());
@@ -60,12 +72,20 @@ export async function faultProxy(target: string): Promise<FaultProxy> {
     if (isReport) forwarded.end(call.body);
     else incoming.pipe(forwarded);
     const [answer] = (await answered) as [IncomingMessage];
-    if (!(await proxy.onAnswer(call, answer.statusCode ?? 0))) {
+    const passes = await proxy.onAnswer(call, answer.statusCode ?? 0);
+    if (passes === false) {
       answer.resume().once("end", () => incoming.socket.destroy());
       return;
+    }
+    if (passes !== true) {
+      answer.resume();
+      return respond(outgoing, passes);
     }
     outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(outgoing);
   }
   return proxy;
 }
+
+const respond = (outgoing: ServerResponse, { status, type, text }: OwnResponse): void =>
+  void outgoing.writeHead(status, { "content-type": type }).end(text);

@@ -175,7 +175,7 @@ export const jobExamples = [
       },
     ],
   }),
-  example(AppendedLogs, { id: 1042, job_status: "PROCESSING" }),
+  example(AppendedLogs, { job_id: ids.job, id: 1042, job_status: "PROCESSING" }),
   example(PlanArtifact, { job_id: ids.plan, size_bytes: 9182, sha256 }),
   example(DebugLog, { job_id: ids.job, size_bytes: 48_213 }),
   example(PlannedAttribute, changedAmi),

@@ -57,12 +57,18 @@ export async function appendLogs(
         // A runner that was lost for that long may still report how its job ended, but nothing of the
         // log is stored.
         if (job.log_pruned_at !== null)
-          return { id: 0, stored: false, archivedSeq: undefined, job_status: job.status };
+          return {
+            job_id: id,
+            id: 0,
+            stored: false,
+            archivedSeq: undefined,
+            job_status: job.status,
+          };
         const limit = context.quotas.logBytes;
         const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
         if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
         if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
-        return { ...appended, job_status: job.status };
+        return { job_id: id, ...appended, job_status: job.status };
       },
       options,
     );

@@ -35,6 +35,7 @@ test("the upload of a debug log stops after five failures while other calls succ
       headers: {},
       dispatcher,
       timeout: 30_000,
+      known: { reportsTime: false },
       revocation,
       log: pino({ level: "silent" }),
       retry: { first: 1, most: 1 },

@@ -164,6 +164,7 @@ test("a declared backend is refused when the control plane has a state, unless i
   await using server = await startOneState();
   const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
   const persistence = {
+    known: { reportsTime: false },
     revocation: { accepted: () => undefined },
     log: pino({ enabled: false }),
     retry: {},

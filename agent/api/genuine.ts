@@ -1,0 +1,72 @@
+/**
+ * Distinguishes the control plane's responses from those of anything in between, such as a proxy's
+ * page during maintenance: a 404 of a proxy must not end a job, and its 200 acknowledges nothing.
+ */
+import { problemCodes } from "../../protocol/problem-codes.ts";
+import { ProblemError } from "../../protocol/transport.ts";
+import { JobRefused } from "../job/job-refused.ts";
+import { sortFailure, type Revocation } from "./failures.ts";
+import type { ServerFacts } from "./known-server.ts";
+
+/** The control plane sends no such response. The same call may succeed later. */
+class ForeignResponseError extends Error {
+  override readonly name = "ForeignResponseError";
+
+  constructor(status: number) {
+    super(`a response with status ${status} is not the control plane's, but perhaps a proxy's`);
+  }
+}
+
+/**
+ * Returns the response to a call. Of a server that is known, only a problem document with a known
+ * `code` refuses a call.
+ */
+export async function genuine<T>(known: ServerFacts, response: Promise<T>): Promise<T> {
+  try {
+    return await response;
+  } catch (error) {
+    if (!known.reportsTime || !(error instanceof ProblemError)) throw error;
+    if (sortFailure(error).kind === "retry" || isRefusal(error)) throw error;
+    throw new ForeignResponseError(error.status);
+  }
+}
+
+const isRefusal = ({ isDocument, code }: ProblemError): boolean =>
+  isDocument && code !== undefined && Object.hasOwn(problemCodes, code);
+
+/**
+ * Throws `ForeignResponseError` if the server is known and this is not what it responds.
+ */
+export function expectGenuine(known: ServerFacts, isGenuine: boolean): void {
+  if (known.reportsTime && !isGenuine) throw new ForeignResponseError(200);
+}
+
+/** Whether a response names this resource. */
+export const names = (named: unknown, id: string): boolean =>
+  typeof named === "string" && named.toLowerCase() === id.toLowerCase();
+
+/**
+ * A proxy that refuses one call this often in a row, while the control plane accepts others, does so
+ * for good, such as for its size. It takes five minutes at least.
+ */
+const mostForeign = 20;
+
+/**
+ * Returns a function that turns the last of so many failures of a call into `JobRefused`, and
+ * returns every other error unchanged.
+ */
+export function proxyPatience({ revocation }: { readonly revocation: Revocation }) {
+  let before = revocation.acceptedCalls;
+  let count = 0;
+  return {
+    failed(error: unknown): unknown {
+      if (!(error instanceof ForeignResponseError)) return error;
+      if (revocation.acceptedCalls > before) count++;
+      before = revocation.acceptedCalls;
+      return count < mostForeign ? error : new JobRefused("refused", error.message);
+    },
+    succeeded() {
+      count = 0;
+    },
+  };
+}
