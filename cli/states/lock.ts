@@ -26,9 +26,9 @@ export async function findLostLock(api: Api, configuration: string): Promise<Sta
   return lock?.held ? null : lock;
 }
 
-/** Returns `locked since … (6m ago) by the job …, which was lost`. */
+/** Returns `locked since … (6m ago) by the job …, whose outcome is unknown`. */
 export const lockText = ({ job_id, created_at, state_unsaved }: StateLock): string =>
-  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, ${state_unsaved ? "which could not save its state" : "which was lost"}`;
+  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, ${state_unsaved ? "which could not save its state" : "whose outcome is unknown"}`;
 
 /** Says what to do about the lock, as a sentence that ends with a command. */
 export function lockRemedy(
@@ -38,7 +38,8 @@ export function lockRemedy(
   isOwn: boolean,
 ): string {
   const unlock = unlockCommand(api, name);
-  if (!state_unsaved) return `Make sure that its terraform has ended, then run: ${unlock}`;
+  if (!state_unsaved)
+    return `Check that its terraform has ended, and what it has changed, then run: ${unlock}`;
   const file = `the file that the error of the job names (windlass jobs show ${job_id}${teamWords(api.team)})`;
   return isOwn
     ? `No state records what it has changed. Store ${file} in the backend (terraform state push FILE), then run: ${unlock}`

@@ -40,7 +40,7 @@ export async function deleteConfiguration(
         "state_locked",
         isUnsaved(lock)
           ? "a job that could not save its state has locked it: store that state first, or unlock it"
-          : "a lost job has left the state locked: unlock the state first",
+          : "a job whose outcome is unknown has left the state locked: unlock the state first",
       );
     const kept = await refuseResources(tx, spec, { saved: keepResourcesOf });
     const details = kept === 0 ? {} : { kept_resources: kept };

@@ -177,6 +177,7 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   const unknown =
     /^What it changed is not known\. The last known deployment, which may be out of date: [^.]+ ago\. /;
   const lost = await user.read(id);
+  await user.person.ask(endpoints.breakStateLock, { params: { name: configuration_id } });
   const withoutLock = await whatIsLeft(run, lost, up);
   expect(withoutLock).toMatch(unknown);
   expect(withoutLock).toContain("Once its terraform has ended, run windlass up again.");
@@ -185,10 +186,12 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   await addRows(plane.context.store, "state_locks", lock);
   const said = await whatIsLeft(run, lost, up);
   expect(said).toMatch(/ago\.\nThe state is locked since/);
-  const by = new RegExp(`locked since 1970-01-01 .* ago\\) by the job ${id}, which was lost`);
+  const by = new RegExp(
+    `locked since 1970-01-01 .* ago\\) by the job ${id}, whose outcome is unknown`,
+  );
   expect(said).toMatch(by);
   expect(said).toContain(
-    "Make sure that its terraform has ended, then run: windlass state unlock 'a network'\nAfter that, run windlass up again.",
+    "Check that its terraform has ended, and what it has changed, then run: windlass state unlock 'a network'\nAfter that, run windlass up again.",
   );
   // The next job, the configuration, and what is refused name the same command.
   const next = await user.queue({ job_type: "PLAN", configuration_id });

@@ -10,7 +10,15 @@ import { statusWords } from "../../../../protocol/words.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addState } from "../../../helpers/rows.ts";
 
-const { cancelJob, claimJob, createJob, getConfiguration, listZones, reportStatus } = endpoints;
+const {
+  breakStateLock,
+  cancelJob,
+  claimJob,
+  createJob,
+  getConfiguration,
+  listZones,
+  reportStatus,
+} = endpoints;
 const { plane, it: base } = planeForFile();
 
 const it = base
@@ -171,7 +179,12 @@ describe("a cancelled apply with an unknown outcome", () => {
   const cancelled = { status: "CANCELLED" } as const;
   const unknown = { ...cancelled, outcome_unknown: true } as const;
 
-  it("is a failure that has not been made good, a PLAN is none", async ({ run, read }) => {
+  it("is a failure that has not been made good, a PLAN is none", async ({
+    client,
+    spec,
+    run,
+    read,
+  }) => {
     await run("DEPLOY", success);
     await run("PLAN", unknown);
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
@@ -180,6 +193,7 @@ describe("a cancelled apply with an unknown outcome", () => {
     const error_message = "cancelled, outcome unknown";
     expect(await read()).toMatchObject({ status: "FAILED", error_message, failed_job });
     expect(statusWords(await read())).toBe("DEPLOYED, last deploy cancelled");
+    await client.ask(breakStateLock, { params: { name: spec } });
     await run("PLAN", success);
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job });
     await run("DEPLOY", success);
