@@ -13,6 +13,7 @@ import { answerClientError, refuseHeads } from "./http/client-error.ts";
 import { asksForPage, sendErrorPage } from "./console/error-page.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./http/json-body.ts";
+import { boundPendingConnections } from "./http/pending-connections.ts";
 import { boundOpenAnswers } from "./http/open-responses.ts";
 import { sendProblem } from "./http/problem.ts";
 import { RefusalError } from "./domain/refusal.ts";
@@ -87,6 +88,7 @@ export async function buildApp(
   app.decorateRequest("caller", null);
   app.decorateRequest("route", null);
   app.decorate("patience", patience);
+  boundPendingConnections(app);
   readJsonBodies(app);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler((error, request, reply) =>

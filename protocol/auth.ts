@@ -74,6 +74,7 @@ export const authEndpoints = {
       "The client polls this. `authorization_pending` means not approved yet, or unknown. Five wrong verification codes invalidate the device code. Refused exchanges are limited to 60 per minute and IP address, and 10 per minute and device code.",
     caller: "anyone",
     body: ExchangeDeviceLogin,
+    bodyLimit: 8 * 1024,
     status: 200,
     answer: ExchangedTokens,
     refusals: [
@@ -91,6 +92,7 @@ export const authEndpoints = {
       "Both tokens are new. The old refresh token stops working; using it again more than 10 s later ends the login.",
     caller: "anyone",
     body: RefreshTokens,
+    bodyLimit: 8 * 1024,
     status: 200,
     answer: TokenPair,
     refusals: ["invalid_refresh_token"],

@@ -46,6 +46,7 @@ export const workerEndpoints = {
       "An agent whose control plane has a new address calls this before it sends its token there. For an unknown worker the proof is wrong; the response does not differ otherwise.",
     caller: "anyone",
     body: ProveWorker,
+    bodyLimit: 8 * 1024,
     status: 200,
     answer: WorkerProof,
   }),

@@ -7,6 +7,8 @@ import { secretLinesLimit, shortestSecret } from "../common/redaction/secret-for
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
+import { arrivingLimit, arrivingLimitOfOne } from "../control-plane/http/arriving-bodies.ts";
+import { pendingLimit } from "../control-plane/http/pending-connections.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
 import { invitationsLimit, membersLimit } from "../control-plane/services/teams/invitations.ts";
 import { teamsLimit } from "../control-plane/services/teams/teams.ts";
@@ -104,6 +106,12 @@ test.each([
   [
     "people whose approval a configuration requires; the comment of a decision",
     `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
+  ],
+  ["the body of a request that needs no credential", kib(endpoints.refreshTokens.bodyLimit)],
+  ["connections on which no credential was sent yet", number(pendingLimit)],
+  [
+    "JSON bodies and forms that are arriving, of one user or of the workers of one space; of all together",
+    `${mib(arrivingLimitOfOne)}; ${mib(arrivingLimit)}`,
   ],
   ["outputs that are kept of a job", number(outputsLimit)],
   [

@@ -1,7 +1,8 @@
-/** Reads JSON bodies: UTF-8, well formed, not compressed, and complete within a time. */
+/** Reads JSON bodies: UTF-8, well formed, not compressed, complete within a time and within memory. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "../domain/json-shape.ts";
+import { arrivingBodies, type Arriving } from "./arriving-bodies.ts";
 import { sendProblem } from "./problem.ts";
 import { routeOf } from "./route-of.ts";
 import { RefusalError } from "../domain/refusal.ts";
@@ -9,9 +10,10 @@ import { hasUnreadBody } from "./unread-body.ts";
 
 /**
  * Makes JSON the only body that is parsed. Refuses a body that is still arriving when the time is
- * up.
+ * up, or when the bodies that are arriving take too much memory.
  */
 export function readJsonBodies(app: FastifyInstance): void {
+  const begin = arrivingBodies();
   // Fastify would also accept plain text, which any site's form can send.
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
@@ -28,19 +30,47 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 
   function limitArrival(request: FastifyRequest, reply: FastifyReply): void {
-    if (!isArriving(request)) return;
-    const late = () => {
-      // The body may be refused unread, or may not be needed: then the response has been sent.
-      if (!reply.sent && !reply.raw.headersSent)
-        sendProblem(new RefusalError("request_timeout"), request, reply);
+    if (!isArriving(request) || reply.sent) return;
+    const refuse = (refusal: RefusalError) => {
+      // The body may be refused unread, or may not be needed: then the response has been sent. Stop
+      // reading from a client that was too slow: it may send for ever.
+      if (!reply.sent && !reply.raw.headersSent) sendProblem(refusal, request, reply, 0);
     };
-    const timer = setTimeout(late, app.patience);
-    const stop = () => clearTimeout(timer);
+    // Unknown callers may send small bodies only, and have few connections.
+    const arriving =
+      request.caller === null
+        ? unlimited
+        : begin(request.caller, Number(request.headers["content-length"] ?? Infinity));
+    if (!arriving) return refuse(tooMuch());
+    const timer = setTimeout(() => refuse(new RefusalError("request_timeout")), app.patience);
+    const count = (part: Buffer) => {
+      // What comes after the response is discarded.
+      if (reply.sent) return stop();
+      if (arriving.receive(part.length)) return;
+      stop();
+      refuse(tooMuch());
+    };
+    const stop = () => {
+      clearTimeout(timer);
+      request.raw.off("data", count);
+      arriving.end();
+    };
+    request.raw.on("data", count);
     request.raw.once("end", stop);
     // After the response, or when the connection is lost.
     reply.raw.once("close", stop);
   }
 }
+
+const unlimited: Arriving = { receive: () => true, end: () => undefined };
+
+const tooMuch = (): RefusalError =>
+  new RefusalError(
+    "unavailable",
+    "the bodies of requests that are arriving take too much memory: send fewer at once",
+    {},
+    { "retry-after": "1" },
+  );
 
 /**
  * Streams of bytes may take as long as their size needs. The body of a GET, or of a route without

@@ -31,8 +31,16 @@ export function problemText(
   return JSON.stringify(problem);
 }
 
-/** Fastify's error handler: every error of a request becomes a problem document. */
-export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * Fastify's error handler: every error of a request becomes a problem document. `linger`: how long the
+ * client may continue to send.
+ */
+export function sendProblem(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  linger?: number,
+): void {
   const refusal = refusalOf(error, request);
   const [status] = problemCodes[refusal.code];
   const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
@@ -45,8 +53,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .header("x-request-id", request.id)
     .header("cache-control", "no-store")
     .type("application/problem+json");
-  // Stop reading from a client that was too slow: it may send for ever.
-  answerUnread(reply, status, text, refusal.code === "request_timeout" ? 0 : undefined);
+  answerUnread(reply, status, text, linger);
 }
 
 /** Returns the refusal for an error of a request. Logs the errors that are the server's own. */

@@ -17,6 +17,7 @@ import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../ser
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { normalizerFor, type Normalize } from "../domain/normalize.ts";
 import { checkPermission } from "../domain/roles.ts";
+import { kibibyte } from "../../common/units.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 
 /**
@@ -76,6 +77,9 @@ export interface RouteOptions {
   readonly repair?: (body: unknown) => unknown;
 }
 
+/** The largest body that an unknown caller may declare, in bytes: it is read before anything is known. */
+const unknownLimit = 8 * kibibyte;
+
 /** Kinds of callers that may be a person or an access token. */
 const forUsers: ReadonlySet<Caller> = new Set(["session", "client", "registrant"]);
 
@@ -96,6 +100,8 @@ export function route<E extends Endpoint>(
   ];
   const guard = guards[endpoint.caller];
   const { permission } = endpoint;
+  if (endpoint.caller === "anyone" && body !== undefined && !(Number(bodyLimit) <= unknownLimit))
+    throw new TypeError(`${endpoint.path} declares no small limit of its body`);
   if (permission === undefined && forUsers.has(endpoint.caller))
     throw new TypeError(`${endpoint.path} declares no permission`);
   const admit = (request: FastifyRequest, caller: Callers[Caller]): void => {
