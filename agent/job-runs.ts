@@ -16,7 +16,8 @@ import { JournalFailed, openJournal, type Journal, type StopReason } from "./job
 import { JobStop } from "./job/job-stop.ts";
 import { isDiskFull } from "./logs/ndjson.ts";
 import { isRunning } from "./job/terraform/process.ts";
-import { runJob, type JobResult } from "./job/run-job.ts";
+import { endedPrefix } from "./job/isolation/wipe.ts";
+import { runJob, type JobEnd, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 import { minute } from "../common/units.ts";
 
@@ -65,13 +66,19 @@ export interface JobRunsOptions {
   readonly settings: JobSettings;
   readonly log: Logger;
   onEnd(result: JobResult, type: string): void;
+  /** The files of a job are removed. */
+  onRemoved?(): void;
   /** Pauses before a job is continued after an error of the agent. Tests scale them. */
   readonly retry?: BackoffLimits;
 }
 
+const notCleaned = "the job could not be cleaned up; the next start tries again";
+
 export class JobRuns {
   readonly #options: JobRunsOptions;
   readonly #running = new Map<string, Running>();
+  /** Jobs that have ended and whose files are being removed. */
+  readonly #removing = new Map<string, Promise<void>>();
   #left: Left[] = [];
   #isAnyUnreadable = false;
   #changed = Promise.withResolvers<void>();
@@ -138,6 +145,8 @@ export class JobRuns {
     const folder = workspacesFolder(this.#options.settings.workDir);
     if (this.#isAnyUnreadable || !existsSync(folder)) return [];
     const held = new Set([...this.#running.values()].map(({ claim }) => workspaceId(claim.job)));
+    for (const id of [...this.#running.keys(), ...this.#removing.keys()])
+      held.add(`${endedPrefix}${id}`);
     return readdirSync(folder)
       .filter((name) => !held.has(name))
       .map((name) => join(folder, name));
@@ -175,6 +184,7 @@ export class JobRuns {
     // The server gave the job to another worker and back. The former attempt is refused everywhere
     // and ends by itself.
     await held?.done;
+    await this.#removing.get(id);
     await this.#workspaceFree(claim);
     const { workDir } = this.#options.settings;
     const directory = jobDirectory(workDir, id);
@@ -192,8 +202,8 @@ export class JobRuns {
   }
 
   /**
-   * The PLAN may still be cleaned up when the DEPLOY of that plan is claimed; both use the same
-   * directory.
+   * The PLAN may not have left its workspace yet when the DEPLOY of that plan is claimed; both use the
+   * same directory.
    */
   async #workspaceFree({ job }: ClaimedJob): Promise<void> {
     const other = [...this.#running.values()].find(
@@ -209,9 +219,10 @@ export class JobRuns {
     for (const id of ids) this.#running.get(id)?.stop.request(reason);
   }
 
-  /** Resolves when no job is running. */
+  /** Resolves when no job is running and the files of all are removed. */
   async allDone(): Promise<void> {
     while (this.#running.size > 0) await this.#changed.promise;
+    await Promise.all(this.#removing.values());
   }
 
   /** `claimed`: when this process claimed the job; undefined if an earlier one did. */
@@ -221,8 +232,9 @@ export class JobRuns {
     const running: Running = { claim, done: done.promise, stop };
     this.#running.set(claim.job.id, running);
     this.#tell();
-    void this.#untilDone(running, journal).then((result) => {
+    void this.#untilDone(running, journal).then(({ result, remove }) => {
       this.#running.delete(claim.job.id);
+      this.#remove(claim.job.id, remove);
       const seconds =
         claimed === undefined
           ? secondsSinceStart(journal)
@@ -238,7 +250,7 @@ export class JobRuns {
    * A full disk or a defect of ours must not lose a job: it continues from its journal, as after a
    * restart. After `failureLimit` errors in a row, other than a full disk, it is given up.
    */
-  async #untilDone(running: Running, journal: Journal): Promise<JobResult> {
+  async #untilDone(running: Running, journal: Journal): Promise<JobEnd> {
     const { api, settings, log } = this.#options;
     const { id, attempt } = running.claim.job;
     let isOpen = true;
@@ -264,8 +276,9 @@ export class JobRuns {
           // The end of the job is reported. What is left on the disk must not keep the slot from
           // other jobs.
           journal.close();
-          log.error(told, "the job could not be cleaned up; the next start tries again");
-          return (journal.find("ended")?.report.status as JobResult | undefined) ?? "ABANDONED";
+          log.error(told, notCleaned);
+          const { status = "ABANDONED" } = journal.find("ended")?.report ?? {};
+          return { result: status as JobResult, remove: () => Promise.resolve() };
         }
         log.error(told, "the job was interrupted and continues soon");
         if (performance.now() - began >= steadyAfter) tries = failures = 0;
@@ -276,6 +289,18 @@ export class JobRuns {
         isOpen = false;
       }
     }
+  }
+
+  #remove(id: string, remove: JobEnd["remove"]): void {
+    const removing = remove()
+      .catch((error: unknown) => {
+        this.#options.log.error({ job: id, error: (error as Error).stack }, notCleaned);
+      })
+      .then(() => {
+        this.#removing.delete(id);
+        this.#options.onRemoved?.();
+      });
+    this.#removing.set(id, removing);
   }
 
   #tell(): void {

@@ -117,6 +117,8 @@ async function work(
       last = result;
       monitoring.ended(type, result);
       slots.give();
+    },
+    onRemoved: () => {
       housekeeping.trim();
       freeWhenIdle(isIdle);
     },

@@ -73,7 +73,9 @@ export type Entry =
    * The server has acknowledged the end, or has reported that another worker holds the job: only
    * the cleanup is left.
    */
-  | { readonly at: "reported" };
+  | { readonly at: "reported" }
+  /** The workspace is moved away: its place may be another job's. */
+  | { readonly at: "left" };
 
 export interface Journal {
   readonly entries: readonly Entry[];

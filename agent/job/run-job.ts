@@ -52,8 +52,17 @@ export interface JobRun {
   readonly failed?: Error | undefined;
 }
 
-/** Runs the job to its acknowledged end and removes everything of it from this machine. */
-export async function runJob({ journal, settings, api, stop, failed }: JobRun): Promise<JobResult> {
+export interface JobEnd {
+  readonly result: JobResult;
+  /**
+   * Removes everything of the job from this machine. May take long, so the next job does not wait for
+   * it.
+   */
+  remove(): Promise<void>;
+}
+
+/** Runs the job to its acknowledged end. */
+export async function runJob({ journal, settings, api, stop, failed }: JobRun): Promise<JobEnd> {
   const { claim } = journal.find("claimed") ?? {};
   if (!claim) throw new Error("the journal has no claim");
   const directory = jobDirectory(settings.workDir, claim.job.id);
@@ -70,11 +79,28 @@ export async function runJob({ journal, settings, api, stop, failed }: JobRun): 
     }
     journal.append({ at: "reported" });
   }
+  if (!journal.find("left")) {
+    await isolation.leave();
+    markLeft(journal);
+  }
   journal.close();
-  // The journal is removed last: while it exists, a restarted agent continues the cleanup.
-  await isolation.wipe();
-  await rm(directory, { recursive: true, force: true });
-  return result;
+  return {
+    result,
+    async remove() {
+      await isolation.remove();
+      // The journal is removed last: while it exists, a restarted agent continues the cleanup.
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** On a full disk, the removal is what helps. */
+function markLeft(journal: Journal): void {
+  try {
+    journal.append({ at: "left" });
+  } catch (error) {
+    if (!(error instanceof JournalFailed)) throw error;
+  }
 }
 
 type Given = "claim" | "settings" | "api" | "journal" | "workspace" | "isolation" | "directory";

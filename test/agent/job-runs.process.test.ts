@@ -9,6 +9,7 @@ import { stepsOf } from "../../agent/job/steps.ts";
 import { bootId } from "../../agent/machine/process-identity.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
+import { until } from "../helpers/agent-process.ts";
 import { folderForEachTest } from "../helpers/folders.ts";
 
 let workDir: string;
@@ -34,12 +35,13 @@ const openRuns = (
   onEnd: (result: string) => void = () => undefined,
   log = pino({ level: "silent" }),
   onPatience: () => void = () => undefined,
+  isolation: object = {},
 ) =>
   new JobRuns({
     api: { forJob: () => api } as never,
     settings: {
       workDir,
-      isolation: { level: "process" },
+      isolation: { level: "process", workDir, ...isolation },
       logLimitBytes: 1e6,
       workerToken: "wlw_token",
       gitAccess: [],
@@ -106,6 +108,37 @@ test("a job whose files cannot be removed frees its slot, and the next start rem
   await adopt();
   expect(existsSync(directory)).toBe(false);
   expect(ended).toEqual(["FAILED", "ABANDONED"]);
+});
+
+test("no job waits until the files of a former one are removed", async (context) => {
+  if (process.getuid?.() !== 0) return context.skip("needs root");
+  write(
+    { at: "claimed", claim: claimOf("PLAN") },
+    { at: "placed", level: "uid", user: 1_896_777_215 },
+    { at: "ended", report: { status: "SUCCESS" } },
+    { at: "reported" },
+  );
+  mkdirSync(join(workDir, "workspaces", "job", "source"), { recursive: true });
+  // Searching the directories of the machine takes as long as the test wants.
+  const find = `#!/bin/sh\ntouch "${workDir}/begun"\nwhile [ ! -e "${workDir}/go" ]; do sleep 0.02; done\n`;
+  mkdirSync(join(workDir, "bin"));
+  writeFileSync(join(workDir, "bin", "find"), find, { mode: 0o755 });
+  const ended = Promise.withResolvers<string>();
+  const jobs = openRuns({}, ended.resolve, undefined, undefined, {
+    path: `${join(workDir, "bin")}:/usr/bin:/bin`,
+  });
+  jobs.find();
+  jobs.adopt("all");
+  await ended.promise;
+  expect(jobs.ids()).toEqual([]);
+  expect(existsSync(join(workDir, "workspaces", "job"))).toBe(false);
+  await until(() => existsSync(join(workDir, "begun")));
+  // A restarted agent would continue.
+  expect(readFileSync(join(directory, "journal.ndjson"), "utf8")).toContain('{"at":"left"}');
+  writeFileSync(join(workDir, "go"), "");
+  await jobs.allDone();
+  expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+  expect(readdirSync(join(workDir, "workspaces"))).toEqual([]);
 });
 
 test("an unwritable claim and an unreadable journal leave no file open", async () => {

@@ -24,7 +24,7 @@ import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
 import { type Workspace } from "../../agent/job/workspace.ts";
 import { skipAt } from "../helpers/tools.ts";
-import { isolationSettings, levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
+import { isolationSettings, levelsHere, skipAbsentLevels, wipe } from "../helpers/isolation.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { newWorkspace } from "../helpers/workspaces.ts";
 
@@ -102,7 +102,7 @@ describe.each(working)("level %s", (level) => {
     });
     expect(await ran.ended).toEqual({ kind: "exited", code: 7 });
     expect(output(ran)).toBe("<a 'b' \"c\" $(touch pwned) `id`><one\ntwo\n>");
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("gives the job exactly its environment", async () => {
@@ -114,7 +114,7 @@ describe.each(working)("level %s", (level) => {
     expect(new Set(names.filter((name) => !ofShell.test(name)))).toEqual(
       new Set(["HOME", "PATH", "TOKEN"]),
     );
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("keeps the job's environment out of the arguments", async () => {
@@ -122,7 +122,7 @@ describe.each(working)("level %s", (level) => {
     const ran = run("true", { TOKEN: "secret-of-the-job" });
     expect(ran.command.args.join("\n")).not.toContain("secret-of-the-job");
     await ran.ended;
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("passes signals to the command only", async () => {
@@ -134,7 +134,7 @@ describe.each(working)("level %s", (level) => {
     await ran.stop({ first: 10_000, second: 1000 }, 0);
     expect(await ran.ended).toEqual({ kind: "exited", code: 5 });
     expect(output(ran)).toBe("INT\n");
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("kills a command that ignores every signal, with exit code 137", async () => {
@@ -143,7 +143,7 @@ describe.each(working)("level %s", (level) => {
     await appears(join(workspace.source, "ready"));
     await ran.stop({ first: 20, second: 20 }, 0);
     expect(await ran.ended).toEqual({ kind: "exited", code: 137 });
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("kills a daemon that forked twice and left the session and group", async () => {
@@ -155,7 +155,7 @@ describe.each(working)("level %s", (level) => {
     await ran.ended;
     expect(existsSync(join(workspace.source, "daemon"))).toBe(true);
     expect(runsNow(seconds)).toBe(false);
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("names the directories whose files do not outlive the job", async () => {
@@ -163,7 +163,7 @@ describe.each(working)("level %s", (level) => {
     const folders = ["/tmp", "/var/tmp", "/dev/shm", workspace.source].filter(existsSync);
     const files = folders.map((folder) => join(folder, `windlass-outlives-${level}`));
     await run(files.map((file) => `echo x > ${file}`).join("\n")).ended;
-    await isolation.wipe();
+    await wipe(isolation);
     const isPassing = (file: string) =>
       isolation.passing.some((each) => `${file}/`.startsWith(each));
     expect(files.map(existsSync)).toEqual(files.map((file) => !isPassing(file)));
@@ -177,7 +177,7 @@ describe.each(working)("level %s", (level) => {
     await run(
       `mkdir -p a/b/c && echo x > a/b/c/x && chmod 0500 a/b/c && chmod 0 a/b a; ln -s ${outside} link; ln -s ${place} folder`,
     ).ended;
-    await isolation.wipe();
+    await wipe(isolation);
     expect(existsSync(workspace.root)).toBe(false);
     expect(readFileSync(outside, "utf8")).toBe("kept");
   });
@@ -194,7 +194,7 @@ describe.each(protective)("level %s", (level) => {
     expect(status).toMatch(/^CapBnd:\s0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\s1$/m);
     if (process.getuid?.() === 0) expect(status).not.toMatch(/^(Uid|Groups):.*\b0\b/m);
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("kills a daemon that has emptied its environment", async () => {
@@ -205,7 +205,7 @@ describe.each(protective)("level %s", (level) => {
     ).ended;
     expect(existsSync(join(workspace.source, "daemon"))).toBe(true);
     expect(runsNow(seconds)).toBe(false);
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("hides the agent's files, its environment and the workspace of another job", async () => {
@@ -222,7 +222,7 @@ describe.each(protective)("level %s", (level) => {
     expect(readFileSync(otherFile, "utf8")).toBe("CANARY_other\n");
     // The job may see its own workspace.
     expect(output(ran).replace(`${basename(workspace.root)}\n`, "")).toBe("over\n");
-    await Promise.all([isolation.wipe(), other.isolation.wipe()]);
+    await Promise.all([wipe(isolation), wipe(other.isolation)]);
   });
 
   test("keeps the job from the socket of the agent's status", async () => {
@@ -244,7 +244,7 @@ describe.each(protective)("level %s", (level) => {
     await ran.ended;
     expect(output(ran)).toBe("over\n");
     status.close();
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("lets the job write to its own directories, but not to the agent's files beside them", async () => {
@@ -259,7 +259,7 @@ describe.each(protective)("level %s", (level) => {
     await ran.ended;
     expect(output(ran)).toBe("over\n");
     expect(readFileSync(join(root, "of-the-agent"), "utf8")).toBe("kept");
-    await isolation.wipe();
+    await wipe(isolation);
   });
 });
 
@@ -302,7 +302,7 @@ describe.each(working)("the limits of a job at level %s", (level) => {
     expect(statSync(file).size).toBeLessThanOrEqual(limits.fileBytes);
     const sparse = join(workspace.source, "sparse");
     expect(existsSync(sparse) ? statSync(sparse).size : 0).toBe(0);
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("bound the memory of a process", async () => {
@@ -311,7 +311,7 @@ describe.each(working)("the limits of a job at level %s", (level) => {
     const ran = run(`${take("8M")} && echo small; ${take("256M")} && echo large; true`);
     await ran.ended;
     expect(output(ran)).toBe("small\n");
-    await isolation.wipe();
+    await wipe(isolation);
   });
 });
 
@@ -326,7 +326,7 @@ test.each(settings.users === undefined ? [] : protective)(
     );
     await ran.ended;
     expect(output(ran)).toBe("");
-    await isolation.wipe();
+    await wipe(isolation);
   },
 );
 
@@ -334,7 +334,7 @@ test("level uid removes only the job's own files from the machine's shared direc
   skip,
 }) => {
   skip(!working.includes("uid"), "level uid does not work here");
-  const { run, output, user, isolation } = job("uid");
+  const { run, output, user, isolation, workspace } = job("uid");
   const left = ["/tmp", "/var/tmp", "/dev/shm"]
     .filter(existsSync)
     .map((folder) => join(folder, `windlass-left-${user}`));
@@ -345,7 +345,13 @@ test("level uid removes only the job's own files from the machine's shared direc
   );
   await ran.ended;
   expect(output(ran)).toBe("made\n".repeat(left.length));
-  await isolation.wipe();
+  await isolation.leave();
+  expect(existsSync(workspace.root)).toBe(false);
+  mkdirSync(workspace.source, { recursive: true });
+  await isolation.remove();
+  // It is another job's by now.
+  expect(existsSync(workspace.source)).toBe(true);
+  rmSync(workspace.root, { recursive: true });
   expect(left.filter(existsSync)).toEqual([]);
   expect(existsSync(others)).toBe(true);
   rmSync(others);

@@ -3,7 +3,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
 import { chooseIsolation, lackOf } from "../../agent/job/isolation/choose.ts";
-import { levels, type IsolationSettings, type Level } from "../../agent/job/isolation/isolation.ts";
+import {
+  levels,
+  type Isolation,
+  type IsolationSettings,
+  type Level,
+} from "../../agent/job/isolation/isolation.ts";
 import { scratch } from "./agent-process.ts";
 
 /** Returns the settings of an agent in this work directory. Root may run jobs as other users. */
@@ -41,4 +46,10 @@ export async function levelsHere(): Promise<{ working: Level[]; lacking: [Level,
     else lacking.push([level, lack]);
   }
   return { working, lacking };
+}
+
+/** Removes everything of a job. */
+export async function wipe(isolation: Isolation): Promise<void> {
+  await isolation.leave();
+  await isolation.remove();
 }

@@ -8,7 +8,7 @@ import { enter } from "./enter.ts";
 import type { LevelIsolation, Place } from "./isolation.ts";
 import { endAll, killEach, processesWith } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
-import { removeTree } from "./wipe.ts";
+import { endedPath, moveAway, removeTree } from "./wipe.ts";
 
 /** The weakest level, which works everywhere. */
 export function byProcess({ id, workspace }: Place): LevelIsolation {
@@ -20,10 +20,11 @@ export function byProcess({ id, workspace }: Place): LevelIsolation {
     wrap: (command) => enter(command, mark),
     give: () => undefined,
     killAll: () => endAll(() => processesWith(mark), killEach),
-    wipe: () => {
+    leave: () => {
       closeTemporary(workspace);
-      return removeTree(workspace.root);
+      return moveAway(workspace.root, id);
     },
+    remove: () => removeTree(endedPath(workspace.root, id)),
   };
 }
 

@@ -20,12 +20,12 @@ import { enter } from "./enter.ts";
 import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
-import { removeTree } from "./wipe.ts";
-import { minute } from "../../../common/units.ts";
+import { removeShared, sharedFolders } from "./shared-folders.ts";
+import { endedPath, moveAway, removeTree } from "./wipe.ts";
 
 /** Runs the job as its own user. */
 export function byUser(
-  { workspace, state, user }: Place,
+  { id, workspace, state, user }: Place,
   settings: IsolationSettings,
 ): LevelIsolation {
   if (user === undefined) throw new Error("the agent is not root and cannot run a job as a user");
@@ -51,14 +51,21 @@ export function byUser(
           await runProgram("setpriv", args, { env: { PATH: settings.path } });
         },
       ),
-    async wipe() {
+    async leave() {
       // Closes the directory first, so that a remaining process cannot replace a directory by a
       // link during the removal.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
       closeTemporary(workspace);
-      await removeTree(workspace.root);
-      await removeShared(user, settings);
       if (state !== undefined && existsSync(state)) changeOwner(state, agent);
+      await moveAway(workspace.root, id);
+    },
+    async remove() {
+      await removeTree(endedPath(workspace.root, id));
+      await removeShared(user, settings.path, (one, command) => [
+        "setpriv",
+        ...become(one),
+        ...command,
+      ]);
     },
   };
 }
@@ -81,20 +88,6 @@ const become = (user: number): string[] => [
   "--bounding-set=-all",
   "--",
 ];
-
-/** Directories of the machine in which every user may leave files. */
-const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
-
-/**
- * Removes the files that this user has left there. Runs as this user, so that nothing else can be
- * removed; what it cannot remove stays.
- */
-async function removeShared(user: number, { path }: IsolationSettings): Promise<void> {
-  const folders = sharedFolders.filter(existsSync);
-  const find = ["find", ...folders, "-xdev", "-depth", "-user", String(user), "-delete"];
-  const options = { env: { PATH: path }, timeout: minute, cwd: "/" };
-  await runProgram("setpriv", [...become(user), ...find], options).catch(() => undefined);
-}
 
 /** Links are changed, not followed. A file with a second name may belong to another user. */
 function changeOwner(path: string, user: number): void {

@@ -111,7 +111,8 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
     if (readFileSync(join(workspace.source, "made"), "utf8") !== "made\n") {
       return "files that a job writes do not appear in its directory";
     }
-    await isolation.wipe();
+    await isolation.leave();
+    await isolation.remove();
     return undefined;
   } catch (error) {
     return (error as Error).message.trim().split("\n").at(-1);

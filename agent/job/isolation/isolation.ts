@@ -35,8 +35,13 @@ export interface Isolation {
   killAll(): Promise<number[]>;
   /** Whether the kernel has ended a command of the job because of its memory. */
   isOutOfMemory(): boolean;
-  /** Kills what is left, removes the workspace and frees what the job got outside of it. */
-  wipe(): Promise<void>;
+  /**
+   * Kills what is left and moves the workspace away, so that another job may use its place. Takes a
+   * few milliseconds, however many files the job has left.
+   */
+  leave(): Promise<void>;
+  /** After `leave`: removes everything that the job has left. */
+  remove(): Promise<void>;
 }
 
 export interface ContainerSettings {

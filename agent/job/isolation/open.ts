@@ -49,9 +49,9 @@ function inGroup(
     },
     killAll,
     isOutOfMemory: () => group.isOutOfMemory(),
-    async wipe() {
+    async leave() {
       await killAll();
-      await isolation.wipe();
+      await isolation.leave();
       group.remove();
     },
   };
@@ -95,11 +95,15 @@ export function isolationOf(
   const state = localStateFolder(settings.workDir, claim);
   const place = { id: claim.job.id, workspace, state, user };
   const isolation = openIsolation(placed.level, place, settings);
+  let left: number[] = [];
   return {
     ...isolation,
-    async wipe() {
-      const left = await isolation.killAll();
-      await isolation.wipe();
+    async leave() {
+      left = await isolation.killAll();
+      await isolation.leave();
+    },
+    async remove() {
+      await isolation.remove();
       if (user !== undefined && left.length === 0) taken.delete(user);
     },
   };

@@ -1,8 +1,25 @@
 /** Removes a job's workspace, whatever the job has done to it. */
-import { chmodSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { runProgram } from "../../machine/programs.ts";
+
+/** The prefix of a workspace that waits for its removal. No id of a job has a dot. */
+export const endedPrefix = ".ended-";
+
+/** Where the workspace of this job waits for its removal. */
+export const endedPath = (root: string, id: string): string =>
+  join(dirname(root), `${endedPrefix}${id}`);
+
+/** Frees the place of a workspace; `endedPath` is then to be removed. */
+export async function moveAway(root: string, id: string): Promise<void> {
+  try {
+    renameSync(root, endedPath(root, id));
+  } catch (error) {
+    // Already done, or something is in the way, such as a mount.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") await removeTree(root);
+  }
+}
 
 /**
  * Removes a directory whose processes have ended. A mount in it is unmounted first, because what is

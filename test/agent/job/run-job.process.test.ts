@@ -1,5 +1,5 @@
 /** Jobs that a killed agent left between two steps. The next agent continues them. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobSettings } from "../../../agent/job/context.ts";
@@ -12,7 +12,7 @@ import {
   type Journal,
 } from "../../../agent/job/journal.ts";
 import { JobStop } from "../../../agent/job/job-stop.ts";
-import { runJob } from "../../../agent/job/run-job.ts";
+import { runJob, type JobResult } from "../../../agent/job/run-job.ts";
 import { bootId } from "../../../agent/machine/process-identity.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
@@ -89,8 +89,11 @@ function leftOf(claim: ClaimedJob, ...entries: Entry[]): Journal {
   return journal;
 }
 
-const run = (journal: Journal, api: JobApi) =>
-  runJob({ journal, settings: settings(), api, stop: new JobStop(journal) });
+async function run(journal: Journal, api: JobApi): Promise<JobResult> {
+  const end = await runJob({ journal, settings: settings(), api, stop: new JobStop(journal) });
+  await end.remove();
+  return end.result;
+}
 
 const wholeRun = (name: string, output: string): void => {
   const directory = join(workDir, "jobs", claim.job.id, "runs", name);
@@ -162,6 +165,15 @@ test("after the acknowledged report, the next agent reports nothing and removes 
   await run(left({ at: "reported" }), api);
   expect(reports).toEqual([]);
   expect(readdirSync(join(workDir, "workspaces"))).toEqual([]);
+  expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+});
+
+test("a job that has left its workspace does not touch it again: it may be another job's", async () => {
+  const source = join(workDir, "workspaces", claim.job.id, "source");
+  mkdirSync(source, { recursive: true });
+  const { api } = server();
+  await run(left({ at: "reported" }, { at: "left" }), api);
+  expect(existsSync(source)).toBe(true);
   expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
 import { type IsolationSettings } from "../../../../agent/job/isolation/isolation.ts";
 import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
-import { isolationSettings } from "../../../helpers/isolation.ts";
+import { isolationSettings, wipe } from "../../../helpers/isolation.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 import { newWorkspace } from "../../../helpers/workspaces.ts";
 
@@ -109,7 +109,7 @@ test.each(["docker", "podman"] as const)(
     // After each run, the containers that still run for this job are removed.
     expect(listed).toEqual(["ps", "--all", "--quiet", "--filter", `label=windlass.job=${id}`]);
     expect(removed).toEqual(["rm", "--force", "c1", "c2"]);
-    await isolation.wipe();
+    await wipe(isolation);
   },
 );
 

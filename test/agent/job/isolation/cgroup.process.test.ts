@@ -16,7 +16,12 @@ import { openRun } from "../../../../agent/job/terraform/process.ts";
 import { skipAt } from "../../../helpers/tools.ts";
 import { until } from "../../../helpers/agent-process.ts";
 import { cgroupMount, needsControllers, needsMount } from "../../../helpers/cgroup-mount.ts";
-import { isolationSettings, levelsHere, skipAbsentLevels } from "../../../helpers/isolation.ts";
+import {
+  isolationSettings,
+  levelsHere,
+  skipAbsentLevels,
+  wipe,
+} from "../../../helpers/isolation.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 import { newWorkspace } from "../../../helpers/workspaces.ts";
 
@@ -76,7 +81,7 @@ describe.each(mount ? levels : [])("the group of a job at level %s", (level) => 
     expect(ran.output()).toBe("over\n");
     expect(processes()).toBe("");
     expect(existsSync(group)).toBe(true);
-    await isolation.wipe();
+    await wipe(isolation);
     expect(existsSync(group)).toBe(false);
   });
 });
@@ -96,8 +101,8 @@ describe("groups", () => {
     expect(await ran.ended).toMatchObject({ code: 137 });
     expect(existsSync(left.group)).toBe(false);
     expect(existsSync(held.group)).toBe(true);
-    await left.isolation.wipe();
-    await held.isolation.wipe();
+    await wipe(left.isolation);
+    await wipe(held.isolation);
   });
 
   test("of this process are found", () => {
@@ -135,7 +140,7 @@ describe("the limits of a job's group", () => {
     const ran = run("for i in 1 2; do head -c 60000000 /dev/zero | tail & done; wait; echo over");
     expect(await ran.ended).toMatchObject({ code: 137 });
     expect(isolation.isOutOfMemory()).toBe(true);
-    await isolation.wipe();
+    await wipe(isolation);
   });
 
   test("bound its processes, even without a user of its own", async (context) => {
@@ -144,6 +149,6 @@ describe("the limits of a job's group", () => {
     const ran = run("i=0; while [ $i -lt 60 ]; do sleep 300 & i=$((i + 1)); done; echo all");
     await ran.ended;
     expect(ran.output()).toBe("");
-    await isolation.wipe();
+    await wipe(isolation);
   });
 });
