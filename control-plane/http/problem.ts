@@ -9,6 +9,7 @@ import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { UnreadableError } from "../domain/secret-box.ts";
+import { routeOf } from "./route-of.ts";
 import { answerUnread } from "./unread-body.ts";
 
 /** Returns the problem document of a code. */
@@ -53,6 +54,8 @@ export function sendProblem(
     .header("x-request-id", request.id)
     .header("cache-control", "no-store")
     .type("application/problem+json");
+  // Terraform takes it in place of its own waits, which grow: its patience would be a tenth.
+  if (routeOf(request).config.endpoint?.caller === "job") reply.removeHeader("retry-after");
   answerUnread(reply, status, text, linger);
 }
 

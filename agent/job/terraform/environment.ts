@@ -53,9 +53,11 @@ export function stateEnvironment(context: JobContext): Record<string, string> {
     TF_HTTP_UNLOCK_METHOD: "UNLOCK",
     TF_HTTP_USERNAME: job.id,
     TF_HTTP_PASSWORD: job.job_token,
-    // With terraform's default of 2, a restart of the control plane during the last upload loses
-    // the state (docs/decisions.md, "State retries").
-    TF_HTTP_RETRY_MAX: "8",
+    // Waits of 1, 2, 4, 8 and then 10 seconds, five minutes in total. With terraform's defaults, 2
+    // retries, a restart of the control plane during the last upload loses the state
+    // (docs/decisions.md, "State retries").
+    TF_HTTP_RETRY_MAX: "33",
+    TF_HTTP_RETRY_WAIT_MAX: "10",
   };
 }
 
