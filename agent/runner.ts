@@ -24,6 +24,7 @@ import { IsolationMissing } from "./job/isolation/choose.ts";
 import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
+import { openSealKey } from "./job/secrets.ts";
 import { freeWhenIdle } from "./machine/memory.ts";
 import { useNetwork } from "./machine/network.ts";
 import { openMonitoring } from "./monitoring/monitoring.ts";
@@ -292,5 +293,6 @@ function jobSettings(
       apply: { first: grace.apply, second: grace.kill },
     },
     workerToken,
+    sealKey: openSealKey(config.workDir),
   };
 }

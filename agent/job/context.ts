@@ -53,6 +53,8 @@ export interface JobSettings {
   readonly patience: Readonly<Record<"init" | "plan" | "apply", StopPatience>>;
   /** The worker's token: never given to a job, and masked in logs. */
   readonly workerToken: string;
+  /** Seals the secrets that jobs learn; another one for each work directory. */
+  readonly sealKey: string;
 }
 
 export interface JobContext {

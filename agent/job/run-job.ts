@@ -33,7 +33,14 @@ import { type JobApi } from "./job-api.ts";
 import { JobRefused } from "./job-refused.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
-import { checkSecrets, maskerOf, missesFormer, secretsOf } from "./secrets.ts";
+import {
+  checkSecrets,
+  knowsAllSecrets,
+  maskerOf,
+  missesFormer,
+  secretsLost,
+  secretsOf,
+} from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { exitTime } from "./terraform/process.ts";
 import { warningsOf } from "./terraform/warnings.ts";
@@ -165,6 +172,7 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
     directory,
     sink: api,
     secrets: secretsOf(base),
+    isWithheld: !knowsAllSecrets(base),
     batching: claim.job.attempt !== undefined,
     exitTime,
     volumeLimit: settings.logLimitBytes,
@@ -198,6 +206,7 @@ function resumeLog({ claim, journal, log, settings, isolation }: Base & { log: J
   const isRestart = journal.find("begun") !== undefined;
   const title = `${settings.title}, isolation ${isolation.level}`;
   log.system(isRestart ? `${title}, was restarted; the job continues` : title);
+  if (!knowsAllSecrets({ claim, journal, settings })) log.system(`Warning: ${secretsLost}`);
   if (isolation.level === "process" && !isRestart) log.system(`Warning: ${processWarning}`);
   if (missesFormer({ claim }) && !isRestart) log.system(`Warning: ${formerWarning}`);
 }

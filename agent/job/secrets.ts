@@ -1,15 +1,18 @@
 /**
  * Masks the secrets of a job in its log. The next agent, which may ship the rest of the log, must
- * know the secrets that the job has learnt, so they are in the journal, sealed. The key comes from
- * the worker's token, so the job's files alone disclose nothing.
+ * know the secrets that the job has learnt, so they are in the journal, sealed. The key is beside
+ * the identity in the work directory, so the job's files alone disclose nothing.
  */
-import { hkdfSync } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { readIfExists } from "../../common/files.ts";
 import { texts } from "../../common/json-texts.ts";
 import { secrecyOf } from "../../common/redaction/secrecy.ts";
 import { secretLinesLimit, withinLimit } from "../../common/redaction/secret-forms.ts";
 import { seal, unseal } from "../../common/sealed-box.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
-import { StepFailed, type JobContext } from "./context.ts";
+import { writeWhole } from "../machine/files.ts";
+import { StepFailed, type JobContext, type JobSettings } from "./context.ts";
 import { secretsOfGitAccess } from "./source/git-access.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
@@ -19,7 +22,7 @@ type Known = Pick<JobContext, "claim" | "journal" | "settings">;
  * that this agent and earlier ones have learnt.
  */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
-  const key = keyOf(settings.workerToken, job.id);
+  const keys = keysOf(settings, job.id);
   return [
     ...withinLimit(sensitiveTexts(job)),
     ...withinLimit(formerTexts(job)),
@@ -28,7 +31,7 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
     ...secretsOfGitAccess(settings.gitAccess),
     ...secretsOfProxies(settings.network),
     ...journal.entries.flatMap((entry) =>
-      entry.at === "secrets" ? (open(entry.sealed, key) ?? []) : [],
+      entry.at === "secrets" ? (open(entry.sealed, keys) ?? []) : [],
     ),
   ];
 }
@@ -46,13 +49,22 @@ function secretsOfProxies(network: Readonly<Record<string, string>>): string[] {
 }
 
 /**
- * False if the worker's token was changed while the job ran: what the job had learnt before cannot
- * be decrypted.
+ * False if the key of the work directory was lost while the job ran: what the job had learnt before
+ * cannot be decrypted.
  */
 export function knowsAllSecrets({ claim, journal, settings }: Known): boolean {
-  const key = keyOf(settings.workerToken, claim.job.id);
-  return journal.entries.every((entry) => entry.at !== "secrets" || open(entry.sealed, key));
+  const keys = keysOf(settings, claim.job.id);
+  return journal.entries.every((entry) => entry.at !== "secrets" || open(entry.sealed, keys));
 }
+
+/** Called before the secrets of the job are searched in what is sent and can be made again. */
+export function checkSecretsKnown(context: Known): void {
+  if (!knowsAllSecrets(context)) throw new StepFailed(secretsLost);
+}
+
+/** In place of everything in which secrets would have to be masked. */
+export const secretsLost =
+  "what this job prints is held back: the secrets that it had received before the agent was restarted cannot be decrypted, because seal-key in the work directory was changed";
 
 /** Called before anything of the job runs: what cannot be masked must not exist. */
 export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
@@ -100,7 +112,7 @@ const secretTexts = (
 
 /** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>
-  secrecyOf(secretsOf(context)).mask;
+  knowsAllSecrets(context) ? secrecyOf(secretsOf(context)).mask : () => secretsLost;
 
 /**
  * Masks these secrets in the log from now on, also after a restart. Throws if they cannot be
@@ -110,19 +122,38 @@ export function conceal(
   { claim, journal, settings, log }: Known & Pick<JobContext, "log">,
   secrets: readonly string[],
 ): void {
-  const key = keyOf(settings.workerToken, claim.job.id);
+  const key = keyOf(settings.sealKey, claim.job.id);
   journal.append({ at: "secrets", sealed: seal(key, JSON.stringify(secrets)).toString("base64") });
   log.addSecrets(secrets);
 }
 
-/** Returns undefined if the worker's token has changed since: they cannot be decrypted then. */
-function open(sealed: string, key: Buffer): string[] | undefined {
-  try {
-    return JSON.parse(unseal(key, Buffer.from(sealed, "base64")).toString()) as string[];
-  } catch {
-    return undefined;
+/** Returns undefined if none of the keys opens it. */
+function open(sealed: string, keys: readonly Buffer[]): string[] | undefined {
+  for (const key of keys) {
+    try {
+      return JSON.parse(unseal(key, Buffer.from(sealed, "base64")).toString()) as string[];
+    } catch {
+      // The next one may open it.
+    }
   }
+  return undefined;
 }
 
-const keyOf = (workerToken: string, jobId: string): Buffer =>
-  Buffer.from(hkdfSync("sha256", workerToken, jobId, "windlass job secrets", 32));
+/** Agents of earlier versions have sealed with the worker's token, which can be replaced. */
+const keysOf = (
+  { sealKey, workerToken }: Pick<JobSettings, "sealKey" | "workerToken">,
+  jobId: string,
+): Buffer[] => [sealKey, workerToken].map((secret) => keyOf(secret, jobId));
+
+const keyOf = (secret: string, jobId: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", secret, jobId, "windlass job secrets", 32));
+
+/** Returns the key of this work directory, which outlives the worker's token. */
+export function openSealKey(workDir: string): string {
+  const path = join(workDir, "seal-key");
+  const known = readIfExists(path)?.trim();
+  if (known) return known;
+  const key = randomBytes(32).toString("base64url");
+  writeWhole(path, `${key}\n`, "durable");
+  return key;
+}

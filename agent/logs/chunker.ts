@@ -18,6 +18,8 @@ export interface ChunkerOptions {
   readonly entries: Iterable<Entry>;
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
+  /** Of output, only the number of bytes is sent. */
+  readonly isWithheld: boolean;
   /**
    * The time of what a run prints now, for the marks of resources; undefined for a server that knows
    * only the published interface and gets none.
@@ -48,7 +50,7 @@ export class Chunker {
 
   constructor(options: ChunkerOptions) {
     this.#options = options;
-    this.#room = options.volumeLimit;
+    this.#room = options.isWithheld ? 0 : options.volumeLimit;
     for (const entry of options.entries) this.#replay(entry);
   }
 
@@ -99,6 +101,7 @@ export class Chunker {
     const source = this.#options.sources.list[entry.at];
     if (!source) throw new Error(`chunk ${entry.seq} of the log refers to source ${entry.at}`);
     if ("system" in source) return lineOf(source.system);
+    if (this.#options.isWithheld) return "";
     const { stream, from = 0, to = 0, skip = 0, tail = 0, context = 0 } = entry;
     if (stream === "SYSTEM") throw new Error(`chunk ${entry.seq} of the log has no text`);
     const piece = { stream, from, to, skip, tail, context };
@@ -167,7 +170,9 @@ export class Chunker {
   };
 
   #lossText(run: string, bytes: number): string {
-    const limit = this.#options.volumeLimit;
+    const { volumeLimit: limit, isWithheld } = this.#options;
+    if (isWithheld)
+      return `[${bytes} bytes of the output of ${run} are held back here: not all secrets to mask in them are known]\n`;
     return `[${bytes} bytes of the output of ${run} were dropped here: a job's log is limited to ${limit} bytes]\n`;
   }
 

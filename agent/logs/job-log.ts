@@ -16,6 +16,8 @@ export interface JobLogOptions extends Pick<
   readonly directory: string;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];
+  /** Sends no output of runs, because not all secrets are known. Default false. */
+  readonly isWithheld?: boolean;
   /** Returns when the run of this directory ended; undefined while it runs. */
   readonly exitTime?: (directory: string) => Date | undefined;
   /** Bytes of output that are shipped; the rest is dropped and counted. Default 256 MiB. */
@@ -75,6 +77,7 @@ export async function openJobLog(
     entries: offsets.entries(),
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
+    isWithheld: options.isWithheld ?? false,
     time: options.batching ? (run) => timeUntil(overs.get(run)) : undefined,
     // A run that no command watches is over once a later one runs or the log is to end, because the
     // runs of a job follow one another.

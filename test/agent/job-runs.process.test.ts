@@ -44,6 +44,7 @@ const openRuns = (
       isolation: { level: "process", workDir, ...isolation },
       logLimitBytes: 1e6,
       workerToken: "wlw_token",
+      sealKey: "key",
       gitAccess: [],
       network: {},
       get patience() {

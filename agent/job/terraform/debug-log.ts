@@ -22,7 +22,7 @@ import { debugLogLimit } from "../../../protocol/limits.ts";
 import { redactorOf, type Redactor } from "../../../common/redaction/redactor.ts";
 import type { JobContext } from "../context.ts";
 import { openJobFile } from "../job-files.ts";
-import { knowsAllSecrets, secretsOf } from "../secrets.ts";
+import { checkSecretsKnown, secretsOf } from "../secrets.ts";
 import { emptyFolder } from "../workspace.ts";
 import { kibibyte } from "../../../common/units.ts";
 
@@ -105,10 +105,7 @@ export async function sendDebugLog(context: Sending): Promise<void> {
 
 async function send(context: Sending): Promise<void> {
   const { workspace, directory, api, settings } = context;
-  if (!knowsAllSecrets(context))
-    throw new Error(
-      "the worker's token was changed during the job, so the secrets to mask in it are not known",
-    );
+  checkSecretsKnown(context);
   const file = openJobFile(workspace.root, fileOf(context));
   // Terraform was never started.
   if (file === undefined) return;

@@ -10,7 +10,7 @@ import { mayBeEphemeral } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
-import { conceal, secretsOf } from "../secrets.ts";
+import { checkSecretsKnown, conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
 import { rescueState, resultLimit } from "./rescue.ts";
@@ -183,6 +183,7 @@ export const readOutputs: Step = {
   async run(context) {
     try {
       // A former agent has left that to terraform.
+      checkSecretsKnown(context);
       const found = hasRun(context, "output")
         ? undefined
         : await managedOutputs(context, secrecyOf(secretsOf(context)).hides);
@@ -223,6 +224,7 @@ function reported(context: JobContext, { metadata, secrets }: Outputs): Pick<Fac
 
 async function showPlan(context: JobContext, targets: readonly string[] = []): Promise<PlanFacts> {
   const { stop, settings } = context;
+  checkSecretsKnown(context);
   const end = await runTerraform(context, "show", showCommand(context), {
     logged: false,
     patience: settings.patience.plan,

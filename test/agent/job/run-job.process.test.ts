@@ -1,4 +1,5 @@
 /** Jobs that a killed agent left between two steps. The next agent continues them. */
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -15,6 +16,7 @@ import { JobStop } from "../../../agent/job/job-stop.ts";
 import { runJob, type JobResult } from "../../../agent/job/run-job.ts";
 import { bootId } from "../../../agent/machine/process-identity.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
+import { seal } from "../../../common/sealed-box.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
 import { folderForEachTest } from "../../helpers/folders.ts";
 
@@ -32,6 +34,7 @@ const settings = () =>
     logLimitBytes: 1e6,
     debugLogLimitBytes: 1e6,
     workerToken: "wlw_token",
+    sealKey: "key",
     gitAccess: [],
     network: {},
     sourceBytes: 1024 ** 3,
@@ -119,6 +122,30 @@ test("after the last step, the next agent sends the rest of the log and then the
   expect(reports).toEqual([{ status: "SUCCESS", last_seq: expect.any(Number) }]);
   expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
 });
+
+test("without the key of the secrets that a job has learnt, its log is held back and says so", async () => {
+  wholeRun("init", "output of init\n");
+  wholeRun("plan", "the-secret-of-the-job\n");
+  const sealed = seal(randomBytes(32), JSON.stringify(["the-secret-of-the-job"]));
+  const { api, reports, log } = server();
+  const ended = { status: "FAILED", error_message: "it is ***" } as const;
+  const journal = left(
+    { at: "started", boot: null, uptime: 0 },
+    { at: "begun", step: "plan" },
+    { at: "run", run: "init", logged: true, boot: null },
+    { at: "secrets", sealed: sealed.toString("base64") },
+    { at: "run", run: "plan", logged: true, boot: null },
+    { at: "done", step: "plan", facts: {} },
+    { at: "ended", report: ended },
+  );
+  expect(await run(journal, api)).toBe("FAILED");
+  expect(log()).toBe(
+    `[15 bytes of the output of init ${heldBack}]\n[22 bytes of the output of plan ${heldBack}]\n`,
+  );
+  expect(reports).toEqual([{ ...ended, last_seq: 2 }]);
+});
+
+const heldBack = "are held back here: not all secrets to mask in them are known";
 
 test("after the recorded end, the next agent reports that end and sends the rest of the log", async () => {
   const report: ReportStatus = { status: "FAILED", error_message: "apply failed" };

@@ -1,14 +1,17 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
 import {
   checkSecrets,
+  checkSecretsKnown,
   conceal,
   knowsAllSecrets,
   maskerOf,
   missesFormer,
+  openSealKey,
+  secretsLost,
   secretsOf,
 } from "../../../agent/job/secrets.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
@@ -20,6 +23,7 @@ const contextOf = (
   directory: string,
   workerToken: string,
   network: Record<string, string> = {},
+  sealKey = "key",
 ) => {
   mkdirSync(directory, { recursive: true });
   const masked: string[] = [];
@@ -27,7 +31,7 @@ const contextOf = (
   const context = {
     claim,
     journal: openJournal(directory),
-    settings: { gitAccess: [], network, workerToken },
+    settings: { gitAccess: [], network, workerToken, sealKey },
     log: { addSecrets: (more: string[]) => masked.push(...more) },
   };
   return { context: context as unknown as JobContext, masked };
@@ -49,16 +53,47 @@ test("secrets that a job received are masked by the next agent too, and are in n
   context.journal.close();
 });
 
-test("with another worker token or a damaged entry, no secret is read and nothing fails", () => {
-  const directory = join(place, "two");
+test("secrets that a job received are known after its worker's token was replaced", () => {
+  const directory = join(place, "rotated");
+  // Earlier versions have sealed with the token.
+  const earlier = contextOf(directory, "wlw_token", {}, "wlw_token");
+  conceal(earlier.context, ["the-first-key"]);
+  earlier.context.journal.close();
   const first = contextOf(directory, "wlw_token");
   conceal(first.context, ["the-secret-key"]);
-  first.context.journal.append({ at: "secrets", sealed: "AAAA" });
+  expect(secretsOf(first.context)).toContain("the-first-key");
   first.context.journal.close();
-  const { context } = contextOf(directory, "wlw_rotated");
-  expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated"]);
-  expect(knowsAllSecrets(context)).toBe(false);
+  const own = contextOf(join(place, "rotated-later"), "wlw_token");
+  conceal(own.context, ["the-secret-key"]);
+  own.context.journal.close();
+  const { context } = contextOf(join(place, "rotated-later"), "wlw_rotated");
+  expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated", "the-secret-key"]);
+  expect(knowsAllSecrets(context)).toBe(true);
   context.journal.close();
+});
+
+test.each([
+  ["another key", "another", undefined],
+  ["a damaged entry", "key", "AAAA"],
+])("with %s, texts are held back and nothing fails", (_, sealKey, sealed) => {
+  const directory = join(place, `lost-${sealKey}`);
+  const first = contextOf(directory, "wlw_token");
+  conceal(first.context, ["the-secret-key"]);
+  if (sealed !== undefined) first.context.journal.append({ at: "secrets", sealed });
+  first.context.journal.close();
+  const { context } = contextOf(directory, "wlw_token", {}, sealKey);
+  expect(secretsOf(context)).toContain("wlw_token");
+  expect(knowsAllSecrets(context)).toBe(false);
+  expect(maskerOf(context)("it is the-secret-key")).toBe(secretsLost);
+  expect(() => checkSecretsKnown(context)).toThrow(secretsLost);
+  context.journal.close();
+});
+
+test("the key of a work directory is private, and the same after a restart", () => {
+  const key = openSealKey(place);
+  expect(key).toHaveLength(43);
+  expect(statSync(join(place, "seal-key")).mode & 0o777).toBe(0o600);
+  expect(openSealKey(place)).toBe(key);
 });
 
 test("passwords of the agent's proxies are secrets, as they are written and as they are meant", () => {

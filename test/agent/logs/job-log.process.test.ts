@@ -306,6 +306,25 @@ describe("a job's log", () => {
     expect(server.text()).toBe("token: s3c***\n");
   });
 
+  test("sends no output while it is withheld, also none that an earlier process has cut", async () => {
+    const first = await open({ sink: { appendLogs: () => Promise.reject(new TypeError()) } });
+    first.system("started");
+    write("01-apply", "stdout", "cut before\n");
+    first.run("01-apply", never);
+    await until(() => shipped().includes('"seq":2'));
+    const log = await open({ isWithheld: true });
+    log.run("01-apply", Promise.resolve());
+    write("01-apply", "stdout", "and after\n");
+    log.system("ended");
+    await log.drained();
+    expect(shown()).toEqual([
+      ["SYSTEM", "started\n"],
+      ["STDOUT", ""],
+      ["SYSTEM", expect.stringContaining("[10 bytes of the output of 01-apply are held back")],
+      ["SYSTEM", "ended\n"],
+    ]);
+  });
+
   test("sends a later system line only after the run has ended", async () => {
     const log = await open();
     const end = Promise.withResolvers<void>();

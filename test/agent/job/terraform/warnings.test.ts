@@ -28,7 +28,7 @@ function warningsIn(
     journal: { entries },
     workspace: { root: "/w/job", variables: "/w/job/job.tfvars.json" },
     claim: { job: { id: "job", job_token: jobToken, config_snapshot: {} } },
-    settings: { gitAccess: [], network: {}, workerToken: "wlw_token" },
+    settings: { gitAccess: [], network: {}, workerToken: "wlw_token", sealKey: "key" },
   } as unknown as JobContext);
 }
 
