@@ -18,13 +18,23 @@ export function pathWith(folder: string, name: string, script: string): string {
 }
 
 /**
+ * Runs terraform as OpenTofu: it has `-var-file` in each command, and uses it there before anything
+ * else.
+ */
+export const asTofu = (): string => `
+case "$1" in get | output | show | state)
+  for word; do shift; case "$word" in -var-file=*) ;; *) set -- "$@" "$word" ;; esac; done
+esac
+exec ${realTerraform()} "$@"`;
+
+/**
  * Settings of an agent with both engines: `tofu` is a script that runs terraform, in `bin` of this
  * directory.
  */
-export const bothEngines = (directory: string): Record<string, string> => {
+export const bothEngines = (directory: string, tofu = asTofu()): Record<string, string> => {
   const bin = join(directory, "bin");
   return {
-    PATH: pathWith(bin, "tofu", `exec ${realTerraform()} "$@"`),
+    PATH: pathWith(bin, "tofu", tofu),
     WINDLASS_CONCURRENCY: "2",
     WINDLASS_JOB_PATHS: bin,
   };

@@ -11,13 +11,18 @@ import { compareVersions, parseVersion } from "../../../common/version-constrain
 import { known, type JobContext } from "../context.ts";
 import { mentions } from "../mentions.ts";
 
+const words = { terraform: ["ephemeral"], opentofu: ["ephemeral", "encryption"] } as const;
+
 /** Older engines refuse values of variables beside a plan. */
 const first = { terraform: parseVersion("1.10.0"), opentofu: parseVersion("1.11.0") } as const;
 
-/** Whether a variable may be ephemeral. False is certain. */
-export function mayBeEphemeral(context: JobContext): boolean {
+/**
+ * Whether `apply` may need variables that the plan does not give it: ephemeral ones, and with OpenTofu
+ * those with which the plan is encrypted. False is certain.
+ */
+export function appliesWithVariables(context: JobContext): boolean {
   const { engine, version } = known(context, "engine");
   const [since, used] = [first[engine], parseVersion(version)];
   if (!since || !used || compareVersions(used, since) < 0) return false;
-  return mentions(context.workspace.root, known(context, "folder"), ["ephemeral"]);
+  return mentions(context.workspace.root, known(context, "folder"), words[engine]);
 }

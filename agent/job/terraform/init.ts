@@ -14,6 +14,14 @@ import {
 import { known, StepFailed, type JobContext, type Step } from "../context.ts";
 import { failureOf } from "./diagnostics.ts";
 import { checkLock, fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
+import { checkVarFiles } from "../plan/arguments.ts";
+import {
+  differing,
+  evaluatesEarly,
+  ofSets,
+  variablesOf,
+  writeVariables,
+} from "../plan/variables.ts";
 import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
 import { localStateFolder } from "../workspace.ts";
 
@@ -21,6 +29,7 @@ export const init: Step = {
   name: "init",
   async run(context) {
     const folder = known(context, "folder");
+    if (!context.journal.find("run")) prepareVariables(context);
     if (!(await prepareInit(context, folder))) await initAlone(context);
     const backend = known(context, "backend");
     checkBackend(context, folder, backend);
@@ -30,6 +39,17 @@ export const init: Step = {
     context.facts.backend = facts.backend ?? backendBefore(context);
   },
 };
+
+/** Before the first command of the job. */
+function prepareVariables(context: JobContext): void {
+  for (const name of differing(context))
+    context.log.system(
+      `Warning: TF_VAR_${name} in the environment differs from the variable ${name} of the configuration, which is used. Remove one of them`,
+    );
+  if (!evaluatesEarly(context)) return;
+  checkVarFiles(context);
+  if (variablesOf(context)) writeVariables(context, ofSets(context));
+}
 
 /**
  * Fetches modules and providers, and decides where the state is kept. Returns whether the command

@@ -1,18 +1,18 @@
 /** The steps that run terraform after init: plan, apply and reading the results. */
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { countLines } from "./count-lines.ts";
-import { undeclared } from "../mentions.ts";
-import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
+import { OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { JournalFailed } from "../journal.ts";
 import { failureOf } from "./diagnostics.ts";
-import { mayBeEphemeral } from "../plan/ephemeral.ts";
+import { appliesWithVariables } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
 import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { checkSecretsKnown, conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
+import { ofSets, removeVariables, variablesOf, writeVariables } from "../plan/variables.ts";
 import { rescueState, resultLimit } from "./rescue.ts";
 import { lockLeft } from "./state-lock.ts";
 import { outputsInState, type Outputs } from "../../../common/outputs.ts";
@@ -29,22 +29,18 @@ export const plan = (destroy?: "destroy"): Step => ({
   async run(context) {
     const args = planCommand(context, destroy);
     if (!args) return {};
-    const { variables } = context.workspace;
-    const given = variablesOf(context);
     checkVarFiles(context);
     // Terraform warns of an undeclared value at every plan, and a set is for those configurations that
     // declare its variables. A value of the configuration itself stays: it may be misspelt.
-    const { set_variables: ofSets = [] } = context.claim.job.config_snapshot;
     // Not again while a terraform that outlived its agent may be reading it.
-    if (given && !hasRun(context, "plan"))
-      writeVariables(context, declaredOf(context, given, ofSets));
+    if (variablesOf(context) && !hasRun(context, "plan")) writeVariables(context, ofSets(context));
     await concealFormer(context);
     const end = await runTerraform(context, "plan", args, {
       logged: true,
       patience: context.settings.patience.plan,
     });
     // The plan contains them.
-    rmSync(variables, { force: true });
+    removeVariables(context);
     if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
     return { changes: end.code === 2 };
   },
@@ -146,7 +142,7 @@ export const apply: Step = {
     try {
       const command = applyCommand(context, variables);
       const end = await runTerraform(context, "apply", command, options);
-      rmSync(context.workspace.variables, { force: true });
+      removeVariables(context);
       if (end.code === 0) return {};
       throw new StepFailed(await failureOf("apply", end));
     } catch (error) {
@@ -162,16 +158,15 @@ export const apply: Step = {
 };
 
 /**
- * The arguments with which apply gets the values of ephemeral variables again: those of plan, as far
- * as the files can declare the variables.
+ * The arguments with which apply gets the values of variables again that a plan cannot give it: those
+ * of plan, as far as the files can declare the variables.
  */
 function ephemeralArguments(context: JobContext): string[] {
-  if (!mayBeEphemeral(context)) return [];
+  if (!appliesWithVariables(context)) return [];
   const given = variablesOf(context);
   if (!given) return varFilesOf(context);
   // Not again while a terraform that outlived its agent may be reading it.
-  if (!hasRun(context, "apply"))
-    writeVariables(context, declaredOf(context, given, Object.keys(given)));
+  if (!hasRun(context, "apply")) writeVariables(context, Object.keys(given));
   return [...varFilesOf(context), `-var-file=${context.workspace.variables}`];
 }
 
@@ -273,30 +268,4 @@ function isNeverWritten(state: string): boolean {
   } catch {
     return false;
   }
-}
-
-function writeVariables(
-  { workspace: { variables }, isolation }: JobContext,
-  values: Readonly<Record<string, unknown>>,
-): void {
-  writeFileSync(variables, JSON.stringify(values), { mode: 0o600 });
-  isolation.give(variables);
-}
-
-/** Leaves out the values with one of these names that the files cannot declare. */
-function declaredOf(
-  context: JobContext,
-  given: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-): Readonly<Record<string, unknown>> {
-  const unused = undeclared(context.workspace.root, known(context, "folder"), names);
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !unused.has(name)));
-}
-
-function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {
-  const variables = Object.entries(claim.job.config_snapshot.variables ?? {});
-  const given = variables.filter(([, { value }]) => value !== undefined);
-  return given.length === 0
-    ? undefined
-    : Object.fromEntries(given.map(([name, { value }]) => [name, value]));
 }

@@ -12,6 +12,7 @@ import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts
 import { saysInterruptedTwice } from "./diagnostics.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
 import { interruptsOf, JournalFailed, type StopReason } from "../journal.ts";
+import { withVariables } from "../plan/variables.ts";
 import { mentions } from "../mentions.ts";
 import { exitTime, hasExited, openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
@@ -165,7 +166,7 @@ const commandOf = (
   context.isolation.wrap({
     directory: join(context.directory, "runs", run),
     command: known(context, "engine").path,
-    args,
+    args: withVariables(context, args),
     cwd: known(context, "folder"),
     env: {
       ...(mayCollectLess(context, args) ? { GOGC: fewCollections } : {}),

@@ -1,0 +1,106 @@
+/**
+ * OpenTofu evaluates module sources, backends and encryption before anything else, in each command.
+ * WINDLASS_TEST_TOFU names a real one; without it, a script that refuses what OpenTofu would refuse
+ * runs terraform.
+ */
+import { dirname } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { asTofu, bothEngines } from "../helpers/terraform.ts";
+import { skipAt } from "../helpers/tools.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+const real = process.env["WINDLASS_TEST_TOFU"];
+
+/** Exits with 1 where a value that it needs at once is not given. */
+const strict = (): string => `
+case "$1" in get | init | output | show | state)
+  case "$*" in *-var-file=*job.tfvars.json*) ;; *) echo "No value for required variable" >&2; exit 1 ;; esac
+esac
+${asTofu()}`;
+
+const variables = {
+  place: { value: "./inner" },
+  passphrase: { value: "a passphrase of the test", sensitive: true },
+};
+const inner = 'output "it" {\n  value = "made"\n}\n';
+const declared = 'variable "place" {}\nvariable "passphrase" {}\n';
+const result = 'output "it" {\n  value = module.inner.it\n}\n';
+
+async function deploys(
+  { user }: UserMachine,
+  main: string,
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const files = { "main.tf": `${declared}${main}${result}`, "inner/main.tf": inner };
+  const source = { type: "inline" as const, files };
+  const configuration_id = await user.configure({
+    source,
+    engine: "opentofu",
+    variables,
+    environment: Object.fromEntries(Object.entries(environment)),
+  });
+  const plan = await user.queue({ job_type: "PLAN", configuration_id });
+  expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", error_message: null });
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan.id });
+  const { status, error_message, execution_metadata } = await user.released(deploy);
+  expect([status, error_message]).toEqual(["SUCCESS", null]);
+  expect(execution_metadata?.["outputs"]).toMatchObject({ it: { value: "made" } });
+  const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
+  expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS", error_message: null });
+  return user.log(plan, "SYSTEM");
+}
+
+describe("every command of OpenTofu gets the variables of the configuration", () => {
+  let machine: UserMachine;
+  beforeAll(async () => {
+    machine = await userMachine(plane, { agent: (path) => bothEngines(path, strict()) });
+  });
+  afterAll(() => machine[Symbol.asyncDispose]());
+
+  test("with a script in its place, and the log names a TF_VAR_… that differs", async () => {
+    const call = 'module "inner" {\n  source = "./inner"\n}\n';
+    const log = await deploys(machine, call, { TF_VAR_place: "./other" });
+    expect(log).toContain(
+      "Warning: TF_VAR_place in the environment differs from the variable place of the configuration",
+    );
+    expect(log).not.toContain("TF_VAR_passphrase");
+  });
+});
+
+describe("a real OpenTofu", () => {
+  skipAt(real === undefined ? "WINDLASS_TEST_TOFU names no tofu" : undefined);
+
+  test("reads a module source and a passphrase from variables", async () => {
+    await using machine = await userMachine(plane, {
+      agent: (path) => {
+        const { WINDLASS_JOB_PATHS = "", ...rest } = bothEngines(path, `exec ${real} "$@"`);
+        return { ...rest, WINDLASS_JOB_PATHS: `${WINDLASS_JOB_PATHS}:${dirname(real ?? "")}` };
+      },
+    });
+    await deploys(
+      machine,
+      `module "inner" {
+  source = var.place
+}
+terraform {
+  encryption {
+    key_provider "pbkdf2" "it" {
+      passphrase = var.passphrase
+    }
+    method "aes_gcm" "it" {
+      keys = key_provider.pbkdf2.it
+    }
+    state {
+      method = method.aes_gcm.it
+    }
+    plan {
+      method = method.aes_gcm.it
+    }
+  }
+}
+`,
+    );
+  });
+});
