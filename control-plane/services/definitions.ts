@@ -16,7 +16,7 @@ import {
 import { asSystem } from "../store/spaces.ts";
 import type { StoredJson } from "../store/tables.ts";
 import type { Context } from "./context.ts";
-import { ChangedMeanwhileError, largeBytes } from "./large-work.ts";
+import { ChangedMeanwhileError, inTurn, largeBytes } from "./large-work.ts";
 
 /** A sealed definition, and the part of it that statements look at. */
 export interface SealedText {
@@ -161,6 +161,13 @@ export async function wholeText(queries: Queries, stored: StoredJson | string): 
   if (!found) throw new ChangedMeanwhileError();
   return found.content;
 }
+
+/**
+ * Runs the reading of a definition in the turn of its space if it is large. Lists wait as long as they
+ * must: their responses have begun.
+ */
+export const reading = <T>(space: string, stored: StoredJson, read: () => Promise<T>): Promise<T> =>
+  inTurn(space, idIn(stored) === undefined ? 0 : 1 + largeBytes, read, Infinity);
 
 /** The parts of a stored definition that are never large. */
 export const shortOf = <T extends object>(stored: StoredJson): Partial<T> =>

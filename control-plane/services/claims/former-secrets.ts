@@ -7,11 +7,12 @@ import { unsealReadable, type Definition } from "../../domain/snapshot.ts";
 import { mapEntries } from "../../domain/snapshot-values.ts";
 import { findEarlierValues } from "../../store/claims/earlier-values.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
-import type { SpecRow } from "../../store/configurations/configurations.ts";
+import { findDefined, type SpecRow } from "../../store/configurations/configurations.ts";
 import { findSetDefinition } from "../../store/variable-sets/variable-sets.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 import type { Context } from "../context.ts";
 import { wholeText } from "../definitions.ts";
+import { untilUnchanged } from "../large-work.ts";
 
 /** How many deployments, and how much of their snapshots, one claim looks at. */
 const earlierJobs = 50;
@@ -61,20 +62,25 @@ function withinLimits(secrets: ReadonlySet<string>): string[] {
  */
 export async function findKnownSecrets(
   context: Context,
-  spec: Pick<SpecRow, "id" | "zone_id" | "definition">,
+  spec: Pick<SpecRow, "id" | "zone_id">,
 ): Promise<string[]> {
-  const { id, definition } = spec;
+  const { id } = spec;
   const { read } = context.store;
-  const known = sensitiveTexts(context, await wholeText(read, definition), id);
+  const textsOfRow = (about: string, find: () => Promise<Defined | undefined>) =>
+    untilUnchanged(async () => {
+      const row = await find();
+      return row ? sensitiveTexts(context, await wholeText(read, row.definition), about) : [];
+    });
+  const known = await textsOfRow(id, () => read.first(findDefined, { id }));
   for (const set of await findAttachedSets(read, spec)) {
-    const found = await read.first(findSetDefinition, { id: set.id });
-    if (found)
-      known.push(...sensitiveTexts(context, await wholeText(read, found.definition), set.id));
+    known.push(...(await textsOfRow(set.id, () => read.first(findSetDefinition, { id: set.id }))));
     await nextTurn();
   }
   for await (const { texts } of earlierValues(context, id, "")) known.push(...texts);
   return [...new Set(known)];
 }
+
+type Defined = Pick<SpecRow, "definition">;
 
 /** Yields the sensitive values of the deployments before a claimed job, the latest first. */
 async function* earlierValues(context: Context, spec: string, job: string) {

@@ -35,7 +35,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
-import { sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
+import { reading, sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
@@ -244,7 +244,9 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   const deployed = await findDeployed(queries, spec);
   const variable_sets = await findAttachedSets(queries, spec);
   const failed_job = await findFailedJob(queries, spec);
-  const viewed = viewSpec(spec, await wholeText(queries, spec.definition), components, deployed);
+  const viewed = await reading(spec.owner_id, spec.definition, async () =>
+    viewSpec(spec, await wholeText(queries, spec.definition), components, deployed),
+  );
   const state_backend = await findStateBackend(queries, spec, viewed.backend);
   return { ...viewed, state_backend, failed_job, variable_sets };
 }

@@ -15,6 +15,7 @@ import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/j
 import { releaseLock } from "../../store/states/states.ts";
 import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
+import type { Takeover } from "./own-source.ts";
 import { endSpec, startSpec } from "./spec-status.ts";
 
 /** Wakeups to send after the commit. */
@@ -85,6 +86,8 @@ export interface ChangeOptions {
   readonly hasApplied?: boolean;
   /** The person who asked for it. */
   readonly by?: string;
+  /** What was prepared for a DEPLOY that starts. */
+  readonly takeover?: Takeover | undefined;
 }
 
 /** Saves `after` and everything that follows from the difference. Returns the saved job. */
@@ -94,7 +97,7 @@ export async function changeJob(
   before: JobRow,
   after: JobRow,
   now: number,
-  { keepLock = false, hasApplied = false, by }: ChangeOptions = {},
+  { keepLock = false, hasApplied = false, by, takeover }: ChangeOptions = {},
 ): Promise<JobRow> {
   if (after === before) return before;
   let job = after;
@@ -104,7 +107,7 @@ export async function changeJob(
     job.started_at !== null &&
     !hasEnded(before)
   )
-    job = await startSpec(tx, job, now);
+    job = await startSpec(tx, job, now, takeover);
   if (endDiffers(before, job)) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));

@@ -16,12 +16,20 @@ import {
 } from "../../domain/snapshot-values.ts";
 import { changeDefinition, findDefined } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
+import { findJob, findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
-import type { UserCaller } from "../callers.ts";
+import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { isKept } from "../configurations/archives.ts";
-import type { Drafts } from "../large-work.ts";
-import { sealedText, shortOf, wholeText, writingNow } from "../definitions.ts";
+import type { Context } from "../context.ts";
+import {
+  sealedText,
+  shortOf,
+  wholeText,
+  writingNow,
+  writingOf,
+  type Writing,
+} from "../definitions.ts";
+import { ChangedMeanwhileError, type Drafts } from "../large-work.ts";
 
 /** Returns the files of a job that has another source than its configuration. */
 export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
@@ -83,19 +91,81 @@ export function markOf(files: OwnFiles): Pick<StoredSnapshot, "own_source" | "ow
   return { own_source: true, ...(own_fields.length > 0 ? { own_fields } : {}) };
 }
 
+/** The definition that a configuration gets when a DEPLOY of such a plan starts. */
+export interface Takeover {
+  /** Of the configuration that it was made of. */
+  readonly version: number;
+  /** What is taken over. */
+  readonly fields: readonly string[];
+  readonly writing: Writing;
+}
+
+const attempts = 3;
+
+/**
+ * Calls `start` with what a job takes over, which is made before the transaction. Without it where
+ * the configuration changes again and again, because a runner waits: it is then made in the
+ * transaction.
+ */
+export async function withTakeover<T>(
+  context: Pick<Context, "store" | "now">,
+  worker: WorkerCaller,
+  id: string,
+  start: (takeover?: Takeover) => Promise<T>,
+): Promise<T> {
+  const { read } = context.store;
+  const job = await read.first(findJob, { id });
+  if (job?.worker_id !== worker.id || job.started_at !== null || !mayTakeOver(job)) return start();
+  for (let attempt = 1; attempt <= attempts; attempt += 1)
+    try {
+      const spec = await read.first(findDefined, { id: job.spec_id });
+      const files = await findOwnFiles(read, id);
+      if (!spec || !files) break;
+      const { version, definition } = spec;
+      const before = JSON.parse(await wholeText(read, definition)) as Definition;
+      const after = sealedText(withFiles(before, files));
+      const fields = Object.keys(files);
+      return await writingOf(context, job.spec_id, after, (writing) =>
+        start({ version, fields, writing }),
+      );
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhileError)) throw error;
+    }
+  return start();
+}
+
+const mayTakeOver = (job: JobRow): job is JobRow & { spec_id: string } =>
+  job.job_type === "DEPLOY" && job.plan_job_id !== null && job.spec_id !== null;
+
 /** Replaces the configuration's files when a DEPLOY of such a plan starts. */
-export async function takeOverFiles(tx: Queries, job: JobRow, now: number): Promise<void> {
-  const { spec_id: id, owner_id: owner, job_type, plan_job_id } = job;
-  if (job_type !== "DEPLOY" || plan_job_id === null || id === null) return;
-  const files = await findOwnFiles(tx, job.id);
-  if (!files) return;
+export async function takeOverFiles(
+  tx: Queries,
+  job: JobRow,
+  now: number,
+  takeover?: Takeover,
+): Promise<void> {
+  if (!mayTakeOver(job)) return;
+  const { spec_id: id, owner_id: owner } = job;
+  const made = takeover ?? (await takeoverNow(tx, { id: job.id, spec: id }, now));
+  if (!made) return;
   const spec = await tx.first(findDefined, { id });
-  if (spec) {
-    const before = JSON.parse(await wholeText(tx, spec.definition)) as Definition;
-    const after = sealedText(withFiles(before, files));
-    await changeDefinition(tx, id, await writingNow({ now: () => now }, tx, id, after), now);
-  }
-  const details = { fields: Object.keys(files), job_id: job.id };
-  const what = { action: "configuration.update", id, name: spec?.name ?? null, details } as const;
+  if (spec?.version !== made.version) throw new ChangedMeanwhileError();
+  await changeDefinition(tx, id, made.writing, now);
+  const details = { fields: made.fields, job_id: job.id };
+  const what = { action: "configuration.update", id, name: spec.name, details } as const;
   await record(tx, { by: system, owner, ...what }, now);
+}
+
+async function takeoverNow(
+  tx: Queries,
+  { id, spec: about }: { readonly id: string; readonly spec: string },
+  now: number,
+): Promise<Takeover | undefined> {
+  const files = await findOwnFiles(tx, id);
+  const spec = files && (await tx.first(findDefined, { id: about }));
+  if (!spec) return undefined;
+  const before = JSON.parse(await wholeText(tx, spec.definition)) as Definition;
+  const after = sealedText(withFiles(before, files));
+  const writing = await writingNow({ now: () => now }, tx, about, after);
+  return { version: spec.version, fields: Object.keys(files), writing };
 }

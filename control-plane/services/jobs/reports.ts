@@ -15,6 +15,7 @@ import { summaryOfApplied } from "./applied-summary.ts";
 import { changeJob, writeJobs } from "./changes.ts";
 import { findFenced } from "./holder.ts";
 import { recordOutcome } from "./outcomes.ts";
+import { withTakeover, type Takeover } from "./own-source.ts";
 import { viewReadJob } from "./views.ts";
 
 /** PUT /api/jobs/{id}/status. */
@@ -25,11 +26,19 @@ export async function reportStatus(
   attempt: number | undefined,
   report: ReportStatus,
 ): Promise<Job> {
+  const { status } = report;
+  if (status === "PROCESSING") {
+    const start = (takeover?: Takeover) =>
+      writeJobs(context, async (tx, rings) => {
+        const now = context.now();
+        const job = await findFenced(tx, worker, id, attempt);
+        return changeJob(tx, rings, job, reportProcessing(job, now), now, { takeover });
+      });
+    return viewReadJob(context, await withTakeover(context, worker, id, start));
+  }
   const saved = await writeJobs(context, async (tx, rings) => {
     const now = context.now();
     const job = await findFenced(tx, worker, id, attempt);
-    if (report.status === "PROCESSING")
-      return changeJob(tx, rings, job, reportProcessing(job, now), now);
     // A user must check what the job did before another job uses a state that may be incomplete.
     const isUnknown = report.status !== "SUCCESS" && report.outcome_unknown === true;
     const isUnsaved = report.status !== "SUCCESS" && report.state_unsaved === true;
@@ -38,7 +47,7 @@ export async function reportStatus(
     // unknown.
     const known = job.outcome_unknown === 1 ? null : job.error_message;
     const end = {
-      status: report.status,
+      status,
       outcome_unknown: isUnknown ? 1 : 0,
       error_message: report.status === "SUCCESS" ? null : (report.error_message ?? known),
       execution_metadata: report.execution_metadata

@@ -24,15 +24,20 @@ import {
 } from "../../store/states/states.ts";
 import { deployedStatus } from "../configurations/deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
-import { takeOverFiles } from "./own-source.ts";
+import { takeOverFiles, type Takeover } from "./own-source.ts";
 
 /** Changes the spec of a job that starts. Returns the job with the status before. */
-export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
+export async function startSpec(
+  tx: Queries,
+  job: JobRow,
+  now: number,
+  takeover?: Takeover,
+): Promise<JobRow> {
   const status = statusAtStart(job);
   if (status === null || job.spec_id === null) return job;
   const spec = await tx.first(findSpecStatus, { id: job.spec_id });
   await tx.run(moveSpec, { id: job.spec_id, status });
-  await takeOverFiles(tx, job, now);
+  await takeOverFiles(tx, job, now, takeover);
   return { ...job, spec_status_before: spec?.status ?? null };
 }
 

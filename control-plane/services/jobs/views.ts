@@ -25,7 +25,7 @@ import {
 import { isUnsaved } from "../states/unsaved.ts";
 import { findApprovalNeed, findApprovalReason, viewApprovals } from "../approvals/views.ts";
 import type { Context } from "../context.ts";
-import { wholeText } from "../definitions.ts";
+import { reading, wholeText } from "../definitions.ts";
 
 /** Returns the job `id` of any owner: the caller has checked access. */
 export async function readJobView({ store }: Pick<Context, "store">, id: string): Promise<Job> {
@@ -37,8 +37,11 @@ export async function readJobView({ store }: Pick<Context, "store">, id: string)
 /** The same of a job that was just read or saved. */
 export async function viewReadJob({ store }: Pick<Context, "store">, job: JobRow): Promise<Job> {
   const snapshot = await store.read.first(findSnapshot, { id: job.id });
-  const config_snapshot = snapshot ? await wholeText(store.read, snapshot.config_snapshot) : null;
-  return viewJob(store.read, { ...job, config_snapshot });
+  if (!snapshot) return viewJob(store.read, { ...job, config_snapshot: null });
+  return reading(job.owner_id, snapshot.config_snapshot, async () => {
+    const config_snapshot = await wholeText(store.read, snapshot.config_snapshot);
+    return viewJob(store.read, { ...job, config_snapshot });
+  });
 }
 
 /** One job with its snapshot. */

@@ -29,7 +29,7 @@ const turnMilliseconds = 5;
  */
 export async function outputsOf(
   context: Context,
-  spec: Pick<SpecRow, "id" | "zone_id" | "definition">,
+  spec: Pick<SpecRow, "id" | "zone_id">,
   blob: string,
   { outputs: range }: StateDocumentReader,
 ): Promise<ExecutionMetadata> {

@@ -11,11 +11,15 @@ import { findSpecBriefly } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   attach,
+  attachToAll,
+  countOwned,
   detach,
   findAttachments,
+  findFullest,
   findLargestTotal,
   measureSetsOf,
   type AttachmentRow,
+  type Targets,
   type VariableSetRow,
 } from "../../store/variable-sets/variable-sets.ts";
 import { findZone } from "../../store/zones/zones.ts";
@@ -48,21 +52,43 @@ export async function changeAttachment(
 export async function replaceAttachments(
   tx: Queries,
   { id, owner_id: owner }: VariableSetRow,
-  { zone_ids, configuration_ids }: UpdateVariableSet,
+  change: UpdateVariableSet,
 ): Promise<void> {
-  if (zone_ids === undefined && configuration_ids === undefined) return;
-  const known = await tx.all(findAttachments, { set: id });
-  const wanted: AttachmentRow[] = [];
-  for (const zone_id of zone_ids ?? [])
-    wanted.push((await checkedTarget(tx, owner, { zone_id })).to);
-  for (const configuration_id of configuration_ids ?? [])
-    wanted.push((await checkedTarget(tx, owner, { configuration_id })).to);
-  const isReplaced = ({ zone_id }: AttachmentRow) =>
-    (zone_id === null ? configuration_ids : zone_ids) !== undefined;
-  for (const one of known)
-    if (isReplaced(one) && !wanted.some((other) => isSame(one, other))) await detach(tx, id, one);
-  for (const one of wanted)
-    if (!known.some((other) => isSame(one, other))) await attachOne(tx, id, one);
+  for (const targets of targetsOf(change)) {
+    if ((await countOwned(tx, owner, targets)) < targets.ids.length)
+      throw notFound(targets.column === "zone_id" ? "zone" : "configuration");
+    await attachToAll(tx, id, targets);
+  }
+}
+
+/**
+ * Refuses to attach a set with so many bytes to zones and configurations that have too many others.
+ * Before the transaction, because it looks at up to 40,000 attachments; where two sets are attached
+ * at one moment and are too long together, they are refused when they are opened.
+ */
+export async function refuseFull(
+  read: Queries,
+  set: string,
+  change: UpdateVariableSet,
+  bytes: number,
+): Promise<void> {
+  for (const targets of targetsOf(change)) {
+    const level = targets.column === "zone_id" ? "zone" : "configuration";
+    const fullest = await findFullest(read, set, targets);
+    if (fullest.count >= setsLimit) throw tooManySets(level);
+    refuseTooLong(fullest.bytes + bytes, `the ${level}`);
+  }
+}
+
+const unique = (ids: readonly string[]): string[] => [
+  ...new Set(ids.map((id) => id.toLowerCase())),
+];
+
+function targetsOf({ zone_ids, configuration_ids }: UpdateVariableSet): Targets[] {
+  return [
+    ...(zone_ids ? [{ column: "zone_id", ids: unique(zone_ids) } as const] : []),
+    ...(configuration_ids ? [{ column: "spec_id", ids: unique(configuration_ids) } as const] : []),
+  ];
 }
 
 const isSame = (a: AttachmentRow, b: AttachmentRow): boolean =>
@@ -94,13 +120,15 @@ async function attachOne(tx: Queries, id: string, to: AttachmentRow): Promise<vo
   await attach(tx, id, to);
   const level = to.zone_id === null ? "configuration" : "zone";
   const { count, bytes } = await measureSetsOf(tx, to);
-  if (count > setsLimit)
-    throw new RefusalError(
-      "quota_exceeded",
-      `${setsLimit} variable sets are already attached to the ${level}, which is the limit`,
-    );
+  if (count > setsLimit) throw tooManySets(level);
   refuseTooLong(bytes, `the ${level}`);
 }
+
+const tooManySets = (level: string): RefusalError =>
+  new RefusalError(
+    "quota_exceeded",
+    `${setsLimit} variable sets are already attached to the ${level}, which is the limit`,
+  );
 
 function refuseTooMany(attachments: readonly AttachmentRow[]): void {
   const { length: zones } = attachments.filter(({ zone_id }) => zone_id !== null);

@@ -36,6 +36,7 @@ import type { JsonText } from "../json-text.ts";
 import {
   currentDraft,
   lengthOf,
+  reading,
   sealedText,
   wholeText,
   writingOf,
@@ -48,6 +49,7 @@ import {
   changeAttachment,
   findPlaces,
   placesOf,
+  refuseFull,
   refuseGrowth,
   replaceAttachments,
   type Target,
@@ -76,7 +78,10 @@ export async function createVariableSet(
       await replaceAttachments(tx, row, input);
       await recordOwn(tx, user, { action: "variable_set.create", id, name }, at);
     });
-  const created = inTurn(owner, sealed.text.length, () => writingOf(context, id, sealed, add));
+  const created = inTurn(owner, sealed.text.length, async () => {
+    await refuseFull(context.store.read, id, input, Buffer.byteLength(sealed.text));
+    return writingOf(context, id, sealed, add);
+  });
   await countRefusal(context, created);
   return getVariableSet(context, user, id);
 }
@@ -97,7 +102,7 @@ export async function* writeVariableSet(
 ): JsonText {
   const viewed = await untilUnchanged(async () => {
     const row = await read.first(findVariableSet, { id, owner });
-    return row && view(read, row);
+    return row && reading(owner, row.definition, () => view(read, row));
   });
   if (viewed) yield JSON.stringify(viewed);
 }
@@ -108,7 +113,10 @@ export async function getVariableSet(
   user: UserCaller,
   id: string,
 ): Promise<VariableSet> {
-  return untilUnchanged(async () => view(read, await find(read, user, id)));
+  return untilUnchanged(async () => {
+    const row = await find(read, user, id);
+    return reading(user.space_id, row.definition, () => view(read, row));
+  });
 }
 
 /** The marks of its sensitive values; throws 404. */
@@ -140,6 +148,12 @@ export async function updateVariableSet(
   const { bytes = 0 } = (await store.read.first(measureSet, { id: set.id })) ?? {};
   const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
   const update = async () => {
+    if (keepsValues(asked)) {
+      await refuseFull(store.read, set.id, asked, bytes);
+      return store.write((tx) =>
+        save(context, tx, user, { draft: { before: set, change: asked } }),
+      );
+    }
     const draft = await draftFrom(store.read);
     if (draft)
       await writingOf(context, set.id, draft.sealed, (writing) =>
@@ -150,11 +164,19 @@ export async function updateVariableSet(
         }),
       );
   };
-  await inTurn(user.space_id, lengthOf(bytes, asked), () => untilUnchanged(update));
+  const large = keepsValues(asked) ? 0 : lengthOf(bytes, asked);
+  await inTurn(user.space_id, large, () => untilUnchanged(update));
   return getVariableSet(context, user, id);
 }
 
 type Asked = UpdateVariableSet | ((now: VariableSet, marks: ValueMarks) => UpdateVariableSet);
+
+/** Whether nothing has to be opened. */
+const keepsValues = (asked: Asked): asked is UpdateVariableSet =>
+  typeof asked !== "function" &&
+  asked.variables === undefined &&
+  asked.environment === undefined &&
+  Object.keys(asked).length > 0;
 
 /** A change, with the whole values after it. */
 interface Draft {
@@ -186,11 +208,9 @@ async function draftOf(
   const values = updatedValues(plain, change);
   await letOthers(length);
   const sealed = sealedText(seal(values, box, before.id));
-  await refuseGrowth(
-    queries,
-    before.id,
-    Buffer.byteLength(sealed.text) - Buffer.byteLength(stored),
-  );
+  const bytes = Buffer.byteLength(sealed.text);
+  await refuseGrowth(queries, before.id, bytes - Buffer.byteLength(stored));
+  await refuseFull(queries, before.id, change, bytes);
   return { before, seen, change, sealed };
 }
 
@@ -198,7 +218,13 @@ async function save(
   context: Context,
   tx: Queries,
   user: UserCaller,
-  { draft, writing }: { readonly draft: Draft; readonly writing: Writing },
+  {
+    draft,
+    writing,
+  }: {
+    readonly draft: Pick<Draft, "before" | "change"> & Partial<Draft>;
+    readonly writing?: Writing;
+  },
 ): Promise<void> {
   const { seen, change } = draft;
   const { id } = draft.before;

@@ -151,6 +151,58 @@ export async function detach(
     .execute();
 }
 
+/** Zones, or specs, by the column that names them. */
+export interface Targets {
+  readonly column: "zone_id" | "spec_id";
+  readonly ids: readonly string[];
+}
+
+const among = ({ ids }: Targets) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+
+/** How many of these are the owner's. */
+export async function countOwned(
+  { sql: db }: Queries,
+  owner: string,
+  targets: Targets,
+): Promise<number> {
+  const table = sql.table(targets.column === "zone_id" ? "zones" : "specs");
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${table}
+    where owner_id = ${owner} and id in ${among(targets)}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Attaches a set to all of these and to no others of their kind. */
+export async function attachToAll(
+  { sql: db }: Queries,
+  set: string,
+  targets: Targets,
+): Promise<void> {
+  const column = sql.ref(targets.column);
+  await sql`delete from variable_set_attachments
+    where set_id = ${set} and ${column} is not null and ${column} not in ${among(targets)}`.execute(
+    db,
+  );
+  await sql`insert into variable_set_attachments (set_id, ${column})
+    select ${set}, value from json_each(${JSON.stringify(targets.ids)}) where true
+    on conflict do nothing`.execute(db);
+}
+
+/** The most sets, and the longest definitions of sets, that one of these has beside this set. */
+export async function findFullest(
+  { sql: db }: Queries,
+  set: string,
+  targets: Targets,
+): Promise<{ count: number; bytes: number }> {
+  const column = sql.ref(`a.${targets.column}`);
+  const { rows } = await sql<{ count: number; bytes: number }>`
+    select coalesce(max(count), 0) as count, coalesce(max(bytes), 0) as bytes from (
+      select count(*) as count, sum(${definitionBytes("s")}) as bytes
+        from variable_set_attachments as a cross join variable_sets as s
+        where ${column} in ${among(targets)} and s.id = a.set_id and s.id <> ${set}
+        group by ${column}) as found`.execute(db);
+  return rows[0]!;
+}
+
 /** How many sets are attached to a zone or a spec, and how long their definitions are together. */
 export async function measureSetsOf(
   { sql: db }: Queries,

@@ -1,13 +1,14 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import type { Source } from "../../../../protocol/configurations.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Calls } from "../../../helpers/calls.ts";
-import { ask, clientHeaders, setRows } from "../../../helpers/plane.ts";
+import { ask, clientHeaders, readRow, readRows, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/rows.ts";
 
 const { cancelJob, claimJob, createJob, getConfiguration, reportStatus, retryJob } = endpoints;
+const { updateConfiguration } = endpoints;
 const { plane, it: base } = planeForFile();
 
 const inline = (text: string) => ({ type: "inline" as const, files: { "main.tf": text } });
@@ -70,6 +71,36 @@ describe("a plan of another source", () => {
     );
     // Of what is the configuration's source by now, another plan is an ordinary one.
     expect(await planned()).toMatchObject({ own_source: false, config_hash: plan.config_hash });
+  });
+
+  it("is taken over by a large configuration before the transaction of the start", async ({
+    client,
+    runner,
+    spec,
+    planned,
+    deploy,
+  }) => {
+    const large = { value: "s".repeat(200_000), sensitive: true };
+    const params = { name: spec };
+    await client.get(updateConfiguration, { params, body: { variables: { large } } });
+    const plan = await planned(other);
+    const { id } = await client.get(createJob, deploy(plan.id));
+    const { store } = plane.context;
+    const ahead = vi.spyOn(store, "ahead");
+    try {
+      expect(await run(runner, id)).toEqual(other);
+      expect(ahead).toHaveBeenCalled();
+    } finally {
+      ahead.mockRestore();
+    }
+    expect(await client.get(getConfiguration, { params })).toMatchObject({ source: other });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec } });
+    const { job } = await runner.get(claimJob, {});
+    expect(job.config_snapshot).toMatchObject({ source: other, variables: { large } });
+    const definitions = await readRows(plane, "definitions", { about: spec });
+    expect(definitions).toHaveLength(1);
+    const { definition } = await readRow(plane, "specs", { id: spec });
+    expect(definition).toContain(definitions[0]!.id);
   });
 
   it("is stale after a change of anything but the source", async ({

@@ -10,6 +10,7 @@ import { retainOnce } from "../../../../control-plane/services/storage/retention
 import { updateVariableSet as updateSet } from "../../../../control-plane/services/variable-sets/variable-sets.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
+import { setsLimit } from "../../../../protocol/variable-sets.ts";
 import { callerOf } from "../../../helpers/caller.ts";
 import { readRow, readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -127,6 +128,50 @@ describe("the variable sets of a zone or a configuration", () => {
   });
 });
 
+it("a set is attached to all zones and configurations of a list with few statements", async ({
+  client,
+  configure,
+  make,
+  owner,
+}) => {
+  const ids: string[] = [];
+  for (let n = 0; n < 60; n += 1) ids.push((await configure()).id);
+  const set = await make();
+  let statements = 0;
+  const context = watched(() => undefined);
+  const { store } = context;
+  const write: typeof store.write = (change) =>
+    store.write((tx) => {
+      const counted: Queries = {
+        sql: tx.sql.withPlugin({
+          transformQuery: ({ node }) => ((statements += 1), node),
+          transformResult: async ({ result }) => result,
+        }),
+        first: (...given) => ((statements += 1), tx.first(...given)),
+        all: (...given) => ((statements += 1), tx.all(...given)),
+        run: (...given) => ((statements += 1), tx.run(...given)),
+      };
+      return change(counted);
+    });
+  const given = { ...context, store: { ...store, write } };
+  const update = { zone_ids: [owner.zone], configuration_ids: ids.map((id) => id.toUpperCase()) };
+  const attached = await updateSet(given, callerOf(owner), set.id, update);
+  expect(attached.configuration_ids).toEqual(ids.toSorted());
+  expect(attached.zone_ids).toEqual([owner.zone]);
+  expect(statements).toBeLessThan(20);
+  const others = { ...update, configuration_ids: ids.slice(10) };
+  const changed = await updateSet(given, callerOf(owner), set.id, others);
+  expect(changed.configuration_ids).toEqual(ids.slice(10).toSorted());
+  const unknown = { params: { id: set.id }, body: { configuration_ids: [randomUUID()] } };
+  expect(await client.refusal(updateVariableSet, unknown)).toBe("404 not_found");
+  for (let n = 0; n < setsLimit - 1; n += 1) {
+    const body = { name: randomUUID(), configuration_ids: [ids[20]!] };
+    await client.get(createVariableSet, { body });
+  }
+  const body = { name: randomUUID(), configuration_ids: ids.slice(0, 30) };
+  expect(await client.refusal(createVariableSet, { body })).toBe("409 quota_exceeded");
+});
+
 describe("values of megabytes", () => {
   it("are opened and sealed before the transaction, and at a claim after it", async ({
     client,
@@ -145,6 +190,9 @@ describe("values of megabytes", () => {
     await updateSet(context, callerOf(owner), id, { variables: { a: secretOf(2 * mebibyte) } });
     expect(counts.outside).toBeGreaterThan(3);
     expect(counts.inside).toBe(0);
+    const before = counts.outside;
+    await updateSet(context, callerOf(owner), id, { name: randomUUID() });
+    expect(counts.outside).toBe(before);
     const claimed = await runner.get(claimJob, {});
     expect(claimed.job.config_snapshot.variables).toMatchObject({
       a: secretOf(mebibyte),
