@@ -9,6 +9,7 @@ import {
   endAllSignIns,
   findAllUnreleased,
   removeAllAccessTokens,
+  removeOpenInvitations,
 } from "../../store/storage/restored.ts";
 import { addLock, findLock } from "../../store/states/states.ts";
 import type { JobRow } from "../../domain/job.ts";
@@ -49,6 +50,10 @@ export async function settleRestore(context: Context): Promise<number | undefine
         { by: system, owner, action: "access_token.revoke", id, name, details },
         now,
       );
+    }
+    for (const { id, space_id: owner, email: name } of await removeOpenInvitations(tx)) {
+      const details = { reason: "restored" };
+      await record(tx, { by: system, owner, action: "invitation.revoke", id, name, details }, now);
     }
     await removeFact(tx, restorePending);
     await setFact(tx, restoredAt, String(now));

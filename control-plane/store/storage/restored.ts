@@ -25,6 +25,16 @@ export const removeAllAccessTokens = ({
 }: Queries): Promise<Pick<Row<"access_tokens">, "id" | "owner_id" | "name">[]> =>
   db.deleteFrom("access_tokens").returning(["id", "owner_id", "name"]).execute();
 
+/** Removes and returns all invitations that seem to be open: they may have been used or revoked. */
+export const removeOpenInvitations = ({
+  sql: db,
+}: Queries): Promise<Pick<Row<"invitations">, "id" | "space_id" | "email">[]> =>
+  db
+    .deleteFrom("invitations")
+    .where("used_at", "is", null)
+    .returning(["id", "space_id", "email"])
+    .execute();
+
 /**
  * Ends and answers all sessions and logins, and removes every link, code and registration token:
  * they may have been ended or used.

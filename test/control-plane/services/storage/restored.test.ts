@@ -1,0 +1,39 @@
+/** The first start after a restore. */
+import { expect, test } from "vitest";
+import { settleRestore } from "../../../../control-plane/services/storage/restored.ts";
+import { restorePending, setFact } from "../../../../control-plane/store/facts.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { openPerson, openTeam } from "../../../helpers/people.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+
+const { plane } = planeForFile();
+
+test("ends every invitation that seems to be open: it may have been used or revoked since", async () => {
+  const { context } = plane;
+  const { admin, params, slug } = await openTeam(plane);
+  const { link, id } = await admin.client.get(endpoints.createInvitation, {
+    params,
+    body: { role: "admin", email: "grace@example.com" },
+  });
+  await context.store.write((tx) => setFact(tx, restorePending, new Date().toISOString()));
+  expect(await settleRestore(context)).toBe(0);
+  const grace = await openPerson(plane, "grace@example.com");
+  const { pathname } = new URL(link);
+  expect((await grace.page(pathname)).status).toBe(404);
+  expect((await grace.post(pathname)).status).toBe(404);
+  const back = await openPerson(plane, admin.email);
+  const { members } = await back.client.get(endpoints.listMembers, { params });
+  expect(members.map(({ email }) => email)).toEqual([admin.email]);
+  const { text } = await back.page(`/audit?team=${slug}&action=invitation.revoke`);
+  expect(text).toContain("restored");
+  const [entry] = await context.store.read.sql
+    .selectFrom("audit_entries")
+    .select(["actor_kind", "target_id", "target_name"])
+    .where("action", "=", "invitation.revoke")
+    .execute();
+  expect(entry).toEqual({
+    actor_kind: "system",
+    target_id: id,
+    target_name: "grace@example.com",
+  });
+});
