@@ -94,6 +94,7 @@ async function fillSource(): Promise<void> {
     const columns = file.pragma(`table_info(${name})`) as { name: string; type: string }[];
     const values = columns.map((column) => {
       if (name === "variable_set_attachments" && column.name === "zone_id") return null;
+      if (column.name === "definition_id") return null;
       if (column.name === "blob" && blobs.has(name)) return blobs.get(name);
       return column.type.toLowerCase() === "text" ? (json[column.name] ?? "1") : 1;
     });
@@ -101,6 +102,8 @@ async function fillSource(): Promise<void> {
       .prepare(`insert or replace into ${name} values (${columns.map(() => "?").join()})`)
       .run(...values);
   }
+  // A definition that a row names is not loose.
+  file.exec(`update specs set definition_id = '1'; insert into loose_definitions values ('2', 1)`);
   // Several batches of rows, of which the newest are gone: their numbers are not given again.
   file.exec(`
     with recursive n (n) as (values (2) union all select n + 1 from n where n < 1500)
