@@ -57,7 +57,7 @@ describe.concurrent("completion", () => {
       await completes("windlass --json jobs plan network --wa", "it");
       await completes("windlass state download x --js", "on");
       await completes("windlass up samp", "les");
-      await completes("windlass server login", "-link");
+      await completes("windlass server login-", "link");
       await completes("windlass agent do", "ctor");
       await completes("windlass jobs plan netw", "ork");
       await completes("windlass jobs list --zone zo", "ne");
