@@ -3,7 +3,7 @@
  * registration now. A stored token is sent only to the server that issued it; at a new address the
  * server must first prove that it is the same.
  */
-import { createHmac, hash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -15,6 +15,7 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
 import { describe } from "./api/describe.ts";
 import { sortFailure } from "./api/failures.ts";
+import { judgeProof } from "./api/proof.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";
 
@@ -91,17 +92,14 @@ export const keptIdentity = ({ workDir }: Pick<AgentConfig, "workDir">): Kept | 
  */
 export async function isProvedAt(
   url: string,
-  { workerId, workerToken }: Identity,
+  identity: Identity,
   signal: AbortSignal,
 ): Promise<boolean> {
   const nonce = randomUUID();
-  // The control plane stores the token's hash, so it can compute the same digest.
-  const hmac = createHmac("sha256", hash("sha256", workerToken, "hex"));
-  const proof = hmac.update(`windlass worker proof\n${nonce}`).digest("base64url");
   try {
-    const body = { worker_id: workerId, nonce };
+    const body = { worker_id: identity.workerId, nonce };
     const answer = await call(url, endpoints.proveWorker, { body }, { signal });
-    return answer?.proof === proof;
+    return judgeProof(identity, nonce, answer ?? {}).knowsToken;
   } catch (error) {
     // A server without this endpoint refuses the call.
     if (error instanceof ProblemError && sortFailure(error).kind !== "retry") return false;

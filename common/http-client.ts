@@ -7,11 +7,15 @@ import type * as undici from "undici";
 import api from "undici/lib/api/index.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
+import connectorOf from "undici/lib/core/connect.js";
 import globals from "undici/lib/global.js";
 import redirect from "undici/lib/interceptor/redirect.js";
 
-export { Agent, redirect };
+export { Agent, connectorOf, redirect };
 export type { Dispatcher } from "undici";
+
+/** Opens the connections of a dispatcher. */
+export type Connector = undici.buildConnector.connector;
 
 // As undici's index does it: a proxy's dispatcher calls its own method `connect`.
 Object.assign(Dispatcher.prototype, api);

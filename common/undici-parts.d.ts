@@ -14,6 +14,10 @@ declare module "undici/lib/dispatcher/agent.js" {
   export { Agent as default } from "undici";
 }
 
+declare module "undici/lib/core/connect.js" {
+  export { buildConnector as default } from "undici";
+}
+
 declare module "undici/lib/dispatcher/dispatcher.js" {
   export { Dispatcher as default } from "undici";
 }

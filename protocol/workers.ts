@@ -138,6 +138,12 @@ export const ProveWorker = Type.Object({
 export type ProveWorker = Static<typeof ProveWorker>;
 
 export const WorkerProof = Type.Object({
+  key_proofs: Type.Optional(
+    about(
+      Type.Array(Type.String()),
+      "The same under each key that a heartbeat may have returned as `proof_key`, also of a worker that was removed.",
+    ),
+  ),
   proof: about(
     Type.String(),
     'HMAC-SHA-256 in base64url of "windlass worker proof", a line feed and the nonce, under the worker token\'s SHA-256 in hex.',
@@ -165,6 +171,9 @@ export const Heartbeat = Type.Object({
   isolation: Type.Optional(Short),
   labels: Type.Optional(Labels),
   features: Type.Optional(Features),
+  wants_proof_key: Type.Optional(
+    about(Type.Boolean(), "Sent on plain http, by an agent that does not have its `proof_key`."),
+  ),
   leaving: Type.Optional(
     Type.Boolean({
       description:
@@ -181,6 +190,12 @@ export const HeartbeatAnswer = Type.Object({
   heartbeat_interval_seconds: Type.Number(),
   cancelled_job_ids: about(Type.Array(Uuid), "Its jobs that must be stopped."),
   latest_version: about(Nullable(Type.String()), "The highest published release."),
+  proof_key: Type.Optional(
+    about(
+      Type.String(),
+      "If it was asked for: the key under which the control plane proves itself to this worker, whatever happens to its token.",
+    ),
+  ),
 });
 export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>;
 

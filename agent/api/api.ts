@@ -9,6 +9,7 @@ import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
 import { expectGenuine, genuine, names } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
+import { provingConnector } from "./proof.ts";
 import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "../job/job-api.ts";
 import { dispatcherOf, type Network } from "../machine/network.ts";
@@ -52,20 +53,30 @@ const leaveTimeout = 5000;
 /** All calls of one agent. Each is repeated for as long as a later attempt could succeed. */
 export function createApi(options: ApiOptions): AgentApi {
   const { server, known, workerId } = options;
-  const dispatcher = dispatcherOf(options.network);
+  const isPlain = server.startsWith("http:");
+  const connector = isPlain
+    ? (timeout: number) => provingConnector(server, options, known, timeout)
+    : undefined;
+  const dispatcher = dispatcherOf(options.network, connector);
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
   const common = { headers: identity, dispatcher, timeout: answerTimeout };
 
   const heartbeat: AgentApi["heartbeat"] = (body, wait, signal) =>
     persist(options, "heartbeat", signal, async () => {
-      const input = { query: wait > 0 ? { wait } : {}, body };
+      const wants_proof_key = isPlain && known.provesItself && known.proofKey === undefined;
+      const input = {
+        query: wait > 0 ? { wait } : {},
+        body: wants_proof_key ? { ...body, wants_proof_key } : body,
+      };
       const patience = { timeout: answerTimeout + wait * 1000, signal };
       const answer: Partial<HeartbeatAnswer> = await readLeniently(
         await genuine(known, send(server, endpoints.heartbeat, input, { ...common, ...patience })),
       );
       const isGenuine = typeof answer.server_time === "string" && names(answer.worker_id, workerId);
       expectGenuine(known, isGenuine);
-      if (isGenuine) known.learn("reportsTime");
+      if (isGenuine) known.learn({ reportsTime: true });
+      if (isGenuine && typeof answer.proof_key === "string")
+        known.learn({ proofKey: answer.proof_key });
       return answer;
     });
 

@@ -6,7 +6,7 @@ import { problemCodes } from "../../protocol/problem-codes.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { JobRefused } from "../job/job-refused.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
-import type { ServerFacts } from "./known-server.ts";
+import type { KnownServer } from "./known-server.ts";
 
 /** The control plane sends no such response. The same call may succeed later. */
 class ForeignResponseError extends Error {
@@ -21,7 +21,10 @@ class ForeignResponseError extends Error {
  * Returns the response to a call. Of a server that is known, only a problem document with a known
  * `code` refuses a call.
  */
-export async function genuine<T>(known: ServerFacts, response: Promise<T>): Promise<T> {
+export async function genuine<T>(
+  known: Pick<KnownServer, "reportsTime">,
+  response: Promise<T>,
+): Promise<T> {
   try {
     return await response;
   } catch (error) {
@@ -37,7 +40,7 @@ const isRefusal = ({ isDocument, code }: ProblemError): boolean =>
 /**
  * Throws `ForeignResponseError` if the server is known and this is not what it responds.
  */
-export function expectGenuine(known: ServerFacts, isGenuine: boolean): void {
+export function expectGenuine(known: Pick<KnownServer, "reportsTime">, isGenuine: boolean): void {
   if (known.reportsTime && !isGenuine) throw new ForeignResponseError(200);
 }
 

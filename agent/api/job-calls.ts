@@ -12,14 +12,14 @@ import { persist, readLeniently, type Persistence } from "./calls.ts";
 import { describe } from "./describe.ts";
 import { sortFailure } from "./failures.ts";
 import { expectGenuine, genuine, names, proxyPatience } from "./genuine.ts";
-import type { ServerFacts } from "./known-server.ts";
+import type { KnownServer } from "./known-server.ts";
 import { type JobApi } from "../job/job-api.ts";
 import { JobRefused } from "../job/job-refused.ts";
 import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
 export interface JobCalls extends Persistence {
   readonly server: string;
-  readonly known: ServerFacts;
+  readonly known: Pick<KnownServer, "reportsTime">;
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher;
   readonly timeout: number;
@@ -237,7 +237,7 @@ async function download(
  * digest.
  */
 async function contentOf(
-  known: ServerFacts,
+  known: Pick<KnownServer, "reportsTime">,
   { statusCode, headers, body }: Dispatcher.ResponseData,
   digest: "content-digest" | "content-md5",
 ): Promise<Dispatcher.ResponseData["body"] | undefined> {

@@ -3,6 +3,7 @@
  * after a restart nothing else at that address passes for it.
  */
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { readIfExists } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { writeWhole } from "../machine/files.ts";
@@ -13,10 +14,14 @@ export interface ServerFacts {
    * then on, a response counts only if it is certainly the control plane's (`genuine.ts`).
    */
   readonly reportsTime: boolean;
+  /** On plain http: it has proved that it knows this worker, so it always must (`proof.ts`). */
+  readonly provesItself: boolean;
+  /** By which it proves that also when it no longer knows the worker's token. */
+  readonly proofKey: string | undefined;
 }
 
 export interface KnownServer extends ServerFacts {
-  learn(fact: keyof ServerFacts): void;
+  learn(facts: Partial<ServerFacts>): void;
 }
 
 interface Kept extends ServerFacts {
@@ -35,7 +40,12 @@ function readFacts({ workDir, url }: Place): ServerFacts {
   const path = keptIn(workDir);
   try {
     const kept = JSON.parse(readIfExists(path) ?? "{}") as Partial<ServerFacts & Kept>;
-    return { reportsTime: kept.server === url && kept.reportsTime === true };
+    const { reportsTime, provesItself, proofKey } = kept.server === url ? kept : {};
+    return {
+      reportsTime: reportsTime === true,
+      provesItself: provesItself === true,
+      proofKey: typeof proofKey === "string" ? proofKey : undefined,
+    };
   } catch {
     throw new ConfigError(`${path} is damaged: remove it`);
   }
@@ -46,15 +56,22 @@ function readFacts({ workDir, url }: Place): ServerFacts {
  * `ConfigError` if the file is damaged.
  */
 export function openKnownServer({ workDir, url }: Place): KnownServer {
-  const facts = { ...readFacts({ workDir, url }) };
+  let facts = readFacts({ workDir, url });
   let isKept = true;
   return {
     get reportsTime() {
       return facts.reportsTime;
     },
-    learn(fact) {
-      if (facts[fact] && isKept) return;
-      facts[fact] = true;
+    get provesItself() {
+      return facts.provesItself;
+    },
+    get proofKey() {
+      return facts.proofKey;
+    },
+    learn(learnt) {
+      const before = facts;
+      facts = { ...facts, ...learnt };
+      if (isDeepStrictEqual(facts, before) && isKept) return;
       const kept: Kept = { server: url, ...facts };
       const text = `${JSON.stringify(kept, null, 2)}\n`;
       try {

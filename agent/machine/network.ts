@@ -4,7 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { Agent, setGlobalDispatcher, type Dispatcher } from "../../common/http-client.ts";
+import {
+  Agent,
+  setGlobalDispatcher,
+  type Connector,
+  type Dispatcher,
+} from "../../common/http-client.ts";
 import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
 import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -45,9 +50,15 @@ function certificatesIn(file: string): string[] {
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Returns connections for one owner, who closes them. */
-export function dispatcherOf(network: Network): Dispatcher {
-  const connect = { timeout: connectTimeout };
+/**
+ * Returns connections for one owner, who closes them. `connector` opens them, within so many
+ * milliseconds.
+ */
+export function dispatcherOf(
+  network: Network,
+  connector?: (timeout: number) => Connector,
+): Dispatcher {
+  const connect = connector?.(connectTimeout) ?? { timeout: connectTimeout };
   if (!hasProxy(network)) return new Agent({ connect });
   const of = (name: string): string | undefined => network[name] ?? network[name.toLowerCase()];
   const [httpProxy, httpsProxy, noProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY"), of("NO_PROXY")];

@@ -21,7 +21,7 @@ const { plane } = planeForFile({ WINDLASS_HEARTBEAT_SECONDS: "1" });
 
 /** The kind of a runner's call: `PUT status SUCCESS`, `POST logs`, `LOCK state`. */
 function kindOf({ method, path, body }: ProxiedCall): string {
-  const noun = /\/(claim|heartbeat|logs|plan-artifact|source|status|state|register)\b/.exec(
+  const noun = /\/(claim|heartbeat|logs|plan-artifact|proof|source|status|state|register)\b/.exec(
     path,
   )?.[1];
   const { status } = JSON.parse(body || "{}") as { status?: string };
@@ -120,6 +120,7 @@ test.each([
       "POST heartbeat",
       "POST logs",
       "POST plan-artifact",
+      "POST proof",
       "POST state",
       "PUT status PROCESSING",
       "PUT status SUCCESS",

@@ -97,10 +97,19 @@ const unknown = randomBytes(32).toString("hex");
 
 /** POST /api/workers/proof. */
 export async function proveWorker(
-  { store }: Context,
+  { store, box }: Context,
   { worker_id, nonce }: ProveWorker,
 ): Promise<WorkerProof> {
-  const worker = await store.read.first(findWorkerCaller, { id: worker_id.toLowerCase() });
-  const hmac = createHmac("sha256", worker?.token_hash ?? unknown);
-  return { proof: hmac.update(`windlass worker proof\n${nonce}`).digest("base64url") };
+  const id = worker_id.toLowerCase();
+  const worker = await store.read.first(findWorkerCaller, { id });
+  const proofOf = (key: string): string =>
+    createHmac("sha256", key).update(`windlass worker proof\n${nonce}`).digest("base64url");
+  return {
+    proof: proofOf(worker?.token_hash ?? unknown),
+    key_proofs: box("worker-proof").signatures(id).map(proofOf),
+  };
 }
+
+/** The key of those proofs, for an agent that is to know it. */
+export const proofKeyOf = ({ box }: Pick<Context, "box">, worker: string): string =>
+  box("worker-proof").sign(worker);

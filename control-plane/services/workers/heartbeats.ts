@@ -11,6 +11,7 @@ import type { Queries } from "../../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
 import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
+import { proofKeyOf } from "./credentials.ts";
 import { time } from "../jobs/views.ts";
 import { latestVersion } from "../releases/releases.ts";
 
@@ -56,6 +57,11 @@ export async function heartbeat(
     context.wakeups.ring("worker_event", { what: event, id: worker.id, name: worker.name });
   // Its waiting claims may get other jobs now, and its row in memory is out of date.
   if (event !== undefined || isChanged) context.wakeups.ring("worker", worker.id);
+  if (body.wants_proof_key === true)
+    return {
+      ...(await answer(context, worker.id, status, cancelled)),
+      proof_key: proofKeyOf(context, worker.id),
+    };
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;

@@ -221,10 +221,13 @@ test("the acknowledgement of a control plane without job_id counts, one of anoth
   await using held = await heldJob();
   const chunk = { log_chunk: "line\n", stream_type: "STDOUT", seq: 1 } as const;
   const older = { id: 7, job_status: "CANCELLED" };
-  held.proxy.onRequest = () => ({ status: 201, ...json(older) });
+  const answerAll = (body: object) => {
+    held.proxy.onRequest = ({ path }) => path.endsWith("/proof") || { status: 201, ...json(body) };
+  };
+  answerAll(older);
   const answer = await held.calls.appendLogs([chunk], held.signal);
   expect(answer).toEqual({ job_status: "CANCELLED" });
-  held.proxy.onRequest = () => ({ status: 201, ...json({ ...older, job_id: held.owner.id }) });
+  answerAll({ ...older, job_id: held.owner.id });
   const posted = held.calls.appendLogs([chunk], held.signal);
   const failure = await posted.catch((error: unknown) => sortFailure(error));
   expect(failure).toEqual({ kind: "retry", after: 0 });

@@ -13,7 +13,7 @@ const options = {
   workerId: "id",
   workerToken: "token",
   network: {},
-  known: { reportsTime: false, learn: () => undefined },
+  known: { reportsTime: false, provesItself: false, proofKey: undefined, learn: () => undefined },
   retry: { first: 1, most: 1 },
   revocation: new Revocation(30, () => undefined),
 };
