@@ -119,7 +119,7 @@ export const stateVersionEndpoints = {
     params: versionParams,
     status: 201,
     answer: StateVersion,
-    refusals: ["state_conflict", "state_locked", "quota_exceeded"],
+    refusals: ["state_conflict", "state_locked", "quota_exceeded", "too_many_requests"],
   }),
   getStateLock: endpoint({
     method: "GET",

@@ -15,6 +15,7 @@ import { teamsLimit } from "../control-plane/services/teams/teams.ts";
 import { invitationDays } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
+import { rollbacksPerUser } from "../control-plane/services/states/versions.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
 import { waitingPlaces } from "../control-plane/services/large-work.ts";
 import {
@@ -130,6 +131,7 @@ test.each([
     `${mib(drawnStateLimit)}; ${nodeLimit}, ${number(edgeLimit)}`,
   ],
   ["graphs of one user that the server draws, or that wait to be drawn", `${drawingsPerUser}`],
+  ["rollbacks of states of one user that the server makes, or that wait", `${rollbacksPerUser}`],
   [
     "a log post: its body, its chunks, the text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,

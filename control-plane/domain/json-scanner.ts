@@ -60,6 +60,9 @@ export class JsonScanner {
   #pushed = 0;
   /** The place of the last bracket. */
   #bracket = 0;
+  /** The places of the first and of the last byte of a token. */
+  #start = 0;
+  #last = 0;
 
   constructor(listener: JsonListener, levels: number) {
     this.#listener = listener;
@@ -74,6 +77,11 @@ export class JsonScanner {
   /** In `onPart` and `onPartEnd`: where in all bytes the list or map begins or ends. */
   get bracket(): number {
     return this.#bracket;
+  }
+
+  /** In `onPlain`: where in all bytes the member's JSON is. */
+  get plain(): { readonly start: number; readonly end: number } {
+    return { start: this.#start, end: this.#last };
   }
 
   push(bytes: Uint8Array): void {
@@ -113,6 +121,7 @@ export class JsonScanner {
           break;
         default:
           this.#beginToken(byte);
+          this.#start = this.#pushed + at;
           this.#length = 0;
           if (this.#current) this.#keep(bytes, at, at + 1);
           return at + 1;
@@ -176,7 +185,10 @@ export class JsonScanner {
       if (end !== "before") at++;
     }
     if (this.#current) this.#keep(bytes, from, at);
-    if (end !== "later") this.#endToken();
+    if (end !== "later") {
+      this.#last = this.#pushed + at - 1;
+      this.#endToken();
+    }
     return at;
   }
 

@@ -44,10 +44,12 @@ export class StateDocumentReader {
   #isData = false;
   #isInOutputs = false;
   #outputs: Range | undefined;
+  readonly #onSerial: ((place: Range) => void) | undefined;
   readonly #scanner = new JsonScanner(
     {
       onPlain: (name, json) => {
         this.#found(name, json);
+        if (name === "serial") this.#onSerial?.(this.#scanner.plain);
         if (name === "outputs") this.#outputs = undefined;
       },
       onPart: (name) => {
@@ -82,6 +84,11 @@ export class StateDocumentReader {
     },
     depthLimit,
   );
+
+  /** `onSerial` is told where each value of the serial is, once its last byte was pushed. */
+  constructor(onSerial?: (place: Range) => void) {
+    this.#onSerial = onSerial;
+  }
 
   /** Of a name that comes twice, the last value counts. */
   #found(name: string, json: string | undefined): void {

@@ -4,9 +4,9 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { RefusalError } from "../../domain/refusal.ts";
 import { second } from "../../../common/units.ts";
 import type { GraphView } from "../../domain/graph-view.ts";
+import { OneAtATime } from "../one-at-a-time.ts";
 import type { Drawn, Graph, GraphSources } from "./draw-here.ts";
 
 /** Why there is no graph: encrypted, or reading it takes more time or memory than there is. */
@@ -21,35 +21,18 @@ const timeLimits = { reading: 15 * second, layout: 15 * second };
 /** Graphs of one user that are drawn or wait. */
 export const drawingsPerUser = 2;
 
-/** Draws one graph at a time, so that graphs never take more than one core. */
-let last: Promise<unknown> = Promise.resolve();
-const open = new Map<string, number>();
+/** So that graphs never take more than one core. */
+const drawing = new OneAtATime(
+  drawingsPerUser,
+  `The server already draws ${drawingsPerUser} graphs for you. Try again when they are shown.`,
+);
 
 /** Draws a graph after those that were asked for before. Throws 429 if the user has too many. */
-export async function drawApart(
+export const drawApart = (
   user: string,
   sources: () => Promise<GraphSources>,
   limits = timeLimits,
-): Promise<Graph | Undrawn> {
-  const mine = open.get(user) ?? 0;
-  if (mine >= drawingsPerUser)
-    throw new RefusalError(
-      "too_many_requests",
-      `The server already draws ${drawingsPerUser} graphs for you. Try again when they are shown.`,
-      {},
-      { "retry-after": "5" },
-    );
-  open.set(user, mine + 1);
-  try {
-    const drawn = last.then(async () => drawInThread(await sources(), limits));
-    last = drawn.catch(() => undefined);
-    return await drawn;
-  } finally {
-    const left = (open.get(user) ?? 1) - 1;
-    if (left === 0) open.delete(user);
-    else open.set(user, left);
-  }
-}
+): Promise<Graph | Undrawn> => drawing.run(user, async () => drawInThread(await sources(), limits));
 
 async function drawInThread(
   sources: GraphSources,

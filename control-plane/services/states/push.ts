@@ -19,7 +19,7 @@ import { storeContent } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
 import { isUnsaved } from "./unsaved.ts";
-import { addOwnVersion, followState, inPieces, lockedRefusal, view } from "./versions.ts";
+import { addOwnVersion, followState, lockedRefusal, view } from "./versions.ts";
 import { shortOf } from "../definitions.ts";
 
 interface PushedState {
@@ -50,11 +50,8 @@ export async function pushState(
   await findUnsavedLock(read, spec);
   const before = await read.first(findState, { spec });
   const seen = newReading();
-  const pieces =
-    force && before
-      ? inPieces(withSerial(await checkedState(content), before.serial + 1), seen)
-      : observe(content, seen);
-  const stored = storeContent(context, pieces, stateLimit, async (written) => {
+  const pushed = force && before ? withSerial(content, before.serial + 1) : content;
+  const stored = storeContent(context, observe(pushed, seen), stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
     return writeJobs(context, async (tx, rings) => {
       // While the body arrived, its zone may have moved to another space.
@@ -93,17 +90,4 @@ async function findUnsavedLock(queries: Queries, spec: string): Promise<StateLoc
   const holder = await queries.first(findJob, { id: lock.job_id });
   if (!isUnsaved(lock) || (holder && isHeld(holder))) throw lockedRefusal();
   return lock;
-}
-
-/** Returns the whole body. Throws if it is not a state. */
-async function checkedState(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of observe(content, newReading())) {
-    size += part.byteLength;
-    if (size > stateLimit)
-      throw new RefusalError("payload_too_large", `a state may have at most ${stateLimit} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }

@@ -1,5 +1,4 @@
 /** Managed state for users: its versions, rollback, unlock. */
-import { buffer } from "node:stream/consumers";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
@@ -29,7 +28,8 @@ import { finalizeDeployment } from "../jobs/finalize-deployment.ts";
 import { time } from "../jobs/views.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { outputsOf } from "./outputs.ts";
-import { newReading, summaryOf, type Reading, type StateContent } from "./states.ts";
+import { newReading, observe, summaryOf, type StateContent } from "./states.ts";
+import { OneAtATime } from "../one-at-a-time.ts";
 import { isUnsaved } from "./unsaved.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
@@ -81,12 +81,31 @@ export async function findStateContent(
   return { ...version, read: () => blobs.read(version.blob) };
 }
 
+/** Rollbacks of one user that run or wait. */
+export const rollbacksPerUser = 2;
+/**
+ * A request without a body copies up to 64 MiB, which takes the event loop about 3 s in small
+ * turns.
+ */
+const rollingBack = new OneAtATime(
+  rollbacksPerUser,
+  `The server already rolls back ${rollbacksPerUser} states for you. Try again when they are stored.`,
+);
+
 /**
  * POST …/state/versions/{serial}/rollback. Stores the old content as a new version with a serial
  * above the highest, so that terraform takes it for the newest and no history is lost. Refused
- * while the state is locked.
+ * while the state is locked, and with 429 if the user has too many.
  */
-export async function rollBackState(
+export const rollBackState = (
+  context: Context,
+  user: UserCaller,
+  name: string,
+  serial: number,
+): Promise<StateVersion> =>
+  rollingBack.run(user.space_id, () => rollBack(context, user, name, serial));
+
+async function rollBack(
   context: Context,
   user: UserCaller,
   name: string,
@@ -99,9 +118,9 @@ export async function rollBackState(
   await refuseLocked(read, spec);
   const newest = await read.first(findState, { spec });
   const next = (newest ?? old).serial + 1;
-  const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
+  const content = withSerial(await context.blobs.read(old.blob), next);
   const seen = newReading();
-  const stored = storeContent(context, inPieces(content, seen), stateLimit, async (written) => {
+  const stored = storeContent(context, observe(content, seen), stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
     return context.store.write(async (tx) => {
       // While the version was read, its zone may have moved to another space.
@@ -204,19 +223,6 @@ export const lockedRefusal = (): RefusalError =>
     "state_locked",
     "the state is locked: wait for the job that holds the lock, or unlock the state",
   );
-
-/** In pieces, so that other requests are served while a large state is read. */
-export async function* inPieces(
-  content: Buffer,
-  { reader, md5 }: Reading,
-): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < content.length; at += 65_536) {
-    const piece = content.subarray(at, at + 65_536);
-    reader.push(piece);
-    md5.update(piece);
-    yield piece;
-  }
-}
 
 export const view = (row: NewStateVersion): StateVersion => ({
   serial: row.serial,
