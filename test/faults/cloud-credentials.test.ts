@@ -6,72 +6,25 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { lackOfMoto } from "../helpers/moto.ts";
 import { startStrictS3 } from "../helpers/strict-s3.ts";
 import { skipAt } from "../helpers/tools.ts";
-import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
-import type { User } from "../helpers/user.ts";
-
-const role_arn = "arn:aws:iam::123456789012:role/deployer";
+import { caller } from "../helpers/strict-sts.ts";
+import {
+  deploy,
+  endpointOf,
+  journalOf,
+  openCloudFixture,
+  role_arn,
+  running,
+  type CloudFixture as Fixture,
+} from "../helpers/cloud-fixture.ts";
 
 const { plane } = planeForFile();
-
-interface Fixture {
-  readonly owner: UserMachine;
-  readonly user: User;
-  readonly sts: StrictSts;
-  readonly work: string;
-  readonly identity: { readonly id: string; readonly external_id: string };
-}
-
-/** A user with an agent and a role that trusts it by the policy that the server returns. */
-async function openFixture(
-  settings: Record<string, string> = {},
-): Promise<Fixture & AsyncDisposable> {
-  const sts = await startStrictSts();
-  const owner = await userMachine(plane, {
-    agent: {
-      AWS_ENDPOINT_URL_STS: sts.url,
-      AWS_EC2_METADATA_DISABLED: "true",
-      ...caller.environment,
-      ...settings,
-    },
-  });
-  const { user, work } = owner;
-  const identity = await user.call(endpoints.createCloudIdentity, {
-    body: { name: "production", provider: "aws", role_arn },
-  });
-  const policy = await user.call(endpoints.getTrustPolicy, {
-    params: { id: identity.id },
-    query: { principal: caller.arn },
-  });
-  sts.roles.set(role_arn, policy);
-  return {
-    owner,
-    user,
-    sts,
-    work,
-    identity,
-    [Symbol.asyncDispose]: async () => {
-      await owner[Symbol.asyncDispose]();
-      await sts[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** A configuration whose apply is this command. */
-const running = (command: string, backend = "") => ({
-  type: "inline" as const,
-  files: {
-    "main.tf": `${backend}
-      resource "terraform_data" "one" {
-        provisioner "local-exec" { command = ${JSON.stringify(command)} }
-      }`,
-  },
-});
+const openFixture = (settings: Record<string, string> = {}) =>
+  openCloudFixture(plane, { settings });
 
 /** A strict S3 bucket, and a backend block that keeps the state in it. */
 async function inS3({ sts }: Fixture) {
@@ -89,24 +42,10 @@ async function inS3({ sts }: Fixture) {
   return { ...s3, backend, state: () => s3.read("states", key) };
 }
 
-async function deploy({ user, identity }: Fixture, source: object, more = {}): Promise<Job> {
-  const cloud_identity_id = identity.id;
-  const configuration_id = await user.configure({ source, cloud_identity_id, ...more });
-  return user.queue({ job_type: "DEPLOY", configuration_id });
-}
-
 /** Waits until the command of the job printed the text; terraform prints the command before it. */
 async function says({ user }: Fixture, job: Job, text: string): Promise<void> {
   const line = `(local-exec): ${text}\n`;
   while (!stripVTControlCharacters(await user.log(job)).includes(line)) await sleep(50);
-}
-
-const journalOf = ({ work }: Fixture, { id }: Job): string =>
-  join(work, "jobs", id, "journal.ndjson");
-
-function endpointOf(here: Fixture, job: Job): { port: number; token: string } {
-  const facts = /"address":(\{[^}]*\})/.exec(readFileSync(journalOf(here, job), "utf8"))?.[1];
-  return JSON.parse(facts ?? "{}") as { port: number; token: string };
 }
 
 /** The AWS variables in the environment of the terraform that applies. */

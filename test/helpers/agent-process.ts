@@ -16,9 +16,21 @@ export interface AgentProcess extends AsyncDisposable {
   readonly exited: Promise<number | null>;
 }
 
-/** Runs `windlass agent` with these settings and a heartbeat every second. */
-export function startAgent(settings: Readonly<Record<string, string>>): AgentProcess {
-  const child = spawn(bin, ["agent"], {
+/**
+ * Runs `windlass agent` with these settings and a heartbeat every second; `user`: as this user,
+ * without privileges.
+ */
+export function startAgent(
+  settings: Readonly<Record<string, string>>,
+  user?: number,
+): AgentProcess {
+  const become = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--no-new-privs", "--"];
+  const [command = "", ...args] = [
+    ...(user === undefined ? [] : ["setpriv", ...become]),
+    bin,
+    "agent",
+  ];
+  const child = spawn(command, args, {
     env: {
       PATH: process.env["PATH"],
       TMPDIR: tmpdir(),

@@ -2,7 +2,7 @@
  * A user's machine: the client, and an agent that can be killed and started again over the same
  * work directory.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { chownSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratch, startAgent, until, type AgentProcess } from "./agent-process.ts";
 import type { Plane } from "./plane.ts";
@@ -37,14 +37,21 @@ export interface UserMachine extends AsyncDisposable {
 
 /**
  * Signs a new user in. With `agent`, also starts the user's agent: named "runner", or with these
- * settings, which may depend on the machine's directory.
+ * settings, which may depend on the machine's directory. `as`: the agent runs as this user.
  */
 export async function userMachine(
   plane: Plane,
-  { agent = false }: { agent?: boolean | Settings | ((path: string) => Settings) } = {},
+  {
+    agent = false,
+    as,
+  }: {
+    agent?: boolean | Settings | ((path: string) => Settings);
+    as?: number | undefined;
+  } = {},
 ): Promise<UserMachine> {
   const user = await newUser(plane);
   const { path, [Symbol.dispose]: remove } = scratch();
+  if (as !== undefined) chownSync(path, as, as);
   const work = join(path, "work");
   const environment = { ...user.environment, WINDLASS_CONFIG_DIR: join(path, "client") };
   const given = typeof agent === "function" ? agent(path) : agent;
@@ -72,7 +79,7 @@ export async function userMachine(
       return agents.at(-1) as AgentProcess;
     },
     restart: () => {
-      agents.push(startAgent(settings));
+      agents.push(startAgent(settings, as));
       return machine.agent;
     },
     agentLog: () => agents.map((one) => one.log()).join(""),
