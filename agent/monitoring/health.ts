@@ -14,6 +14,10 @@ away changes nothing.
 Settings come from the environment, as for windlass agent. If WINDLASS_URL is
 not set there, they come from /etc/windlass/agent.env.
 
+Examples:
+  windlass agent health
+  docker exec windlass-agent windlass agent health
+
 Options:
   -h, --help           print this help
 `;

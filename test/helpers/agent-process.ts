@@ -25,11 +25,7 @@ export function startAgent(
   user?: number,
 ): AgentProcess {
   const become = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--no-new-privs", "--"];
-  const [command = "", ...args] = [
-    ...(user === undefined ? [] : ["setpriv", ...become]),
-    bin,
-    "agent",
-  ];
+  const [command, ...args] = [...(user === undefined ? [] : ["setpriv", ...become]), bin, "agent"];
   const child = spawn(command, args, {
     env: {
       PATH: process.env["PATH"],

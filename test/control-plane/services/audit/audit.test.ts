@@ -37,9 +37,12 @@ const unrecorded: Record<string, string> = {
   "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
   "UNLOCK /api/state/:spec_id": "part of a job; a user's unlock is recorded",
 };
-/** The console's forms call the same services as the API, and those services write the entries. */
+/**
+ * The console's forms call the same services as the API, and those services write the entries; what
+ * operators do is in `services/people/operators.test.ts`.
+ */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings|teams|invitations)(\/|$)/.test(
+  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
     url,
   );
 
