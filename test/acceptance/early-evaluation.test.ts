@@ -70,7 +70,7 @@ describe("every command of OpenTofu gets the variables of the configuration", ()
 });
 
 describe("a real OpenTofu", () => {
-  skipAt(real === undefined ? "WINDLASS_TEST_TOFU names no tofu" : undefined);
+  skipAt(real === undefined ? "needs an OpenTofu binary in WINDLASS_TEST_TOFU" : undefined);
 
   test("reads a module source and a passphrase from variables", async () => {
     await using machine = await userMachine(plane, {
