@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
-import { call, ProblemError } from "../protocol/transport.ts";
+import { call, ProblemError, type CallOptions } from "../protocol/transport.ts";
 import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
@@ -18,6 +18,7 @@ import { sortFailure } from "./api/failures.ts";
 import { judgeProof } from "./api/proof.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";
+import { dispatcherOf, plainConnectorFor } from "./machine/network.ts";
 
 export interface Identity {
   readonly workerId: string;
@@ -33,6 +34,22 @@ export async function identify(
 ): Promise<Identity> {
   const known = knownIdentity(config);
   if (known) return known;
+  const dispatcher = dispatcherOf(config.network, plainConnectorFor(config.url));
+  try {
+    return await obtainIdentity(config, isolation, log, { signal, dispatcher });
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+type Calling = Required<Pick<CallOptions, "signal" | "dispatcher">>;
+
+async function obtainIdentity(
+  config: AgentConfig,
+  isolation: string,
+  log: Logger,
+  calling: Calling,
+): Promise<Identity> {
   const path = keptIn(config.workDir);
   const keep = (identity: Identity): void => {
     const { workerId, workerToken } = identity;
@@ -41,8 +58,9 @@ export async function identify(
   };
   const elsewhere = keptIdentity(config);
   const { url } = config;
+  const { signal } = calling;
   const isProved = (identity: Identity): Promise<boolean> =>
-    repeat({ url, log, signal }, () => isProvedAt(url, identity, signal));
+    repeat({ url, log, signal }, () => isProvedAt(url, identity, calling));
   if (elsewhere && (await isProved(elsewhere))) {
     keep(elsewhere);
     log.info(
@@ -58,7 +76,7 @@ export async function identify(
         : "WINDLASS_REGISTRATION_TOKEN is not set and this agent is not registered: set it, or set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN",
     );
   }
-  const identity = await register(config, isolation, log, signal);
+  const identity = await register(config, isolation, log, calling);
   keep(identity);
   log.info({ worker_id: identity.workerId, name: config.workerName }, "registered");
   return identity;
@@ -93,12 +111,12 @@ export const keptIdentity = ({ workDir }: Pick<AgentConfig, "workDir">): Kept | 
 export async function isProvedAt(
   url: string,
   identity: Identity,
-  signal: AbortSignal,
+  calling: Calling,
 ): Promise<boolean> {
   const nonce = randomUUID();
   try {
     const body = { worker_id: identity.workerId, nonce };
-    const answer = await call(url, endpoints.proveWorker, { body }, { signal });
+    const answer = await call(url, endpoints.proveWorker, { body }, calling);
     return judgeProof(identity, nonce, answer ?? {}).knowsToken;
   } catch (error) {
     // A server without this endpoint refuses the call.
@@ -127,15 +145,16 @@ async function register(
   { url, workerName: name, labels, registrationToken = "" }: AgentConfig,
   isolation: string,
   log: Logger,
-  signal: AbortSignal,
+  calling: Calling,
 ): Promise<Identity> {
+  const { signal } = calling;
   const body = { name, mode: "self-hosted", labels: [...labels], isolation };
   const headers = { "x-registration-token": registrationToken };
   let tries = 0;
   try {
     const answer = await repeat({ url, log, signal }, () => {
       tries++;
-      return call(url, endpoints.registerWorker, { body }, { headers, signal });
+      return call(url, endpoints.registerWorker, { body }, { headers, ...calling });
     });
     if (!answer) throw new Error("the response to the registration has no identity");
     return { workerId: answer.worker_id, workerToken: answer.worker_token };

@@ -14,6 +14,7 @@ import { sortFailure } from "./failures.ts";
 import { expectGenuine, genuine, names, proxyPatience } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
 import { type JobApi } from "../job/job-api.ts";
+import { plainAddress } from "../machine/network.ts";
 import { JobRefused } from "../job/job-refused.ts";
 import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
@@ -145,7 +146,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       );
       if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
     },
-    stateAddress: (specId) => `${server}/api/state/${specId}`,
+    stateAddress: (specId) => `${plainAddress(server)}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
       persist(calls, "look for a state", signal, async () => {
         const body = await openState(specId, jobToken, signal);

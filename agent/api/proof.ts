@@ -6,10 +6,11 @@
 import { createHmac, hash, randomUUID, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
-import { connectorOf, type Connector } from "../../common/http-client.ts";
+import type { Connector } from "../../common/http-client.ts";
 import { kibibyte, second } from "../../common/units.ts";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import type { WorkerProof } from "../../protocol/workers.ts";
+import { plainConnector } from "../machine/network.ts";
 import type { KnownServer } from "./known-server.ts";
 
 type ConnectOptions = Parameters<Connector>[0];
@@ -68,7 +69,7 @@ export function provingConnector(
   known: KnownServer,
   timeout: number,
 ): Connector {
-  const connect = promisify(connectorOf({ timeout })) as (
+  const connect = promisify(plainConnector(timeout)) as (
     options: ConnectOptions,
   ) => Promise<Socket>;
   const { host, pathname } = new URL(server);

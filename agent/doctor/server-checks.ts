@@ -7,7 +7,7 @@ import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
-import { dispatcherOf } from "../machine/network.ts";
+import { dispatcherOf, plainConnectorFor } from "../machine/network.ts";
 import {
   authorityAdvice,
   isUnknownAuthority,
@@ -20,7 +20,7 @@ const patience = 10_000;
 
 /** Checks the server and the clock, and the identity only if the server can be reached. */
 export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
-  const dispatcher = dispatcherOf(config.network);
+  const dispatcher = dispatcherOf(config.network, plainConnectorFor(config.url));
   const signal = AbortSignal.timeout(patience);
   const asked = Date.now();
   try {
@@ -108,7 +108,10 @@ async function identityOf(
     const known = knownIdentity(config);
     if (known) return await workerOf(config, known, dispatcher);
     const kept = keptIdentity(config);
-    if (kept && (await isProvedAt(config.url, kept, AbortSignal.timeout(patience)))) {
+    if (
+      kept &&
+      (await isProvedAt(config.url, kept, { signal: AbortSignal.timeout(patience), dispatcher }))
+    ) {
       const worker = await workerOf(config, kept, dispatcher);
       const text = `${worker.text}; registered at ${kept.server}, and this is the same server`;
       return { ...worker, text };

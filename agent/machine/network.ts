@@ -2,10 +2,13 @@
  * Connects the agent to other machines: through the proxies and with the certificate authorities
  * that this network needs.
  */
+import { lookup } from "node:dns";
 import { readFileSync } from "node:fs";
+import type { LookupFunction } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
   Agent,
+  connectorOf,
   setGlobalDispatcher,
   type Connector,
   type Dispatcher,
@@ -75,6 +78,23 @@ function addressOf(name: string, text: string): string {
   if (address === null) throw new ConfigError(invalidProxyMessage(name));
   return address;
 }
+
+/**
+ * Opens connections to a control plane on plain http. `localhost` is only 127.0.0.1: at `::1`, a job
+ * could listen beside the control plane and pass on what it says, its proof too.
+ */
+export const plainConnector = (timeout: number): Connector =>
+  connectorOf({ timeout, lookup: lookupPlain });
+
+const lookupPlain: LookupFunction = (host, options, done) =>
+  lookup(host === "localhost" ? "127.0.0.1" : host, options, done as never);
+
+export const plainConnectorFor = (url: string): typeof plainConnector | undefined =>
+  url.startsWith("http:") ? plainConnector : undefined;
+
+/** The same address for terraform. */
+export const plainAddress = (url: string): string =>
+  url.replace(/^http:\/\/localhost(?=[:/]|$)/i, "http://127.0.0.1");
 
 const hasProxy = (network: Network): boolean =>
   Object.keys(network).some((name) => /^https?_proxy$/i.test(name));

@@ -1,8 +1,9 @@
 /** Plain http: what listens at the control plane's port must prove itself before it gets a token. */
+import dns from "node:dns";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createApi } from "../../../agent/api/api.ts";
 import { Revocation } from "../../../agent/api/failures.ts";
 import { openKnownServer } from "../../../agent/api/known-server.ts";
@@ -140,4 +141,40 @@ test.each([
   await expect.poll(() => received.join("")).toContain(token);
   await api.close();
   await heard;
+});
+
+test("a program at ::1 that passes on the proof of a control plane at 127.0.0.1 gets no connection to localhost", async () => {
+  const { port: number } = new URL(plane.url);
+  let connections = 0;
+  const relay = createServer((socket) => {
+    connections++;
+    controlPlane(socket.on("error", () => undefined));
+  }).listen(Number(number), "::1");
+  await once(relay, "listening");
+  const usual = dns.lookup;
+  const both = [
+    { address: "::1", family: 6 },
+    { address: "127.0.0.1", family: 4 },
+  ];
+  const spy = vi
+    .spyOn(dns, "lookup")
+    .mockImplementation(((
+      host: string,
+      options: dns.LookupAllOptions,
+      done: (error: Error | null, found: dns.LookupAddress[]) => void,
+    ) => (host === "localhost" ? done(null, both) : usual(host, options, done))) as never);
+  const { open, worker } = await agentAt(`http://localhost:${number}`);
+  const api = open();
+  try {
+    expect(await api.heartbeat(beat, 0, forever)).toMatchObject({ worker_id: worker.id });
+    expect(connections).toBe(0);
+    // Terraform sends its job's token there.
+    expect(api.forJob("job", 1).stateAddress("spec")).toBe(
+      `http://127.0.0.1:${number}/api/state/spec`,
+    );
+  } finally {
+    spy.mockRestore();
+    await api.close();
+    relay.close();
+  }
 });
