@@ -3,7 +3,7 @@
  * These may hold any number of other files, so they are searched for many jobs at once, at most once
  * in ten times the duration of a search, and no job waits for it.
  */
-import { existsSync, lstatSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram } from "../../machine/programs.ts";
 import { minute, second } from "../../../common/units.ts";
@@ -75,17 +75,18 @@ async function ownersIn(
     ...isOfOne,
     ")",
     "-prune",
-    "-print0",
+    // Not the names: a name need not be UTF-8.
+    "-printf",
+    "%U\\n",
     "-o",
     ...isClosed,
   ];
   try {
     const found = await runProgram("find", [...folders, ...args], options);
-    const names = found.split("\0");
-    const owners = new Set(names.map((one) => lstatSync(one, { throwIfNoEntry: false })?.uid));
-    return users.filter((user) => owners.has(user));
+    const owners = new Set(found.split("\n"));
+    return users.filter((user) => owners.has(String(user)));
   } catch {
-    // A directory that disappeared in the meantime, or more names than the agent reads.
+    // A directory that disappeared in the meantime, or more files than the agent reads.
     return users;
   }
 }

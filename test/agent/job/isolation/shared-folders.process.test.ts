@@ -1,0 +1,33 @@
+import { chownSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes, randomInt } from "node:crypto";
+import { expect, test } from "vitest";
+import { removeShared } from "../../../../agent/job/isolation/shared-folders.ts";
+
+const asUser = (user: number, command: readonly string[]): readonly string[] => [
+  "setpriv",
+  `--reuid=${user}`,
+  `--regid=${user}`,
+  "--clear-groups",
+  "--",
+  ...command,
+];
+
+test.skipIf(process.getuid?.() !== 0)(
+  "removeShared removes files whose names are not UTF-8, and no other user's",
+  async () => {
+    const user = randomInt(2_000_000_000, 2_100_000_000);
+    const place = `/tmp/windlass-${randomBytes(6).toString("hex")}-`;
+    const left = Buffer.concat([Buffer.from(place), Buffer.from([0xff, 0xfe])]);
+    const other = `${place}other`;
+    try {
+      for (const path of [left, other]) writeFileSync(path, "");
+      chownSync(left, user, user);
+      chownSync(other, user + 1, user + 1);
+      await removeShared(user, process.env["PATH"] ?? "", asUser);
+      expect(existsSync(left)).toBe(false);
+      expect(existsSync(other)).toBe(true);
+    } finally {
+      for (const path of [left, other]) rmSync(path, { force: true });
+    }
+  },
+);
