@@ -84,7 +84,7 @@ export function unlockState(
 
 /**
  * POST: stores a new version, durably before the response. The same version again succeeds and
- * stores nothing. A PLAN may only store the first state, without resources: its files have its
+ * stores nothing. A PLAN may only store a first state, without resources: its files have its
  * token, and nothing that they do needs the role of a deployer or an approval.
  */
 export async function writeState(
@@ -103,7 +103,7 @@ export async function writeState(
       const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec: caller.spec_id });
       if (newest && isRepeated(newest, summary)) return { answer: undefined, stored: false };
-      if (job_type === "PLAN" && (newest || summary.resource_count !== 0))
+      if (job_type === "PLAN" && (newest || !isFirst(summary)))
         throw new RefusalError(
           "state_conflict",
           "a PLAN does not change the state: deploy the change instead",
@@ -171,6 +171,13 @@ async function checkLocked(
       "a state is written under a lock that the job holds (?ID=)",
     );
 }
+
+/**
+ * Whether it is a state that terraform has just begun. With a serial near the greatest one, which
+ * terraform would count up, no later job could store its state.
+ */
+const isFirst = ({ serial, resource_count }: Summary): boolean =>
+  serial <= 1 && resource_count === 0;
 
 /** Whether this is the newest state already. */
 export const isRepeated = (newest: StateVersionRow, next: Summary): boolean =>

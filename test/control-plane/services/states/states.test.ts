@@ -93,6 +93,8 @@ test("a PLAN may store a first state without resources, and no other", async () 
     const refused = await post(first, body);
     expect([refused.status, refused.json().code]).toEqual([409, "state_conflict"]);
   }
+  // Terraform would count it up to one that is no safe integer, and no DEPLOY could store its state.
+  expect((await post(first, stateText(Number.MAX_SAFE_INTEGER))).status).toBe(409);
   const empty = stateText(1);
   for (const _ of ["stored", "repeated"]) expect((await post(first, empty)).status).toBe(200);
   expect((await post(first, stateText(2))).status).toBe(409);
