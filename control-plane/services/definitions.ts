@@ -70,7 +70,8 @@ export async function writingOf<T>(
   try {
     const definition = storedJson(JSON.stringify({ definition_id: id, ...short }));
     const result = await change({ definition, definition_id: id });
-    await removeLoose(context);
+    // The change is stored, whatever becomes of this; retention does it again.
+    await removeLoose(context).catch(() => undefined);
     return result;
   } catch (error) {
     if (!isUncertain(error)) await remove(context, id).catch(() => undefined);
