@@ -82,7 +82,8 @@ it("no worker is offline because the server was stopped in the middle of a round
     let now = 1_000_000_000;
     const { store, periods, clock } = context!;
     const round = workerWatch({ ...context!, now: () => now }, clock, () => undefined);
-    const { id } = await addWorker(store, await addOwner(store));
+    const owner = await addOwner(store);
+    const { id } = await addWorker(store, owner);
     const hearFromWorker = () =>
       store.write((tx) => tx.run(recordHeartbeat, { ...heartbeat, id, now }));
     const other = new pg.Client({ connectionString: url });
@@ -94,6 +95,8 @@ it("no worker is offline because the server was stopped in the middle of a round
       `select pg_advisory_xact_lock(${changesLock})`,
     ]) {
       await hearFromWorker();
+      // A round writes only when a worker has been silent.
+      await addWorker(store, owner, { last_heartbeat_at: 1 });
       await other.query(`begin; ${held}`);
       const stopped = round();
       await expect.poll(async () => (await other.query(waiting)).rows[0].count).toBeGreaterThan(0);
