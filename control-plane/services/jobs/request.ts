@@ -102,7 +102,7 @@ export async function resolveRequest(
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
-  const planned = input.plan_job_id ? await checkPlan(tx, owner, input) : undefined;
+  const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
   const sets = await measureAttachedSets(tx, spec);
   const isManaged = await hasManagedState(tx, spec);

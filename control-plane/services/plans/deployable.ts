@@ -6,16 +6,20 @@ import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
-import { findSpec } from "../../store/configurations/configurations.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findUsedIdentity, type UsedIdentity } from "../../store/identities/identities.ts";
 import { findArtifact } from "../../store/plans/artifacts.ts";
 import { findState } from "../../store/states/states.ts";
 
-/** Returns the plan that a request names. Throws unless it can be deployed, apart from its hash. */
+/**
+ * Returns the plan that a request for `spec` names. Throws unless it can be deployed, apart from its
+ * hash.
+ */
 export async function checkPlan(
   tx: Queries,
   owner: string,
   { job_type, configuration_id, plan_job_id }: CreateJob,
+  { cloud_identity_id }: Pick<SpecRow, "cloud_identity_id">,
 ): Promise<JobRow> {
   if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "can be set only for a DEPLOY");
   const id = plan_job_id ?? "";
@@ -35,8 +39,7 @@ export async function checkPlan(
       `The plan was already deployed, by the job ${use.id}`,
     );
   await checkFresh(tx, plan);
-  const spec = await tx.first(findSpec, { id: configuration_id ?? "", owner });
-  if ((spec?.cloud_identity_id ?? null) !== plan.cloud_identity_id)
+  if (cloud_identity_id !== plan.cloud_identity_id)
     throw new RefusalError(
       "plan_is_stale",
       "The configuration has another cloud identity than when the plan was made, so plan again",
