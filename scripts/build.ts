@@ -7,6 +7,7 @@ import { cpSync, existsSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { rolldown, type OutputChunk, type Plugin } from "rolldown";
+import { writeReference } from "./lib/reference.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") } } });
@@ -98,3 +99,4 @@ for (const file of globSync(assets, { cwd: root, exclude: ["**/node_modules", "*
   mkdirSync(dirname(target), { recursive: true });
   cpSync(join(root, file), target, { recursive: true });
 }
+await writeReference(join(out, "docs"));

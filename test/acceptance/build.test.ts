@@ -1,6 +1,6 @@
 /** A build works outside the checkout. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -23,6 +23,12 @@ test("a build has every role", () => {
   expect(windlass("--version")).toBe(`${version()}\n`);
   expect(windlass("server", "--help")).toContain("Usage: windlass server");
   expect(windlass("agent", "--help")).toContain("Usage: windlass agent");
+});
+
+test("a build has the help of all commands and the OpenAPI document", () => {
+  const read = (name: string) => readFileSync(join(place, "dist/docs", name), "utf8");
+  expect(read("commands.md")).toContain("\n### windlass jobs\n");
+  expect(JSON.parse(read("openapi.json"))).toHaveProperty("openapi");
 });
 
 test("a build runs the demo with its server, agent, pages and samples", () => {

@@ -45,6 +45,7 @@ const reasons: readonly [RegExp, string][] = [
 
 /** Pages whose blocks have a test of their own. */
 const pagesRunElsewhere: ReadonlyMap<string, string> = new Map([
+  ["docs/cli.md", "test/cli/completion/script.process.test.ts"],
   ["docs/leaving.md", "test/acceptance/leaving.test.ts"],
   ["docs/moving-in.md", "test/acceptance/moving-in.test.ts"],
 ]);
@@ -291,6 +292,7 @@ const ofRoles = [
   ].map((verb) => `server${verb}`),
   ...["", " install", " doctor"].map((verb) => `agent${verb}`),
   "audit",
+  "help",
   "jobs",
   "teams",
   "--version",

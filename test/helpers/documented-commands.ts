@@ -10,13 +10,10 @@ export interface DocumentedCommand {
   readonly isBlock: boolean;
 }
 
-/** docs/cli.md is generated from the help, whose examples test/cli/examples.test.ts reads. */
-const generated = new Set(["cli.md"]);
-
 /** Returns the command lines, page by page. */
 export function documentedCommands(): DocumentedCommand[] {
   const pages = readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md") && !generated.has(name))
+    .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`);
   return ["README.md", ...pages].flatMap((page) => {
     const text = readFileSync(join(root, page), "utf8");
