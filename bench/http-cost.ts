@@ -1,5 +1,5 @@
 /**
- * Rows 1 and 2 of docs/figures.md: the server's CPU for a claim, a poll, a heartbeat and a log
+ * The server's CPU for a claim, a poll, a heartbeat and a log
  * post, as a ratio to a Fastify route that does nothing; beside it the same requests to the prototype,
  * which show how near the goal HTTP and SQLite let anything come. All servers are real processes.
  * Rounds alternate between them, and the median ratio is printed.

@@ -1,5 +1,5 @@
 /**
- * Row 13 of docs/figures.md: the resident memory of an agent without a job, as a ratio to a bare
+ * The resident memory of an agent without a job, as a ratio to a bare
  * Node that waits, and the agent's share of a core. The agent has the default intervals: a waiting
  * claim and a waiting heartbeat, each renewed every 30 s. It is the one of a build, as operators
  * install it; its compile cache is full after the first round.

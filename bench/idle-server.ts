@@ -1,5 +1,5 @@
 /**
- * Row 26 of docs/figures.md: the share of a core that a control plane takes without calls,
+ * The share of a core that a control plane takes without calls,
  * with SQLite and its default intervals.
  */
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /**
- * Row 12 of docs/figures.md: the time of the smallest job from its creation to its end, with a
+ * The time of the smallest job from its creation to its end, with a
  * waiting agent, as a ratio to the terraform commands in `sh` that a user would run. The job's time
  * includes the queue, the claim, the log, a durable managed state, the outputs and the report. `sh`
  * runs the commands twice: with the state at an HTTP server that keeps it in memory, so that

@@ -1,5 +1,5 @@
 /**
- * Row 3 of docs/figures.md: p99 of polls and claims at 1,000 a second, beside a no-op route and the
+ * The p99 of polls and claims at 1,000 a second, beside a no-op route and the
  * same requests to the prototype, whose claims wait for the same disk.
  */
 import { fill, token, type Filled } from "./lib/fill.ts";

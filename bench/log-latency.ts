@@ -1,5 +1,5 @@
 /**
- * Row 11 of docs/figures.md: the time from printing a line to its arrival at a reader of the job's
+ * The time from printing a line to its arrival at a reader of the job's
  * log stream. Each line has its time. The command, the log shipper of the agent and the server are
  * processes of their own, and this process is the reader.
  */

@@ -1,5 +1,5 @@
 /**
- * Rows 9 and 10 of docs/figures.md: the throughput of a log from a process that writes line by line
+ * The throughput of a log from a process that writes line by line
  * to the server's durable rows, compared with `process | cat > file`, and the memory of the process
  * that ships the log. All processes are real. Rounds alternate, and medians are printed.
  */

@@ -1,5 +1,5 @@
 /**
- * Rows 5 and 6 of docs/figures.md: Windlass over HTTP, durable, beside other queues of Node that run
+ * Windlass over HTTP, durable, beside other queues of Node that run
  * in one process with their client, without HTTP and credentials.
  *
  * Row 5: queued jobs claimed and completed a second. Row 6: the time from the call that queues a job

@@ -1,5 +1,5 @@
 /**
- * Rows 8 and 21 of docs/figures.md: claims on PostgreSQL by one, two and four control planes, with
+ * Claims on PostgreSQL by one, two and four control planes, with
  * ten thousand and a million finished jobs (WINDLASS_PROVE=1: ten million too).
  *
  * The yardstick is pgbench, which runs the statement of the server for one claim at a time, planned

@@ -1,6 +1,6 @@
 /**
- * Where the CPU time of the frequent requests goes, by part of the program: the second table of
- * docs/figures.md. `npm run bench -- profiles heartbeat` profiles one of them and lists functions.
+ * Where the CPU time of the frequent requests goes, by part of the program. `npm run bench --
+ * profiles heartbeat` profiles one of them and lists functions.
  */
 import { fill, token, type Filled } from "./lib/fill.ts";
 import { cpuPerRequest, type Load } from "./lib/load.ts";

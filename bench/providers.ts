@@ -1,5 +1,5 @@
 /**
- * Row 19 of docs/figures.md: jobs that use a provider of 600 MB that the agent has cached. The time
+ * Jobs that use a provider of 600 MB that the agent has cached. The time
  * of all `terraform init` of a job, as a ratio to the one of the same directory with terraform's own
  * plugin cache, which has the provider too, and the disk space that ten jobs at once need in
  * addition. A registry on the loopback serves the provider, once to each cache.

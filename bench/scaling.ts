@@ -1,5 +1,5 @@
 /**
- * Row 7 of docs/figures.md and docs/scaling.md: what runners and jobs cost one server, on SQLite and
+ * What runners and jobs cost one server, on SQLite and
  * on PostgreSQL. One process simulates several numbers of runners, a tenth of which run jobs with
  * logs. Draws docs/scaling.svg, with the processor cores that larger deployments need by the same
  * costs.

@@ -1,5 +1,5 @@
 /**
- * Rows 14 and 18 of docs/figures.md: the rate of log events to 500 readers, as a ratio to the same
+ * The rate of log events to 500 readers, as a ratio to the same
  * bytes written to as many raw TCP sockets with one write per event and socket, and the memory for a
  * reader that stopped reading, after a full collection. The servers are processes of their own. The readers only count
  * bytes.
