@@ -94,7 +94,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
       const undeclared = undeclaredResponses();
       if (undeclared.length > 0)
         throw new Error(
-          `declare these as \`refusals\` or \`also\` of their endpoints in protocol/, then run "npm run openapi":\n${undeclared.join("\n")}`,
+          `declare these as \`refusals\` or \`also\` of their endpoints in protocol/:\n${undeclared.join("\n")}`,
         );
     },
   };
