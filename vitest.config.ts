@@ -33,17 +33,17 @@ export default defineConfig({
     // A test spends much of its time waiting for processes and disks, so more files than cores run
     // at once.
     maxWorkers: availableParallelism() + 2,
-    setupFiles: ["test/helpers/leak-check.ts"],
+    setupFiles: ["test/helpers/setup/leak-check.ts"],
     // On a busy machine real processes now and then break an assumption of a test. CI gives such a
     // test one more attempt and names it in its summary. Everywhere else it fails at once.
     retry: process.env["CI"] ? 1 : 0,
-    reporters: ["default", "./test/helpers/test-summary.ts"],
+    reporters: ["default", "./test/helpers/setup/test-summary.ts"],
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
         exclude: ["test/{e2e,browser,acceptance,faults}/**", "test/**/*.process.test.ts"],
-        setupFiles: ["test/helpers/no-process.ts"],
-        ...(onPostgres ? { globalSetup: ["test/helpers/postgres-setup.ts"] } : {}),
+        setupFiles: ["test/helpers/setup/no-process.ts"],
+        ...(onPostgres ? { globalSetup: ["test/helpers/setup/postgres-setup.ts"] } : {}),
       }),
       // With real processes that are started, killed and watched: the server, the agent, the
       // client, git, shells.
@@ -53,14 +53,14 @@ export default defineConfig({
       project("e2e", ["test/e2e/**/*.test.ts"]),
       // In a real Chromium.
       project("browser", ["test/browser/**/*.test.ts"], {
-        globalSetup: ["test/helpers/chromium-setup.ts"],
+        globalSetup: ["test/helpers/setup/chromium-setup.ts"],
       }),
       // The two projects that CI runs after `npm test`, because they take longer than it. What
       // users do, by the documents: sign-in, the README, the demo, every command and engine, every
       // kind of source, the console through a whole deployment, the accessibility of every page,
       // doctor, backup and restore, the package, the published interface.
       project("acceptance", ["test/acceptance/**/*.test.ts"], {
-        globalSetup: ["test/helpers/chromium-setup.ts"],
+        globalSetup: ["test/helpers/setup/chromium-setup.ts"],
       }),
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.

@@ -8,7 +8,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type BrowserContext } from "playwright-core";
-import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
+import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
 import { fillHistory, type History } from "./lib/history.ts";
 import { drawPages, type PageTime } from "./lib/pages-plot.ts";
 import { startWindlass } from "./lib/processes.ts";

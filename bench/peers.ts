@@ -13,7 +13,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { lackOfPostgres, startPostgres } from "../test/helpers/postgres.ts";
+import { lackOfPostgres, startPostgres } from "../test/helpers/store/postgres.ts";
 import { flushMilliseconds } from "./lib/flush.ts";
 import { startPrototypeQueue, startQueue, type Queue } from "./lib/queue.ts";
 import { stop } from "./lib/processes.ts";

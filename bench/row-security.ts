@@ -8,7 +8,7 @@ import { listJobSummaries } from "../control-plane/store/jobs/lists.ts";
 import { findOwnJob } from "../control-plane/store/jobs/jobs.ts";
 import { asSystem, inSpaces } from "../control-plane/store/spaces.ts";
 import { listWorkerIds } from "../control-plane/store/workers/workers.ts";
-import { asServer } from "../test/helpers/postgres.ts";
+import { asServer } from "../test/helpers/store/postgres.ts";
 import { startFilledPostgres } from "./lib/postgres.ts";
 import { cpuMicroseconds } from "./lib/processes.ts";
 import { median } from "./lib/table.ts";

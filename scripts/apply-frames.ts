@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import { endpoints } from "../protocol/endpoints.ts";
-import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
-import { visit } from "../test/helpers/launch.ts";
-import { readRow, startPlane } from "../test/helpers/plane.ts";
-import { userMachine } from "../test/helpers/user-machine.ts";
+import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
+import { visit } from "../test/helpers/console/launch.ts";
+import { readRow, startPlane } from "../test/helpers/plane/plane.ts";
+import { userMachine } from "../test/helpers/cli/user-machine.ts";
 
 const target = join(import.meta.dirname, "../screenshots/apply");
 rmSync(target, { recursive: true, force: true });

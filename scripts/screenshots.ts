@@ -5,12 +5,16 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
-import { visit } from "../test/helpers/launch.ts";
-import { fillPlaces } from "../test/helpers/places.ts";
-import { startPlane } from "../test/helpers/plane.ts";
-import { pagesOf } from "../test/helpers/pages.ts";
-import { addSampleJobs, openSampleUser, sampleSettings } from "../test/helpers/sample-data.ts";
+import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
+import { visit } from "../test/helpers/console/launch.ts";
+import { fillPlaces } from "../test/helpers/console/places.ts";
+import { startPlane } from "../test/helpers/plane/plane.ts";
+import { pagesOf } from "../test/helpers/console/pages.ts";
+import {
+  addSampleJobs,
+  openSampleUser,
+  sampleSettings,
+} from "../test/helpers/plane/sample-data.ts";
 
 const target = join(import.meta.dirname, "../screenshots");
 mkdirSync(target, { recursive: true });

@@ -1,8 +1,8 @@
 /** `npm run up-docs`: deploys the sample in a terminal, and writes its text to docs/up.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startPlane } from "../test/helpers/plane.ts";
-import { recordUp } from "../test/helpers/up-session.ts";
+import { startPlane } from "../test/helpers/plane/plane.ts";
+import { recordUp } from "../test/helpers/cli/up-session.ts";
 
 const plane = await startPlane();
 const { transcript } = await recordUp(plane);

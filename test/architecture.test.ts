@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { breaches } from "./helpers/rules.ts";
-import { sourceFile, sourceFiles } from "./helpers/source-files.ts";
+import { breaches } from "./rules.ts";
+import { sourceFile, sourceFiles } from "./helpers/project/source-files.ts";
 
 const planted = (path: string, text: string) => breaches([sourceFile(path, text)]);
 

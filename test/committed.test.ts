@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { projectFiles, root } from "./helpers/source-files.ts";
+import { projectFiles, root } from "./helpers/project/source-files.ts";
 
 /** Text that a file must not contain, because it is valid on one machine only. */
 const localText: readonly (readonly [what: string, pattern: RegExp])[] = [

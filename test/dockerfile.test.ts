@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { validate } from "dockerfile-utils";
 import { expect, test } from "vitest";
-import { root } from "./helpers/source-files.ts";
+import { root } from "./helpers/project/source-files.ts";
 
 const text = readFileSync(join(root, "Dockerfile"), "utf8");
 const lines = text

@@ -7,7 +7,7 @@ import { readClientSettings } from "../cli/config.ts";
 import { registry } from "../common/settings/registry.ts";
 import { readConfig as readServerConfig } from "../control-plane/config.ts";
 import { settingsDocument } from "../scripts/lib/settings-document.ts";
-import { root } from "./helpers/source-files.ts";
+import { root } from "./helpers/project/source-files.ts";
 
 const page = readFileSync(join(root, "docs/settings.md"), "utf8");
 

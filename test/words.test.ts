@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { projectFiles, root } from "./helpers/source-files.ts";
+import { projectFiles, root } from "./helpers/project/source-files.ts";
 
 const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
   [

@@ -5,7 +5,7 @@ import pg from "pg";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { fillPostgresQueueHeads } from "../../control-plane/store/migrations/0033-approvals.ts";
-import { startPostgres } from "../../test/helpers/postgres.ts";
+import { startPostgres } from "../../test/helpers/store/postgres.ts";
 import { token } from "./fill.ts";
 import { cpuMicroseconds } from "./processes.ts";
 

@@ -4,16 +4,16 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { inlineSnapshot } from "../helpers/fixtures.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { inlineSnapshot } from "../helpers/agent/fixtures.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
   ended,
-} from "../helpers/interface-only-server.ts";
-import { folderForFile } from "../helpers/folders.ts";
-import { listen } from "../helpers/listen.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { listen } from "../helpers/network/listen.ts";
 
 let server: InterfaceOnlyServer;
 let agent: AgentProcess;

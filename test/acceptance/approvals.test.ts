@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { clientUser, joinTeam } from "../helpers/client-user.ts";
-import { copyFixture } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { startCommand } from "../helpers/running-command.ts";
+import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
+import { clientUser, joinTeam } from "./client-user.ts";
+import { copyFixture } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { startCommand } from "../helpers/cli/running-command.ts";
 
 const { plane } = planeForFile();
 const roles = ["planner", "deployer", "viewer"] as const;

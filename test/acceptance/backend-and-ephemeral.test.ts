@@ -5,11 +5,11 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { writeFiles } from "../helpers/fixtures.ts";
-import { httpBackend } from "../helpers/http-backend.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { writeFiles } from "../helpers/agent/fixtures.ts";
+import { httpBackend } from "../helpers/agent/http-backend.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;

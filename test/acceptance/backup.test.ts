@@ -15,7 +15,7 @@ import { retainOnce } from "../../control-plane/services/storage/retention.ts";
 import { isBackupRunning } from "../../control-plane/store/facts.ts";
 import { snapshotDatabase } from "../../control-plane/store/storage/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf } from "../helpers/calls.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -26,10 +26,10 @@ import {
   startPlane,
   stateHeaders,
   type TestWorker,
-} from "../helpers/plane.ts";
-import { addJob, addOwner, addSpec, type Owner } from "../helpers/rows.ts";
-import { bearer, signIn } from "../helpers/sign-in.ts";
-import { windlass } from "../helpers/windlass.ts";
+} from "../helpers/plane/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
+import { bearer, signIn } from "../helpers/people/sign-in.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 let plane: Plane;
 let scratch: string;

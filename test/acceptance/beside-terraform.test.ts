@@ -10,11 +10,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { copyFixture, writeFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
-import { realTerraform } from "../helpers/terraform.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { copyFixture, writeFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { realTerraform } from "../helpers/agent/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { version } from "../../common/version.ts";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 const place = mkdtempSync(join(tmpdir(), "build-"));
 beforeAll(() => {

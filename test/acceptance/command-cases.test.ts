@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { WorkerIdentity } from "../../protocol/workers.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { openTerminal } from "../helpers/terminal.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { openTerminal } from "../helpers/machine/terminal.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -8,14 +8,14 @@ import { execa } from "execa";
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../protocol/audit.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { submit, words, type Fields } from "../helpers/forms.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { startCommand } from "../helpers/running-command.ts";
-import { approve, cookieOf } from "../helpers/sign-in.ts";
-import { root } from "../helpers/source-files.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
+import { submit, words, type Fields } from "../helpers/console/forms.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { startCommand } from "../helpers/cli/running-command.ts";
+import { approve, cookieOf } from "../helpers/people/sign-in.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

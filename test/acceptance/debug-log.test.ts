@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { send } from "../../protocol/transport.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { bearer } from "../helpers/sign-in.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { bearer } from "../helpers/people/sign-in.ts";
 
 const limit = 1024 * 1024;
 const secret = "PLANTED-secret-of-the-debug-log";

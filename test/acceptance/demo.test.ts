@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { leftIn, newHome, startDemo } from "../helpers/demo-process.ts";
-import { underProve } from "../helpers/proving.ts";
-import { openTerminal } from "../helpers/terminal.ts";
+import { leftIn, newHome, startDemo } from "../helpers/cli/demo-process.ts";
+import { underProve } from "../helpers/project/proving.ts";
+import { openTerminal } from "../helpers/machine/terminal.ts";
 
 describe.concurrent("windlass demo", () => {
   it("plans and deploys the sample, shows its log and outputs, and leaves nothing behind", async (context) => {

@@ -5,10 +5,10 @@
  */
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { asTofu, bothEngines } from "../helpers/terraform.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { asTofu, bothEngines } from "../helpers/agent/terraform.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 const real = process.env["WINDLASS_TEST_TOFU"];

@@ -5,10 +5,10 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { bothEngines } from "../helpers/terraform.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { fixtureFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { bothEngines } from "../helpers/agent/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;

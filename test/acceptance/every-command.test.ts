@@ -5,18 +5,18 @@
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import * as courses from "../helpers/command-walkthrough.ts";
-import type { Person } from "../helpers/command-walkthrough.ts";
-import { allCommands, openCommandDriver, ways } from "../helpers/command-driver.ts";
-import { copyFixture } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { proving } from "../helpers/proving.ts";
-import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
-import { approve, type Browser } from "../helpers/sign-in.ts";
-import { acceptLink } from "../helpers/teams.ts";
-import { addTestUser } from "../helpers/test-user.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import * as courses from "./command-walkthrough.ts";
+import type { Person } from "./command-walkthrough.ts";
+import { allCommands, openCommandDriver, ways } from "../helpers/cli/command-driver.ts";
+import { copyFixture } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/people/providers.ts";
+import { approve, type Browser } from "../helpers/people/sign-in.ts";
+import { acceptLink } from "../helpers/people/teams.ts";
+import { addTestUser } from "../helpers/people/test-user.ts";
 
 /** Commands of test/acceptance/demo.test.ts, and commands that are not the client's. */
 const elsewhere = ["demo", "server", "agent"];

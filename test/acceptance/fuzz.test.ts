@@ -8,14 +8,20 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { Agent } from "undici";
 import type { Caller } from "../../protocol/endpoint.ts";
 import { problemCodes } from "../../protocol/problem.ts";
-import { breaches } from "../helpers/invariants.ts";
-import { hostile, seeded, type Hostile, type Schema } from "../helpers/hostile-values.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { proving } from "../helpers/proving.ts";
-import { addHeldJob, addTestWorker, ask, clientHeaders, stateHeaders } from "../helpers/plane.ts";
-import { type ServedRoute } from "../helpers/routes.ts";
-import { addJob, addOwner, addSpec } from "../helpers/rows.ts";
-import { openBrowser } from "../helpers/sign-in.ts";
+import { breaches } from "./invariants.ts";
+import { hostile, seeded, type Hostile, type Schema } from "../helpers/plane/hostile-values.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { proving } from "../helpers/project/proving.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  stateHeaders,
+} from "../helpers/plane/plane.ts";
+import { type ServedRoute } from "../helpers/plane/routes.ts";
+import { addJob, addOwner, addSpec } from "../helpers/plane/rows.ts";
+import { openBrowser } from "../helpers/people/sign-in.ts";
 
 const requests = proving ? 3_000_000 : 20_000;
 /** The same requests in every run, so that a failure can be repeated; others under `prove`. */

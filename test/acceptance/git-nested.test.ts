@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readGitAccess } from "../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../agent/job/source/git.ts";
-import { makeCertificate } from "../helpers/certificate.ts";
-import { startGitHost, type GitHost } from "../helpers/git-host.ts";
-import { folderForFile } from "../helpers/folders.ts";
-import { newWorkspace } from "../helpers/workspaces.ts";
+import { makeCertificate } from "../helpers/network/certificate.ts";
+import { startGitHost, type GitHost } from "../helpers/agent/git-host.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { newWorkspace } from "../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place);

@@ -3,16 +3,20 @@ import { chmodSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
-import { makeCertificate } from "../helpers/certificate.ts";
-import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
-import { startGitHost, type GitHost } from "../helpers/git-host.ts";
+import { startAgent, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { makeCertificate } from "../helpers/network/certificate.ts";
+import {
+  backendWithProgram,
+  emptyBucket,
+  type EmptyBucket,
+} from "../helpers/store/empty-bucket.ts";
+import { startGitHost, type GitHost } from "../helpers/agent/git-host.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   ended,
-} from "../helpers/interface-only-server.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place);

@@ -5,11 +5,11 @@ import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { writeFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { realTerraform } from "../helpers/terraform.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
-import { bin } from "../helpers/windlass.ts";
+import { writeFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { realTerraform } from "../helpers/agent/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
+import { bin } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 let ada: UserMachine;

@@ -9,11 +9,11 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../helpers/calls.ts";
-import { clientHeaders } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addOwner, type Owner } from "../helpers/rows.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { callsOf, type Calls } from "../helpers/plane/calls.ts";
+import { clientHeaders } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { addOwner, type Owner } from "../helpers/plane/rows.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const files = {
   "main.tf": `

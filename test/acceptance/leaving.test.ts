@@ -5,12 +5,12 @@ import { execa } from "execa";
 import { expect, it } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { shellBlocks } from "../helpers/documented-commands.ts";
-import { httpBackend } from "../helpers/http-backend.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
-import { writeFiles } from "../helpers/fixtures.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { shellBlocks } from "./documented-commands.ts";
+import { httpBackend } from "../helpers/agent/http-backend.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { writeFiles } from "../helpers/agent/fixtures.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 const blocks = shellBlocks(readFileSync(join(root, "docs/leaving.md"), "utf8"));

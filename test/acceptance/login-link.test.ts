@@ -5,9 +5,9 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
 import { startServer } from "../../control-plane/server.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

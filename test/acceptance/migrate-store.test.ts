@@ -17,19 +17,19 @@ import { moveStore } from "../../control-plane/backup/move.ts";
 import { readConfig, readConfigOf } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { blobTables } from "../../control-plane/store/storage/blob-tables.ts";
-import { lackOfMoto, startMoto, type Moto } from "../helpers/moto.ts";
-import type { Plane } from "../helpers/plane.ts";
-import { inPieces } from "../helpers/pieces.ts";
+import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
+import type { Plane } from "../helpers/plane/plane.ts";
+import { inPieces } from "../helpers/machine/pieces.ts";
 import {
   command,
   lackOfPostgres,
   startPostgres,
   type PostgresServer,
-} from "../helpers/postgres.ts";
-import { s3FaultProxy } from "../helpers/s3-fault-proxy.ts";
-import { dump } from "../helpers/store-dump.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { bin, windlass } from "../helpers/windlass.ts";
+} from "../helpers/store/postgres.ts";
+import { s3FaultProxy } from "../helpers/store/s3-fault-proxy.ts";
+import { dump } from "../helpers/store/store-dump.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { bin, windlass } from "../helpers/cli/windlass.ts";
 
 const lack = lackOfPostgres() ?? lackOfMoto;
 skipAt(lack);

@@ -8,12 +8,12 @@ import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
-import { shellBlocks } from "../helpers/documented-commands.ts";
-import { writeFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
-import { openProgram } from "../helpers/terminal.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { shellBlocks } from "./documented-commands.ts";
+import { writeFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { openProgram } from "../helpers/machine/terminal.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 const blocks = shellBlocks(readFileSync(join(root, "docs/moving-in.md"), "utf8"));

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packDirectory } from "../../cli/configurations/pack.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { fixtureFiles, writeFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { bothEngines } from "../helpers/terraform.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { fixtureFiles, writeFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { bothEngines } from "../helpers/agent/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 let ada: UserMachine;

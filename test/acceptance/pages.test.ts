@@ -1,17 +1,17 @@
 /** Every page on wide and narrow screens: accessibility, and what does not fit. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { findingsOf } from "../helpers/accessibility.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { pagesOf } from "../helpers/pages.ts";
-import { fillPlaces } from "../helpers/places.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
+import { findingsOf } from "../helpers/console/accessibility.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { pagesOf } from "../helpers/console/pages.ts";
+import { fillPlaces } from "../helpers/console/places.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
   addSampleJobs,
   openSampleUser,
   sampleSettings,
   type SampleUser,
-} from "../helpers/sample-data.ts";
-import { skipAt } from "../helpers/tools.ts";
+} from "../helpers/plane/sample-data.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 const page = readFileSync(join(root, "docs/pipelines.md"), "utf8");

@@ -52,9 +52,9 @@ import {
   recordHeartbeat,
 } from "../../control-plane/store/workers/workers.ts";
 import { listZones } from "../../control-plane/store/zones/zones.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
-import { proving } from "../helpers/proving.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/store/postgres.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const lack = lackOfPostgres();
 let server: PostgresServer;

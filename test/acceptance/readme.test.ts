@@ -8,14 +8,14 @@ import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
 import type { Worker } from "../../protocol/workers.ts";
-import { scratch, until } from "../helpers/agent-process.ts";
-import { allCommands } from "../helpers/command-driver.ts";
-import { documentedCommands, shellBlocks } from "../helpers/documented-commands.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { TestBrowser } from "../helpers/providers.ts";
-import { approve } from "../helpers/sign-in.ts";
-import { root } from "../helpers/source-files.ts";
-import { openProgram, type Terminal } from "../helpers/terminal.ts";
+import { scratch, until } from "../helpers/agent/agent-process.ts";
+import { allCommands } from "../helpers/cli/command-driver.ts";
+import { documentedCommands, shellBlocks } from "./documented-commands.ts";
+import { freePort } from "../helpers/network/free-port.ts";
+import { TestBrowser } from "../helpers/people/providers.ts";
+import { approve } from "../helpers/people/sign-in.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { openProgram, type Terminal } from "../helpers/machine/terminal.ts";
 
 /** Command lines that no test can run here, with the reason. */
 const reasons: readonly [RegExp, string][] = [

@@ -11,7 +11,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import type { JobType } from "../../protocol/jobs.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
-import { callsOf } from "../helpers/calls.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -21,13 +21,13 @@ import {
   setRows,
   stateHeaders,
   type TestResponse,
-} from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { makeSpace } from "../helpers/role-space.ts";
-import type { ServedRoute } from "../helpers/routes.ts";
-import { bearer, openBrowser, origin } from "../helpers/sign-in.ts";
-import { dump } from "../helpers/store-dump.ts";
-import { join } from "../helpers/teams.ts";
+} from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { makeSpace } from "../helpers/plane/role-space.ts";
+import type { ServedRoute } from "../helpers/plane/routes.ts";
+import { bearer, openBrowser, origin } from "../helpers/people/sign-in.ts";
+import { dump } from "../helpers/store/store-dump.ts";
+import { join } from "../helpers/people/teams.ts";
 
 /** The least role; `person`: no access token; `other`: a credential of another kind, or none. */
 type Rule = Role | "person" | "other";

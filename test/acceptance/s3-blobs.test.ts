@@ -24,13 +24,13 @@ import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { startServer, type RunningServer } from "../../control-plane/server.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { blobsContract } from "../control-plane/blobs/contract.ts";
-import { inPieces } from "../helpers/pieces.ts";
-import { lackOfMoto, startMoto, type Moto } from "../helpers/moto.ts";
-import { addHeldJob, ask, readRows, type Plane } from "../helpers/plane.ts";
-import { addJob, addOwner, addRows } from "../helpers/rows.ts";
-import { addTestUser } from "../helpers/test-user.ts";
-import { s3FaultProxy, type S3FaultProxy } from "../helpers/s3-fault-proxy.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { inPieces } from "../helpers/machine/pieces.ts";
+import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
+import { addHeldJob, ask, readRows, type Plane } from "../helpers/plane/plane.ts";
+import { addJob, addOwner, addRows } from "../helpers/plane/rows.ts";
+import { addTestUser } from "../helpers/people/test-user.ts";
+import { s3FaultProxy, type S3FaultProxy } from "../helpers/store/s3-fault-proxy.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfMoto);
 

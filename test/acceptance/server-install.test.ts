@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { folderForFile } from "../helpers/folders.ts";
-import { leftBy } from "../helpers/installed.ts";
-import { lackOfProgram, skipAt } from "../helpers/tools.ts";
-import { bin } from "../helpers/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { leftBy } from "../helpers/project/installed.ts";
+import { lackOfProgram, skipAt } from "../helpers/project/tools.ts";
+import { bin } from "../helpers/cli/windlass.ts";
 
 const place = folderForFile();
 

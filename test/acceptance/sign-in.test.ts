@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { proving } from "../helpers/proving.ts";
-import { approve, openBrowser, type Browser } from "../helpers/sign-in.ts";
-import { openTerminal } from "../helpers/terminal.ts";
-import { windlass } from "../helpers/windlass.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { approve, openBrowser, type Browser } from "../helpers/people/sign-in.ts";
+import { openTerminal } from "../helpers/machine/terminal.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { plane } = planeForFile();
 let browser: Browser;

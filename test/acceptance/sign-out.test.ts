@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { openPerson } from "../helpers/people.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { openPerson } from "../helpers/people/people.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 const env = () => ({ env: { WINDLASS_DATA_DIR: plane.directory } });

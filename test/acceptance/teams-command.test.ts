@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { clientTeam, clientUser, type ClientUser } from "../helpers/client-user.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newSlug } from "../helpers/teams.ts";
+import { clientTeam, clientUser, type ClientUser } from "./client-user.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { newSlug } from "../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 

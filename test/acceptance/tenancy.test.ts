@@ -6,9 +6,9 @@ import { endLogin } from "../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
-import { callsOf } from "../helpers/calls.ts";
-import { dump } from "../helpers/store-dump.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
+import { dump } from "../helpers/store/store-dump.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -16,10 +16,10 @@ import {
   readRow,
   setRows,
   stateHeaders,
-} from "../helpers/plane.ts";
-import { addJob, addSpec } from "../helpers/rows.ts";
-import { type ServedRoute } from "../helpers/routes.ts";
-import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/sign-in.ts";
+} from "../helpers/plane/plane.ts";
+import { addJob, addSpec } from "../helpers/plane/rows.ts";
+import { type ServedRoute } from "../helpers/plane/routes.ts";
+import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/people/sign-in.ts";
 
 /**
  * Who may call a route: any caller, a user, a worker, a pipeline, a job, a registrant, or a browser

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
-import { lossyProxy, type LossyProxy } from "../helpers/lossy-proxy.ts";
-import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { lossyProxy, type LossyProxy } from "../helpers/network/lossy-proxy.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -13,9 +13,9 @@ import {
   jobCredential,
   setJob,
   type TestWorker,
-} from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 const configuration = `
 terraform {
   backend "http" {}

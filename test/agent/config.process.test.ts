@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../../agent/config.ts";
-import { windlass } from "../helpers/windlass.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const folder = folderForFile();
 

@@ -6,11 +6,11 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { readConfig } from "../../agent/config.ts";
 import { identify } from "../../agent/identity.ts";
-import { addTestWorker } from "../helpers/plane.ts";
-import { addOwner } from "../helpers/rows.ts";
-import { folderForEachTest } from "../helpers/folders.ts";
-import { listen } from "../helpers/listen.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addTestWorker } from "../helpers/plane/plane.ts";
+import { addOwner } from "../helpers/plane/rows.ts";
+import { folderForEachTest } from "../helpers/machine/folders.ts";
+import { listen } from "../helpers/network/listen.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 
 const { plane } = planeForFile();
 let workDir: string;

@@ -9,8 +9,8 @@ import { stepsOf } from "../../agent/job/steps.ts";
 import { bootId } from "../../agent/machine/process-identity.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import { until } from "../helpers/agent-process.ts";
-import { folderForEachTest } from "../helpers/folders.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { folderForEachTest } from "../helpers/machine/folders.ts";
 
 let workDir: string;
 let directory: string;

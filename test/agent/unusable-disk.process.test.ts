@@ -2,8 +2,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fillDisk, makeReadOnly, needsRoot, smallDisk } from "../helpers/small-disk.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { fillDisk, makeReadOnly, needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const start = (WINDLASS_WORK_DIR: string) =>
   windlass(["agent"], {

@@ -1,6 +1,6 @@
 /** Which modules an idle agent has loaded. Each of these takes megabytes of its memory. */
 import { expect, test } from "vitest";
-import { modulesOf } from "../helpers/loaded-modules.ts";
+import { modulesOf } from "../helpers/project/loaded-modules.ts";
 
 /** Needed by some jobs only, and loaded when one of them runs. */
 const later = ["typebox", "@aws-sdk", "openpgp", "tar", "yauzl", "execa", "commander", "ajv"];

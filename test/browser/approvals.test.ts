@@ -1,12 +1,12 @@
 /** The page of a deployment that needs approvals. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { approvalSteps } from "../helpers/approvals.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { addPerson, openTeam } from "../helpers/people.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addTeamSpec, callsWithin } from "../helpers/teams.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { approvalSteps } from "../helpers/people/approvals.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { addPerson, openTeam } from "../helpers/people/people.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { addTeamSpec, callsWithin } from "../helpers/people/teams.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 

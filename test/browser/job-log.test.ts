@@ -2,11 +2,11 @@
 import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../helpers/sample-data.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { proving } from "../helpers/proving.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -1,11 +1,11 @@
 /** Keys, the command palette, and times as the reader wants them. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { findingsOf } from "../helpers/accessibility.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { openTeam } from "../helpers/people.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/sample-data.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { findingsOf } from "../helpers/console/accessibility.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { openTeam } from "../helpers/people/people.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const email = "ada@example.com";
 /** Ends a test that hangs, however slow the machine is. */

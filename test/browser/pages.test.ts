@@ -1,16 +1,16 @@
 /** The pages: the changes of a plan, no JavaScript, live updates. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { ask, clientHeaders } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { ask, clientHeaders } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
   addSampleJobs,
   openSampleUser,
   sampleSettings,
   type SampleUser,
-} from "../helpers/sample-data.ts";
-import { skipAt } from "../helpers/tools.ts";
+} from "../helpers/plane/sample-data.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;

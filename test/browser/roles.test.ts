@@ -1,13 +1,13 @@
 /** What the pages look like to a member whose role does not permit everything. */
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
-import { approvalSteps } from "../helpers/approvals.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { addPerson, openTeam } from "../helpers/people.ts";
-import { addHeldJob, ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addTeamSpec, callsWithin } from "../helpers/teams.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { approvalSteps } from "../helpers/people/approvals.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { addPerson, openTeam } from "../helpers/people/people.ts";
+import { addHeldJob, ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { addTeamSpec, callsWithin } from "../helpers/people/teams.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 

@@ -1,10 +1,10 @@
 /** Signing in and out in a real browser. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newLink } from "../helpers/sign-in.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { newLink } from "../helpers/people/sign-in.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 

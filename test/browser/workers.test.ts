@@ -1,9 +1,9 @@
 /** Workers in a real browser with the real API. */
 import { describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 

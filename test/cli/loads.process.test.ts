@@ -1,6 +1,6 @@
 /** Which modules the client loads. It starts fast because it loads no server or agent code. */
 import { expect, test } from "vitest";
-import { modulesOfCommand } from "../helpers/loaded-modules.ts";
+import { modulesOfCommand } from "../helpers/project/loaded-modules.ts";
 
 const foreign =
   /^(agent|control-plane)\/|node_modules\/(@aws-sdk|@smithy|fastify|better-sqlite3|kysely|pino|typebox)\//;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { commandsWithVerb } from "../../cli/program.ts";
-import { root } from "../helpers/source-files.ts";
-import { bin, windlass } from "../helpers/windlass.ts";
-import { modulesOfCommand } from "../helpers/loaded-modules.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { bin, windlass } from "../helpers/cli/windlass.ts";
+import { modulesOfCommand } from "../helpers/project/loaded-modules.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;

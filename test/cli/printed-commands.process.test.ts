@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { CreatedAccessToken } from "../../protocol/access-tokens.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { copyFixture } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { copyFixture } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

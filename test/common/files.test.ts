@@ -2,7 +2,7 @@ import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isUnmakeable, makeDirectory } from "../../common/files.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const folder = folderForFile();
 

@@ -3,9 +3,9 @@ import { createSecureServer } from "node:http2";
 import { expect, test } from "vitest";
 import * as undici from "undici";
 import { Agent, request } from "../../common/http-client.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { makeCertificate } from "../helpers/certificate.ts";
-import { listen } from "../helpers/listen.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { makeCertificate } from "../helpers/network/certificate.ts";
+import { listen } from "../helpers/network/listen.ts";
 
 test("a server that offers HTTP/2 gets HTTP/1.1", async () => {
   using place = scratch();

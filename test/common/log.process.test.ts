@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { execa } from "execa";
 import { expect, test } from "vitest";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 const logging = (logFormat: string, program: string) =>
   execa(

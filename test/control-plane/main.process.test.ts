@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { folderForFile } from "../helpers/folders.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
-import { fillDisk, makeReadOnly, needsRoot, smallDisk } from "../helpers/small-disk.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { fillDisk, makeReadOnly, needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 const folder = folderForFile();
 

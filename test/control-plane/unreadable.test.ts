@@ -6,10 +6,10 @@ import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { addState } from "../helpers/rows.ts";
-import { addTestUser } from "../helpers/test-user.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addState } from "../helpers/plane/rows.ts";
+import { addTestUser } from "../helpers/people/test-user.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 
 const { createConfiguration, createJob, getConfiguration, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };

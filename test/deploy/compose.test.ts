@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { controlPlane } from "../../common/settings/server.ts";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 import { imageStopSeconds, secondsOf, unknownSettings } from "./settings-in-files.ts";
 
 interface Service {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Contact } from "../../agent/api/contact.ts";
 import { agentMetrics } from "../../agent/monitoring/metrics.ts";
-import { ask } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 interface Dashboard {
   readonly panels: readonly {

@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { controlPlane } from "../../common/settings/server.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 import { imageStopSeconds, unknownSettings } from "./settings-in-files.ts";
 
 const kinds = { ConfigMap, Deployment, Namespace, PodDisruptionBudget, Service, StatefulSet };

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { debugLogLimit, planArtifactLimit, stateLimit } from "../../protocol/limits.ts";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 /** Seconds that a claim or a heartbeat may wait (docs/limits.md). */
 const longestWait = 30;

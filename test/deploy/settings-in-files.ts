@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { registry, type Role } from "../../common/settings/registry.ts";
-import { root } from "../helpers/source-files.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 /** Returns the names that are no setting of a role. Variables of the AWS SDK are not ours. */
 export function unknownSettings(role: Role, names: readonly string[]): string[] {

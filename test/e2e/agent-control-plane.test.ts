@@ -9,11 +9,11 @@ import { buffer } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { inlineFixture, longRunning } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { root } from "../helpers/source-files.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
+import { inlineFixture, longRunning } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { root } from "../helpers/project/source-files.ts";
 
 const { plane } = planeForFile();
 

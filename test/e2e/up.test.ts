@@ -6,15 +6,15 @@ import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { writeLink } from "../../cli/up/origin.ts";
 import { waitingWords } from "../../protocol/waiting-words.ts";
-import { until } from "../helpers/agent-process.ts";
-import { copyFixture, writeFiles } from "../helpers/fixtures.ts";
-import { isolationForHeldApply } from "../helpers/held-apply.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { root } from "../helpers/source-files.ts";
-import { openTerminal } from "../helpers/terminal.ts";
-import { recordUp } from "../helpers/up-session.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { copyFixture, writeFiles } from "../helpers/agent/fixtures.ts";
+import { isolationForHeldApply } from "../helpers/agent/held-apply.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { openTerminal } from "../helpers/machine/terminal.ts";
+import { recordUp } from "../helpers/cli/up-session.ts";
 
 const { plane } = planeForFile();
 

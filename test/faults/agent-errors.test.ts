@@ -2,10 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { until } from "../helpers/agent-process.ts";
-import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

@@ -15,10 +15,10 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startInterfaceOnlyServer, ended } from "../helpers/interface-only-server.ts";
-import { proving } from "../helpers/proving.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { fixtureFiles } from "../helpers/agent/fixtures.ts";
+import { startInterfaceOnlyServer, ended } from "../helpers/agent/interface-only-server.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 /** Counts its applies in a file outside the workspace, and takes long enough to be killed. */
 const configuration = (counter: string): string => `

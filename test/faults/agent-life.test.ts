@@ -12,14 +12,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogStep } from "../../protocol/jobs.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
-import { faultProxy } from "../helpers/fault-proxy.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
-import { bin } from "../helpers/windlass.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
+import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
+import { fixtureFiles } from "../helpers/agent/fixtures.ts";
+import { faultProxy } from "../helpers/network/fault-proxy.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
+import { bin } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -2,20 +2,13 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { until } from "../helpers/agent-process.ts";
-import { heldTerraform } from "../helpers/held-terraform.ts";
-import {
-  archiveOf,
-  configuration,
-  keep,
-  rightResult,
-  sideEffects,
-  written,
-} from "../helpers/kill-jobs.ts";
-import { commandsOf } from "../helpers/kill-points.ts";
-import { faultProxy, type OwnResponse, type ProxiedCall } from "../helpers/fault-proxy.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { heldTerraform } from "../helpers/agent/held-terraform.ts";
+import { archiveOf, configuration, keep, rightResult, sideEffects, written } from "./kill-jobs.ts";
+import { commandsOf } from "./kill-points.ts";
+import { faultProxy, type OwnResponse, type ProxiedCall } from "../helpers/network/fault-proxy.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile({ WINDLASS_HEARTBEAT_SECONDS: "1" });
 

@@ -7,13 +7,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { until } from "../helpers/agent-process.ts";
-import { heldTerraform } from "../helpers/held-terraform.ts";
-import { faultProxy } from "../helpers/fault-proxy.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { proving } from "../helpers/proving.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { heldTerraform } from "../helpers/agent/held-terraform.ts";
+import { faultProxy } from "../helpers/network/fault-proxy.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 /** Milliseconds. Other tests run at the same time unless WINDLASS_PROVE=1 is set. */
 const bound = proving ? 2000 : 10_000;

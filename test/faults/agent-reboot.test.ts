@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { userMachine } from "../helpers/user-machine.ts";
-import { until } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { fixtureFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
 
 const { plane } = planeForFile();
 

@@ -1,12 +1,12 @@
 /** The signals that stop an agent, and agents that end or wait by themselves. */
 import { describe, expect, test } from "vitest";
-import { userMachine } from "../helpers/user-machine.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { inlineFixture, longRunning } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
-import { stubbornTerraform } from "../helpers/terraform.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
+import { inlineFixture, longRunning } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
+import { stubbornTerraform } from "../helpers/agent/terraform.ts";
 import { join } from "node:path";
 
 const { plane } = planeForFile();

@@ -6,10 +6,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { killedJob } from "../helpers/killed-job.ts";
-import { points, type Point } from "../helpers/kill-points.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { proving } from "../helpers/proving.ts";
+import { killedJob } from "./killed-job.ts";
+import { points, type Point } from "./kill-points.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 const times = proving ? 100 : 1;
 /** The number of concurrent jobs for two cores. */

@@ -16,8 +16,8 @@ import {
   readRow,
   setRows,
   startPlane,
-} from "../helpers/plane.ts";
-import { addOwner, type Owner } from "../helpers/rows.ts";
+} from "../helpers/plane/plane.ts";
+import { addOwner, type Owner } from "../helpers/plane/rows.ts";
 
 const day = 24 * 3600_000;
 const seconds = (milliseconds: number) => String(milliseconds / 1000);

@@ -6,12 +6,12 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { until } from "../helpers/agent-process.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { lackOfMoto } from "../helpers/moto.ts";
-import { startStrictS3 } from "../helpers/strict-s3.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { caller } from "../helpers/strict-sts.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { lackOfMoto } from "../helpers/store/moto.ts";
+import { startStrictS3 } from "./strict-s3.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { caller } from "../helpers/agent/strict-sts.ts";
 import {
   deploy,
   endpointOf,
@@ -20,7 +20,7 @@ import {
   role_arn,
   running,
   type CloudFixture as Fixture,
-} from "../helpers/cloud-fixture.ts";
+} from "./cloud-fixture.ts";
 
 const { plane } = planeForFile();
 const openFixture = (settings: Record<string, string> = {}) =>

@@ -12,8 +12,8 @@ import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { signInWithAccount } from "../../control-plane/services/people/accounts.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { callsOf, type Calls } from "../helpers/calls.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { callsOf, type Calls } from "../helpers/plane/calls.ts";
 import {
   addTestWorker,
   ask,
@@ -22,13 +22,13 @@ import {
   startPlane,
   type Plane,
   type TestWorker,
-} from "../helpers/plane.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
-import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
-import { sendJson, serve } from "../helpers/providers.ts";
-import { approve, bearer, openBrowser, origin, signIn } from "../helpers/sign-in.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { bin } from "../helpers/windlass.ts";
+} from "../helpers/plane/plane.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/store/postgres.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
+import { sendJson, serve } from "../helpers/people/providers.ts";
+import { approve, bearer, openBrowser, origin, signIn } from "../helpers/people/sign-in.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { bin } from "../helpers/cli/windlass.ts";
 
 const lack = lackOfPostgres();
 let database: PostgresServer;

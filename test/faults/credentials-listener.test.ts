@@ -7,11 +7,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Level } from "../../agent/job/isolation/isolation.ts";
-import { until } from "../helpers/agent-process.ts";
-import { deploy, endpointOf, openCloudFixture, running } from "../helpers/cloud-fixture.ts";
-import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { deploy, endpointOf, openCloudFixture, running } from "./cloud-fixture.ts";
+import { levelsHere, skipAbsentLevels } from "../helpers/agent/isolation.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
 
 const { plane } = planeForFile();
 const { working, lacking } = await levelsHere();

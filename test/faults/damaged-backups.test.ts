@@ -27,9 +27,9 @@ import type { Manifest } from "../../control-plane/backup/manifest.ts";
 import { restoreBackup } from "../../control-plane/backup/restore.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { lockName } from "../../control-plane/data-directory/lock.ts";
-import { addHeldJob, addTestWorker, ask, startPlane } from "../helpers/plane.ts";
-import { addOwner } from "../helpers/rows.ts";
-import { windlass } from "../helpers/windlass.ts";
+import { addHeldJob, addTestWorker, ask, startPlane } from "../helpers/plane/plane.ts";
+import { addOwner } from "../helpers/plane/rows.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
 
 let scratch: string;
 let good: string;

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { startDemo } from "../helpers/demo-process.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { proving, underProve } from "../helpers/proving.ts";
+import { startDemo } from "../helpers/cli/demo-process.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { proving, underProve } from "../helpers/project/proving.ts";
 
 describe.concurrent("windlass demo", () => {
   // Both signals have one handler. The first is sent while most processes run.

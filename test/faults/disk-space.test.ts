@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAgent, until } from "../helpers/agent-process.ts";
+import { startAgent, until } from "../helpers/agent/agent-process.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
-} from "../helpers/interface-only-server.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const place = folderForFile();
 let server: InterfaceOnlyServer;

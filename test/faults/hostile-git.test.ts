@@ -15,10 +15,10 @@ import {
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { fetchCommit, fetchGit } from "../../agent/job/source/git.ts";
-import { hostileRefs, hostileUrls } from "../helpers/hostile-git.ts";
-import { folderForFile } from "../helpers/folders.ts";
-import { newWorkspace } from "../helpers/workspaces.ts";
-import { proving } from "../helpers/proving.ts";
+import { hostileRefs, hostileUrls } from "./hostile-git.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { newWorkspace } from "../helpers/machine/workspaces.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 const place = folderForFile();
 const canary = join(place, "canary");

@@ -23,10 +23,15 @@ import { openLocalStatus, statusSocket } from "../../agent/monitoring/local-stat
 import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
 import { type Workspace } from "../../agent/job/workspace.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { isolationSettings, levelsHere, skipAbsentLevels, wipe } from "../helpers/isolation.ts";
-import { folderForFile } from "../helpers/folders.ts";
-import { newWorkspace } from "../helpers/workspaces.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import {
+  isolationSettings,
+  levelsHere,
+  skipAbsentLevels,
+  wipe,
+} from "../helpers/agent/isolation.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { newWorkspace } from "../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 const workDir = join(place, "work");

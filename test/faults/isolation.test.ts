@@ -5,20 +5,20 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Level } from "../../agent/job/isolation/isolation.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { callsOf } from "../helpers/calls.ts";
-import { inlineSnapshot } from "../helpers/fixtures.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
+import { inlineSnapshot } from "../helpers/agent/fixtures.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   ended,
-} from "../helpers/interface-only-server.ts";
-import { proving } from "../helpers/proving.ts";
-import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
-import { startPlane } from "../helpers/plane.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { bearer } from "../helpers/sign-in.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { levelsHere, skipAbsentLevels } from "../helpers/agent/isolation.ts";
+import { startPlane } from "../helpers/plane/plane.ts";
+import { processesOf } from "../helpers/machine/processes.ts";
+import { bearer } from "../helpers/people/sign-in.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);

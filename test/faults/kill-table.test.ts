@@ -5,10 +5,10 @@
  * table; without it, a sample runs.
  */
 import { afterAll, describe, expect, test } from "vitest";
-import { kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
-import { killedJob } from "../helpers/killed-job.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { proving } from "../helpers/proving.ts";
+import { kinds, points, type Kind, type Point } from "./kill-points.ts";
+import { killedJob } from "./killed-job.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 const passed = new Map<string, Set<Kind>>();
 

@@ -10,12 +10,12 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { type User } from "../helpers/user.ts";
-import { folderForFile } from "../helpers/folders.ts";
-import { proving } from "../helpers/proving.ts";
-import { pathWith, realTerraform } from "../helpers/terraform.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { type User } from "../helpers/people/user.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { pathWith, realTerraform } from "../helpers/agent/terraform.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 const megabytes = proving ? 1000 : 12;
 /** With WINDLASS_PROVE=1 the default limit. */

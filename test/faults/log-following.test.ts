@@ -6,15 +6,15 @@ import type { LogChunk } from "../../protocol/jobs.ts";
 import { call } from "../../protocol/transport.ts";
 import { followJob } from "../../cli/logs/follow.ts";
 import { openApi } from "../../cli/api/api.ts";
-import { until, scratch } from "../helpers/agent-process.ts";
-import { addHeldJob, addTestWorker, clientHeaders } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addOwner } from "../helpers/rows.ts";
-import { spawnServer, newLink } from "../helpers/server-process.ts";
-import { approve, cookieOf } from "../helpers/sign-in.ts";
-import { ask } from "../helpers/plane.ts";
-import { windlass } from "../helpers/windlass.ts";
-import { listen } from "../helpers/listen.ts";
+import { until, scratch } from "../helpers/agent/agent-process.ts";
+import { addHeldJob, addTestWorker, clientHeaders } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { addOwner } from "../helpers/plane/rows.ts";
+import { spawnServer, newLink } from "../helpers/plane/server-process.ts";
+import { approve, cookieOf } from "../helpers/people/sign-in.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { windlass } from "../helpers/cli/windlass.ts";
+import { listen } from "../helpers/network/listen.ts";
 
 const { plane } = planeForFile();
 

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../common/redaction/redactor.ts";
 import { startLogServer, type LogServer } from "../agent/logs/log-server.ts";
-import { proving } from "../helpers/proving.ts";
-import { scratch } from "../helpers/agent-process.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
 
 const seeds = proving ? 200 : 3;
 const secret = "s3cr3t-välue";

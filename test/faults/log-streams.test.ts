@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { appendChunk } from "../../control-plane/store/logs/logs.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
-import { addTestUser } from "../helpers/test-user.ts";
+import { addTestUser } from "../helpers/people/test-user.ts";
 import {
   addHeldJob,
   ask,
@@ -15,9 +15,9 @@ import {
   type Plane,
   setRows,
   startPlane,
-} from "../helpers/plane.ts";
-import { proving } from "../helpers/proving.ts";
-import { openBrowser } from "../helpers/sign-in.ts";
+} from "../helpers/plane/plane.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { openBrowser } from "../helpers/people/sign-in.ts";
 
 /** How many seconds a reader may read nothing while data waits for it. */
 const patienceSeconds = 3;

@@ -5,14 +5,14 @@
 import { expect, it } from "vitest";
 import { archiveLogs } from "../../control-plane/services/logs/archiving.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { addHeldJob, ask, readRows, startPlane } from "../helpers/plane.ts";
-import { lackOfPostgres, startPostgres } from "../helpers/postgres.ts";
-import { postgresProxy } from "../helpers/postgres-proxy.ts";
-import { sharedSettings } from "../helpers/control-planes.ts";
-import { addTestUser } from "../helpers/test-user.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { freePort } from "../helpers/network/free-port.ts";
+import { addHeldJob, ask, readRows, startPlane } from "../helpers/plane/plane.ts";
+import { lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
+import { postgresProxy } from "../helpers/store/postgres-proxy.ts";
+import { sharedSettings } from "../helpers/plane/control-planes.ts";
+import { addTestUser } from "../helpers/people/test-user.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfPostgres());
 

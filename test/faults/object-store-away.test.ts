@@ -4,24 +4,24 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scratch } from "../helpers/agent-process.ts";
-import { startBalancer } from "../helpers/balancer.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { startBalancer } from "../helpers/network/balancer.ts";
 import {
   newSharedLink,
   sharedSettings,
   untilAllKinds,
   untilAnswered,
-} from "../helpers/control-planes.ts";
-import { findUnserved } from "../helpers/find-unserved.ts";
-import { seeded } from "../helpers/hostile-values.ts";
-import { Load } from "../helpers/load.ts";
-import { lackOfMoto, startMoto } from "../helpers/moto.ts";
-import { ask } from "../helpers/plane.ts";
-import { command, lackOfPostgres, startPostgres } from "../helpers/postgres.ts";
-import { proving } from "../helpers/proving.ts";
-import { s3FaultProxy, type S3Fault } from "../helpers/s3-fault-proxy.ts";
-import { spawnServer } from "../helpers/server-process.ts";
-import { skipAt } from "../helpers/tools.ts";
+} from "../helpers/plane/control-planes.ts";
+import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
+import { Load } from "../helpers/load/load.ts";
+import { lackOfMoto, startMoto } from "../helpers/store/moto.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { command, lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { s3FaultProxy, type S3Fault } from "../helpers/store/s3-fault-proxy.ts";
+import { spawnServer } from "../helpers/plane/server-process.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfPostgres());
 skipAt(lackOfMoto);

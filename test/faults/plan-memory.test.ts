@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { StepFailed } from "../../agent/job/context.ts";
 import { readOutputsApart, readPlanApart } from "../../agent/job/plan/read-apart.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const folder = folderForFile();
 const mebibyte = 1024 * 1024;

@@ -16,21 +16,28 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
-import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
 import { platform, zipOf } from "../agent/job/engine/release-mirror.ts";
-import { makeCertificate } from "../helpers/certificate.ts";
-import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
-import { startGitHost, type GitHost } from "../helpers/git-host.ts";
-import { containerStandIn } from "../helpers/container-stand-in.ts";
+import { makeCertificate } from "../helpers/network/certificate.ts";
+import {
+  backendWithProgram,
+  emptyBucket,
+  type EmptyBucket,
+} from "../helpers/store/empty-bucket.ts";
+import { startGitHost, type GitHost } from "../helpers/agent/git-host.ts";
+import { containerStandIn } from "./container-stand-in.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
   ended,
-} from "../helpers/interface-only-server.ts";
-import { levelsHere } from "../helpers/isolation.ts";
-import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import { levelsHere } from "../helpers/agent/isolation.ts";
+import {
+  startProviderRegistry,
+  type ProviderRegistry,
+} from "../helpers/agent/provider-registry.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { working } = await levelsHere();
 const place = folderForFile();

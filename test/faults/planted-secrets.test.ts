@@ -10,10 +10,10 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, type TestResponse, type Plane } from "../helpers/plane.ts";
-import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
-import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { cookieOf } from "../helpers/sign-in.ts";
+import { ask, type TestResponse, type Plane } from "../helpers/plane/plane.ts";
+import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/people/providers.ts";
+import { newLink, spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
+import { cookieOf } from "../helpers/people/sign-in.ts";
 
 /**
  * The secrets by name. Each is unique and, except for the six-character code, too long to occur by

@@ -10,11 +10,11 @@ import { workerWatch } from "../../control-plane/services/workers/watch.ts";
 import { changesLock } from "../../control-plane/store/engines/postgres-locks.ts";
 import { findNow } from "../../control-plane/store/operations/now.ts";
 import { findWorker, recordHeartbeat } from "../../control-plane/store/workers/workers.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { asServer, command } from "../helpers/postgres.ts";
-import { postgresForFile } from "../helpers/postgres-for-file.ts";
-import { ask, startPlane } from "../helpers/plane.ts";
-import { addOwner, addWorker } from "../helpers/rows.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { asServer, command } from "../helpers/store/postgres.ts";
+import { postgresForFile } from "../helpers/store/postgres-for-file.ts";
+import { ask, startPlane } from "../helpers/plane/plane.ts";
+import { addOwner, addWorker } from "../helpers/plane/rows.ts";
 
 const postgres = postgresForFile();
 

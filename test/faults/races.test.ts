@@ -3,14 +3,14 @@
  */
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { scratch } from "../helpers/agent-process.ts";
-import { approvalRaces } from "../helpers/approval-races.ts";
-import { sharedSettings } from "../helpers/control-planes.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
-import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/postgres.ts";
-import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { streamEnds, teamRaces } from "../helpers/team-races.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { approvalRaces } from "../control-plane/services/approvals/races.ts";
+import { sharedSettings } from "../helpers/plane/control-planes.ts";
+import { startPlane, type Plane } from "../helpers/plane/plane.ts";
+import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/store/postgres.ts";
+import { spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
+import { streamEnds, teamRaces } from "../control-plane/services/teams/races.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 const lack = lackOfPostgres();
 let place: ReturnType<typeof scratch>;

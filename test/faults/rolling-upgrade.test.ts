@@ -6,24 +6,24 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findBreaches } from "../helpers/acknowledged.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { startBalancer } from "../helpers/balancer.ts";
+import { findBreaches } from "../helpers/load/acknowledged.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { startBalancer } from "../helpers/network/balancer.ts";
 import {
   copyToSqlite,
   newSharedLink,
   sharedSettings,
   untilAllKinds,
   untilAnswered,
-} from "../helpers/control-planes.ts";
-import { findUnserved } from "../helpers/find-unserved.ts";
-import { seeded } from "../helpers/hostile-values.ts";
-import { Load } from "../helpers/load.ts";
-import { command, lackOfPostgres, startPostgres } from "../helpers/postgres.ts";
-import { proving } from "../helpers/proving.ts";
-import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { skipAt } from "../helpers/tools.ts";
-import { bin } from "../helpers/windlass.ts";
+} from "../helpers/plane/control-planes.ts";
+import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
+import { Load } from "../helpers/load/load.ts";
+import { command, lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
+import { skipAt } from "../helpers/project/tools.ts";
+import { bin } from "../helpers/cli/windlass.ts";
 
 skipAt(lackOfPostgres());
 

@@ -7,13 +7,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { userMachine } from "../helpers/user-machine.ts";
-import { until } from "../helpers/agent-process.ts";
-import { keep, written } from "../helpers/kill-jobs.ts";
-import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
-import { type Plane } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { proving } from "../helpers/proving.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
+import { until } from "../helpers/agent/agent-process.ts";
+import { keep, written } from "./kill-jobs.ts";
+import { faultProxy, type ProxiedCall } from "../helpers/network/fault-proxy.ts";
+import { type Plane } from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { proving } from "../helpers/project/proving.ts";
 
 const { plane } = planeForFile();
 /** A worker is offline after two seconds, and its jobs are lost one second later. */

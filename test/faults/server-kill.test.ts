@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
-import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches, Acknowledged } from "../helpers/acknowledged.ts";
-import { Load } from "../helpers/load.ts";
-import { findUnserved } from "../helpers/find-unserved.ts";
-import { newLink, spawnServer } from "../helpers/server-process.ts";
-import { proving } from "../helpers/proving.ts";
-import { scratch } from "../helpers/agent-process.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
+import { findBreaches, Acknowledged } from "../helpers/load/acknowledged.ts";
+import { Load } from "../helpers/load/load.ts";
+import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { newLink, spawnServer } from "../helpers/plane/server-process.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
 
 /** Each has a directory of its own, so that checking all of it after each kill stays cheap. */
 const schedules = proving ? 25 : 1;

@@ -8,16 +8,16 @@ import type { WorkerCaller } from "../../control-plane/services/callers.ts";
 import { Claims } from "../../control-plane/services/claims/claims.ts";
 import { heartbeat } from "../../control-plane/services/workers/heartbeats.ts";
 import { findWorkerCaller } from "../../control-plane/store/workers/workers.ts";
-import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches, findUnacknowledged } from "../helpers/acknowledged.ts";
-import { Load } from "../helpers/load.ts";
-import { addTestWorker, ask, startPlane } from "../helpers/plane.ts";
-import { findUnserved } from "../helpers/find-unserved.ts";
-import { addOwner } from "../helpers/rows.ts";
-import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { cookieOf } from "../helpers/sign-in.ts";
-import { proving } from "../helpers/proving.ts";
-import { folderForEachTest } from "../helpers/folders.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
+import { findBreaches, findUnacknowledged } from "../helpers/load/acknowledged.ts";
+import { Load } from "../helpers/load/load.ts";
+import { addTestWorker, ask, startPlane } from "../helpers/plane/plane.ts";
+import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { addOwner } from "../helpers/plane/rows.ts";
+import { newLink, spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
+import { cookieOf } from "../helpers/people/sign-in.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { folderForEachTest } from "../helpers/machine/folders.ts";
 
 const rounds = proving ? 100 : 3;
 

@@ -11,15 +11,15 @@ import { openApi, type Api } from "../../cli/api/api.ts";
 import { followJob } from "../../cli/logs/follow.ts";
 import { CliError } from "../../cli/terminal/output.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { startBalancer } from "../helpers/balancer.ts";
-import { newSharedLink, sharedSettings } from "../helpers/control-planes.ts";
-import { ask } from "../helpers/plane.ts";
-import { lackOfPostgres, startPostgres } from "../helpers/postgres.ts";
-import { proving } from "../helpers/proving.ts";
-import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
-import { cookieOf } from "../helpers/sign-in.ts";
-import { skipAt } from "../helpers/tools.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { startBalancer } from "../helpers/network/balancer.ts";
+import { newSharedLink, sharedSettings } from "../helpers/plane/control-planes.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
+import { cookieOf } from "../helpers/people/sign-in.ts";
+import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfPostgres());
 

@@ -4,17 +4,20 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
-import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { makeCertificate } from "../helpers/certificate.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { makeCertificate } from "../helpers/network/certificate.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
   ended,
-} from "../helpers/interface-only-server.ts";
-import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
-import { writeFiles } from "../helpers/fixtures.ts";
-import { folderForFile } from "../helpers/folders.ts";
+} from "../helpers/agent/interface-only-server.ts";
+import {
+  startProviderRegistry,
+  type ProviderRegistry,
+} from "../helpers/agent/provider-registry.ts";
+import { writeFiles } from "../helpers/agent/fixtures.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place, "localhost");

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { archiveLimit } from "../../protocol/limits.ts";
-import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -10,9 +10,9 @@ import {
   clientHeaders,
   stateHeaders,
   type TestWorker,
-} from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { inPieces } from "../helpers/pieces.ts";
+} from "../helpers/plane/plane.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { inPieces } from "../helpers/machine/pieces.ts";
 
 const { plane } = planeForFile();
 let owner: Owner;

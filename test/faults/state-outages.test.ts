@@ -11,16 +11,16 @@ import { readConfig } from "../../control-plane/config.ts";
 import { startServer } from "../../control-plane/server.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, until } from "../helpers/agent-process.ts";
-import { faultProxy } from "../helpers/fault-proxy.ts";
-import { isolationForHeldApply, startHeldApply } from "../helpers/held-apply.ts";
-import { lackOfMoto, startMoto } from "../helpers/moto.ts";
-import type { Plane } from "../helpers/plane.ts";
-import { asServer, lackOfPostgres, startPostgres } from "../helpers/postgres.ts";
-import { proving } from "../helpers/proving.ts";
-import { s3FaultProxy } from "../helpers/s3-fault-proxy.ts";
-import { fillDisk, needsRoot, smallDisk } from "../helpers/small-disk.ts";
-import { userMachine } from "../helpers/user-machine.ts";
+import { scratch, until } from "../helpers/agent/agent-process.ts";
+import { faultProxy } from "../helpers/network/fault-proxy.ts";
+import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
+import { lackOfMoto, startMoto } from "../helpers/store/moto.ts";
+import type { Plane } from "../helpers/plane/plane.ts";
+import { asServer, lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { s3FaultProxy } from "../helpers/store/s3-fault-proxy.ts";
+import { fillDisk, needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
+import { userMachine } from "../helpers/cli/user-machine.ts";
 
 /** Longer than terraform waits in total if it is sent `Retry-After: 2`. */
 const outageMilliseconds = proving ? 180_000 : 25_000;

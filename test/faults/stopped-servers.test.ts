@@ -13,15 +13,15 @@ import type { Store } from "../../control-plane/store/db.ts";
 import { openPostgresBeside } from "../../control-plane/store/engines/postgres.ts";
 import { findJob } from "../../control-plane/store/jobs/jobs.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
-import { scratch } from "../helpers/agent-process.ts";
-import { sharedSettings } from "../helpers/control-planes.ts";
-import { freePort } from "../helpers/free-port.ts";
-import { ask } from "../helpers/plane.ts";
-import { postgresProxy } from "../helpers/postgres-proxy.ts";
-import { command, startPostgres } from "../helpers/postgres.ts";
-import { postgresForFile } from "../helpers/postgres-for-file.ts";
-import { addJob, addOwner, addWorker, type Owner } from "../helpers/rows.ts";
-import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
+import { sharedSettings } from "../helpers/plane/control-planes.ts";
+import { freePort } from "../helpers/network/free-port.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { postgresProxy } from "../helpers/store/postgres-proxy.ts";
+import { command, startPostgres } from "../helpers/store/postgres.ts";
+import { postgresForFile } from "../helpers/store/postgres-for-file.ts";
+import { addJob, addOwner, addWorker, type Owner } from "../helpers/plane/rows.ts";
+import { spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
 
 const postgres = postgresForFile();
 

@@ -5,15 +5,15 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches } from "../helpers/acknowledged.ts";
-import { Load } from "../helpers/load.ts";
-import { ask } from "../helpers/plane.ts";
-import { findUnserved } from "../helpers/find-unserved.ts";
-import { newLink, spawnServer } from "../helpers/server-process.ts";
-import { fillDisk, needsRoot, smallDisk } from "../helpers/small-disk.ts";
-import { proving } from "../helpers/proving.ts";
-import { scratch } from "../helpers/agent-process.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
+import { findBreaches } from "../helpers/load/acknowledged.ts";
+import { Load } from "../helpers/load/load.ts";
+import { ask } from "../helpers/plane/plane.ts";
+import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { newLink, spawnServer } from "../helpers/plane/server-process.ts";
+import { fillDisk, needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
+import { proving } from "../helpers/project/proving.ts";
+import { scratch } from "../helpers/agent/agent-process.ts";
 
 const rounds = proving ? 20 : 1;
 

@@ -1,10 +1,10 @@
 /** The reports of jobs that fail or print a lot, with a real agent and control plane. */
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fixtureFiles } from "../helpers/fixtures.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { type User } from "../helpers/user.ts";
-import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { fixtureFiles } from "../helpers/agent/fixtures.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { type User } from "../helpers/people/user.ts";
+import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;

@@ -5,12 +5,18 @@ import { insertMember } from "../../control-plane/store/teams/members.ts";
 import { findTeamBySlug } from "../../control-plane/store/teams/teams.ts";
 import type { Caller } from "../../protocol/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf } from "../helpers/calls.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, clientHeaders, stateHeaders } from "../helpers/plane.ts";
-import { addOwner, addSpec } from "../helpers/rows.ts";
-import { type ServedRoute } from "../helpers/routes.ts";
-import { openBrowser } from "../helpers/sign-in.ts";
+import { callsOf } from "../helpers/plane/calls.ts";
+import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  stateHeaders,
+} from "../helpers/plane/plane.ts";
+import { addOwner, addSpec } from "../helpers/plane/rows.ts";
+import { type ServedRoute } from "../helpers/plane/routes.ts";
+import { openBrowser } from "../helpers/people/sign-in.ts";
 
 const secret = "s".repeat(40);
 /** Long enough for a response that is due at once, even on a busy machine. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { call, RedirectError, send } from "../../protocol/transport.ts";
-import { redirectingServer } from "../helpers/redirecting-server.ts";
+import { redirectingServer } from "../helpers/network/redirecting-server.ts";
 
 const errorOf = (answer: Promise<unknown>): Promise<RedirectError> =>
   answer.then(

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { unitOf } from "../../common/install/files.ts";
-import { root } from "../helpers/source-files.ts";
-import { lackOfProgram, skipAt } from "../helpers/tools.ts";
-import { bin } from "../helpers/windlass.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { root } from "../helpers/project/source-files.ts";
+import { lackOfProgram, skipAt } from "../helpers/project/tools.ts";
+import { bin } from "../helpers/cli/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const place = folderForFile();
 

@@ -11,9 +11,9 @@ import type { JobApi } from "../../../agent/job/job-api.ts";
 import { JobRefused } from "../../../agent/job/job-refused.ts";
 import { deliver } from "../../../agent/logs/delivery.ts";
 import { features } from "../../../protocol/features.ts";
-import { faultProxy, type OwnResponse } from "../../helpers/fault-proxy.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { faultProxy, type OwnResponse } from "../../helpers/network/fault-proxy.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -21,8 +21,8 @@ import {
   jobCredential,
   readJob,
   stateHeaders,
-} from "../../helpers/plane.ts";
-import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
+} from "../../helpers/plane/plane.ts";
+import { addJob, addOwner, addSpec } from "../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 let folder: string;

@@ -6,8 +6,8 @@ import { Agent } from "undici";
 import { afterAll, expect, test } from "vitest";
 import { Revocation } from "../../../agent/api/failures.ts";
 import { jobApi } from "../../../agent/api/job-calls.ts";
-import { listen } from "../../helpers/listen.ts";
-import { folderForFile } from "../../helpers/folders.ts";
+import { listen } from "../../helpers/network/listen.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 const file = join(folderForFile(), "debug-log.gz");
 const dispatcher = new Agent();

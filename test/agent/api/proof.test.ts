@@ -7,10 +7,10 @@ import { expect, test, vi } from "vitest";
 import { createApi } from "../../../agent/api/api.ts";
 import { Revocation } from "../../../agent/api/failures.ts";
 import { openKnownServer } from "../../../agent/api/known-server.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
-import { addTestWorker, setRows } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner } from "../../helpers/rows.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
+import { addTestWorker, setRows } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addOwner } from "../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 let folder: string;

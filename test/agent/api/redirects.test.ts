@@ -5,8 +5,8 @@ import { createApi } from "../../../agent/api/api.ts";
 import { Revocation } from "../../../agent/api/failures.ts";
 import { readConfig } from "../../../agent/config.ts";
 import { identify } from "../../../agent/identity.ts";
-import { folderForFile } from "../../helpers/folders.ts";
-import { redirectingServer } from "../../helpers/redirecting-server.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
+import { redirectingServer } from "../../helpers/network/redirecting-server.ts";
 
 const folder = folderForFile();
 const options = {

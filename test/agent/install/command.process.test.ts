@@ -3,11 +3,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { scratch } from "../../helpers/agent-process.ts";
-import { leftBy } from "../../helpers/installed.ts";
-import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
-import { openTerminal } from "../../helpers/terminal.ts";
-import { bin } from "../../helpers/windlass.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { leftBy } from "../../helpers/project/installed.ts";
+import { lackOfProgram, skipAt } from "../../helpers/project/tools.ts";
+import { openTerminal } from "../../helpers/machine/terminal.ts";
+import { bin } from "../../helpers/cli/windlass.ts";
 
 function install(args: readonly string[], input = "") {
   const { status, stdout, stderr } = spawnSync(bin, ["agent", "install", ...args], {

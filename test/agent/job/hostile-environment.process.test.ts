@@ -18,7 +18,7 @@ import { environmentOf } from "../../../agent/job/terraform/environment.ts";
 import { openIsolation } from "../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../agent/job/terraform/process.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
-import { folderForFile } from "../../helpers/folders.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 const place = folderForFile();
 const traces = join(place, "traces");

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openJournal, type Entry } from "../../../agent/job/journal.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let folder: string;
 folderForEachTest((path) => {

@@ -3,8 +3,8 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { undeclared } from "../../../agent/job/mentions.ts";
-import { folderForFile } from "../../helpers/folders.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
 
 const root = folderForFile();
 

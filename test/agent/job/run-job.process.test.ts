@@ -18,7 +18,7 @@ import { bootId } from "../../../agent/machine/process-identity.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
 import { seal } from "../../../common/sealed-box.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let workDir: string;
 folderForEachTest((path) => {

@@ -15,7 +15,7 @@ import {
   secretsOf,
 } from "../../../agent/job/secrets.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
-import { folderForFile } from "../../helpers/folders.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 const place = folderForFile();
 

@@ -28,7 +28,7 @@ import {
 } from "../../../agent/job/providers/store.ts";
 import { holdEngine, keepWithin, removePartials } from "../../../agent/job/shared-cache.ts";
 import { workspaceAt } from "../../../agent/job/workspace.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let workDir: string;
 folderForEachTest((path) => {

@@ -10,7 +10,7 @@ import { readIfExists } from "../../../common/files.ts";
 import { punchHole } from "../../../agent/machine/files.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
 import { usualTiming, type Timing } from "../../../agent/logs/shipper.ts";
-import { proving } from "../../helpers/proving.ts";
+import { proving } from "../../helpers/project/proving.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
 
 const never = new Promise<void>(() => undefined);

@@ -7,7 +7,7 @@ import type { SequencedChunk } from "../../../protocol/executions.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
 import type { LogSink } from "../../../agent/logs/delivery.ts";
-import { listen } from "../../helpers/listen.ts";
+import { listen } from "../../helpers/network/listen.ts";
 
 export interface Received extends SequencedChunk {
   readonly at: number;

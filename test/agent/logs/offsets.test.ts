@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { joined, Offsets, type Entry } from "../../../agent/logs/offsets.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
-import { proving } from "../../helpers/proving.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
+import { proving } from "../../helpers/project/proving.ts";
 
 let directory: string;
 folderForEachTest((path) => {

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makePassable } from "../../../agent/machine/files.ts";
-import { scratch } from "../../helpers/agent-process.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { lockDirectory, LockHeldError, LockUnavailableError } from "../../../agent/machine/lock.ts";
 import { identityOf } from "../../../agent/machine/process-identity.ts";
-import { root } from "../../helpers/source-files.ts";
-import { folderForEachTest } from "../../helpers/folders.ts";
+import { root } from "../../helpers/project/source-files.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let folder: string;
 folderForEachTest((path) => {

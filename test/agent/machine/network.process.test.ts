@@ -4,14 +4,14 @@ import { createServer } from "node:https";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAgent, until } from "../../helpers/agent-process.ts";
+import { startAgent, until } from "../../helpers/agent/agent-process.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
-} from "../../helpers/interface-only-server.ts";
-import { folderForFile } from "../../helpers/folders.ts";
-import { listen, type Listening } from "../../helpers/listen.ts";
-import { makeCertificate } from "../../helpers/certificate.ts";
+} from "../../helpers/agent/interface-only-server.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
+import { listen, type Listening } from "../../helpers/network/listen.ts";
+import { makeCertificate } from "../../helpers/network/certificate.ts";
 
 const place = folderForFile();
 const { file: certificate, tls: keys } = makeCertificate(place, "windlass.test");

@@ -5,11 +5,11 @@ import { statSync } from "node:fs";
 import { createServer, connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { scratch, startAgent, until } from "../../helpers/agent-process.ts";
-import { startInterfaceOnlyServer } from "../../helpers/interface-only-server.ts";
-import { listen } from "../../helpers/listen.ts";
-import { windlass } from "../../helpers/windlass.ts";
-import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
+import { scratch, startAgent, until } from "../../helpers/agent/agent-process.ts";
+import { startInterfaceOnlyServer } from "../../helpers/agent/interface-only-server.ts";
+import { listen } from "../../helpers/network/listen.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
+import { lackOfProgram, skipAt } from "../../helpers/project/tools.ts";
 
 test("an agent is ready while the control plane responds, and healthy even while it does not", async () => {
   await using server = await startInterfaceOnlyServer();

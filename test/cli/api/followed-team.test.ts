@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
-import { listen } from "../../helpers/listen.ts";
+import { listen } from "../../helpers/network/listen.ts";
 
 test.for([
   ["platform", "platform"],

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
 import { changeAuth } from "../../../cli/api/auth-file.ts";
 import { readClientSettings } from "../../../cli/config.ts";
-import { folderForFile } from "../../helpers/folders.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 const directory = folderForFile();
 const settings = { directory, url: undefined, token: undefined } as const;

@@ -1,10 +1,10 @@
 /** The client behind an HTTP proxy. */
 import { createServer, request } from "node:http";
 import { expect, test } from "vitest";
-import { newUser } from "../../helpers/user.ts";
-import { windlass } from "../../helpers/windlass.ts";
-import { listen } from "../../helpers/listen.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { newUser } from "../../helpers/people/user.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
+import { listen } from "../../helpers/network/listen.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 
 const { plane } = planeForFile();
 

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
-import { listen } from "../../helpers/listen.ts";
+import { listen } from "../../helpers/network/listen.ts";
 
 type Reply = (response: ServerResponse) => void;
 

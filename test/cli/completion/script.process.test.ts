@@ -2,13 +2,13 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "../../helpers/agent-process.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { root } from "../../helpers/source-files.ts";
-import { openProgram } from "../../helpers/terminal.ts";
-import { lackOfProgram } from "../../helpers/tools.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { until } from "../../helpers/agent/agent-process.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { root } from "../../helpers/project/source-files.ts";
+import { openProgram } from "../../helpers/machine/terminal.ts";
+import { lackOfProgram } from "../../helpers/project/tools.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 /** How each shell is started without its start files, and how it loads the completions. */
 const shells: Readonly<Record<string, readonly [start: string[], load: string]>> = {

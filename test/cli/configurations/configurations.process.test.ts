@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { fixtureFiles, writeFiles } from "../../helpers/fixtures.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { openTerminal } from "../../helpers/terminal.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { fixtureFiles, writeFiles } from "../../helpers/agent/fixtures.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { openTerminal } from "../../helpers/machine/terminal.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** `windlass configurations list`. */
 import { expect, test } from "vitest";
 import type { Configuration, Zone } from "../../../protocol/configurations.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

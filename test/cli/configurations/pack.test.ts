@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { list } from "tar";
 import { describe, expect, test } from "vitest";
 import { packDirectory } from "../../../cli/configurations/pack.ts";
-import { scratch } from "../../helpers/agent-process.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
 
 describe("packing a directory", () => {
   test("returns the same bytes for the same files, whatever their order and times", async () => {

@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, it } from "vitest";
 import { findRoot, pathIn } from "../../../cli/configurations/root.ts";
-import { scratch } from "../../helpers/agent-process.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
 
 const module = (source: string) => `module "m" {\n  source = "${source}"\n}\n`;
 

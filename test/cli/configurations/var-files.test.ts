@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { packDirectory } from "../../../cli/configurations/pack.ts";
 import { jsonFilesOf, terraformFilesOf } from "../../../cli/configurations/var-files.ts";
-import { scratch } from "../../helpers/agent-process.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
 
 describe("files of variables", () => {
   it("in HCL are uploaded, even if git ignores them, and those in JSON are read here", async () => {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { root } from "../../helpers/source-files.ts";
+import { root } from "../../helpers/project/source-files.ts";
 
 let directory = "";
 beforeEach(() => {

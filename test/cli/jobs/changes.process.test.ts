@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

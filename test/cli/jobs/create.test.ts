@@ -3,9 +3,9 @@ import { openApi } from "../../../cli/api/api.ts";
 import { cancel, deploy } from "../../../cli/jobs/create.ts";
 import type { Run } from "../../../cli/run.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { clientHeaders, setRows } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../helpers/sample-data.ts";
+import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

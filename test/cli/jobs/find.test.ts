@@ -4,11 +4,11 @@ import { configurationOf } from "../../../cli/configurations/find.ts";
 import { findJob } from "../../../cli/jobs/find.ts";
 import type { Run } from "../../../cli/run.ts";
 import { CliError } from "../../../cli/terminal/output.ts";
-import { clientHeaders, setRows } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addJob, addSpec } from "../../helpers/rows.ts";
-import { addTeam, addTeamSpec } from "../../helpers/teams.ts";
-import { addTestUser } from "../../helpers/test-user.ts";
+import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addJob, addSpec } from "../../helpers/plane/rows.ts";
+import { addTeam, addTeamSpec } from "../../helpers/people/teams.ts";
+import { addTestUser } from "../../helpers/people/test-user.ts";
 
 const { plane, it: base } = planeForFile();
 

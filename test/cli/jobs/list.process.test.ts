@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openTerminal } from "../../helpers/terminal.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openTerminal } from "../../helpers/machine/terminal.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

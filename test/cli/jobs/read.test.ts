@@ -4,9 +4,9 @@ import { jobsCommand } from "../../../cli/commands/jobs.ts";
 import { list } from "../../../cli/jobs/read.ts";
 import type { Run } from "../../../cli/run.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { clientHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../helpers/sample-data.ts";
+import { clientHeaders } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** `windlass jobs retry` of a job that destroys. */
 import { expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

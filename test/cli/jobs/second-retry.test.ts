@@ -3,10 +3,10 @@ import { openApi } from "../../../cli/api/api.ts";
 import { refuseSecondRetry } from "../../../cli/jobs/second-retry.ts";
 import type { Run } from "../../../cli/run.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { emptySummary } from "../../helpers/plan-summaries.ts";
-import { clientHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../helpers/sample-data.ts";
+import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
+import { clientHeaders } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { hour } from "../../../common/units.ts";
-import { scratch, until } from "../../helpers/agent-process.ts";
-import { clientHeaders, setRows } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../helpers/sample-data.ts";
-import { openTerminal } from "../../helpers/terminal.ts";
+import { scratch, until } from "../../helpers/agent/agent-process.ts";
+import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../helpers/plane/sample-data.ts";
+import { openTerminal } from "../../helpers/machine/terminal.ts";
 
 const { plane } = planeForFile();
 

@@ -13,12 +13,12 @@ import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import { whatIsLeft } from "../../../cli/jobs/what-is-left.ts";
 import { adviseWorker } from "../../../cli/workers/none.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
-import { addTestWorker, ask, clientHeaders } from "../../helpers/plane.ts";
-import { emptySummary } from "../../helpers/plan-summaries.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner, addRows, addSpec } from "../../helpers/rows.ts";
-import { openSampleUser } from "../../helpers/sample-data.ts";
+import { callsOf } from "../../helpers/plane/calls.ts";
+import { addTestWorker, ask, clientHeaders } from "../../helpers/plane/plane.ts";
+import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addOwner, addRows, addSpec } from "../../helpers/plane/rows.ts";
+import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { planMarkdown } from "../../../protocol/plan-text.ts";
 import { outcomesView, planView } from "../../../cli/plans/plan-view.ts";
-import { emptySummary } from "../../helpers/plan-summaries.ts";
+import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
 const nothing: PlanSummary = { ...emptySummary, applyable: false };

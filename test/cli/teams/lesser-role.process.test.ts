@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { copyFixture } from "../../helpers/fixtures.ts";
-import { addPerson, openTeam } from "../../helpers/people.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { callsWithin } from "../../helpers/teams.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { copyFixture } from "../../helpers/agent/fixtures.ts";
+import { addPerson, openTeam } from "../../helpers/people/people.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { callsWithin } from "../../helpers/people/teams.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** Invitations by the client. */
 import { expect, test } from "vitest";
 import type { CreatedInvitation } from "../../../protocol/teams.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

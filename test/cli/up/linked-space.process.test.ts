@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { writeLink } from "../../../cli/up/origin.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { copyFixture } from "../../helpers/fixtures.ts";
-import { lossyProxy } from "../../helpers/lossy-proxy.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { startCommand } from "../../helpers/running-command.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { copyFixture } from "../../helpers/agent/fixtures.ts";
+import { lossyProxy } from "../../helpers/network/lossy-proxy.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { startCommand } from "../../helpers/cli/running-command.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hereText, readOrigins, remoteText, writeLink } from "../../../cli/up/origin.ts";
-import { scratch } from "../../helpers/agent-process.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
 
 describe("the origin of a git remote", () => {
   it.each([

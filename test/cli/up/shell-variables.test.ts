@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { noteShellVariables } from "../../../cli/up/shell-variables.ts";
 import type { ValueOptions } from "../../../cli/configurations/variables.ts";
 import type { Run } from "../../../cli/run.ts";
-import { scratch } from "../../helpers/agent-process.ts";
-import { writeFiles } from "../../helpers/fixtures.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { writeFiles } from "../../helpers/agent/fixtures.ts";
 
 const files = {
   "main.tf": 'variable "num" {}\nvariable "size" {}\n# variable other\nvariable   pin   {\n}',

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { VariableSet } from "../../../protocol/variable-sets.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

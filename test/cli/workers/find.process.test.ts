@@ -1,8 +1,8 @@
 /** Workers that have one name. */
 import { expect, test } from "vitest";
 import type { Worker } from "../../../protocol/workers.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 // The walk takes longer than a minute on a busy machine.
 const { plane } = planeForFile({ WINDLASS_OFFLINE_SECONDS: "3600" });

@@ -1,9 +1,9 @@
 /** Workers whose runner never started. */
 import { expect, test } from "vitest";
 import type { Worker, WorkerIdentity } from "../../../protocol/workers.ts";
-import { setRows } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { setRows } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

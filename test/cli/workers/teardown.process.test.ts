@@ -1,8 +1,8 @@
 /** The teardown of a worker that may have nothing to destroy. */
 import { expect, test } from "vitest";
 import type { WorkerIdentity } from "../../../protocol/workers.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** `windlass zones move` of a zone that uses what stays behind. */
 import { expect, test } from "vitest";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** Names of earlier versions, which accepted characters that change the direction of text. */
 import { expect, test } from "vitest";
 import type { Zone } from "../../../protocol/configurations.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { userMachine } from "../../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { environmentOf, isHidden, unitOf } from "../../../common/install/files.ts";
-import { root } from "../../helpers/source-files.ts";
+import { root } from "../../helpers/project/source-files.ts";
 
 test("unitOf changes only the command of the template", () => {
   const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");

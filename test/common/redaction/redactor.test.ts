@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../../common/redaction/redactor.ts";
-import { heapInUse } from "../../helpers/heap.ts";
-import { proving } from "../../helpers/proving.ts";
+import { heapInUse } from "../../helpers/machine/heap.ts";
+import { proving } from "../../helpers/project/proving.ts";
 
 /**
  * Cuts bytes that grow by the given steps, in pieces of at most `most` bytes. `pauses`: after which

@@ -3,7 +3,7 @@ import { hash, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { Blobs } from "../../../control-plane/blobs/blobs.ts";
-import { inPieces } from "../../helpers/pieces.ts";
+import { inPieces } from "../../helpers/machine/pieces.ts";
 
 /** `left` counts what the store still contains, in any form. */
 export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<number>): void {

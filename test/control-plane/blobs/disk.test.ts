@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
-import { inPieces } from "../../helpers/pieces.ts";
+import { inPieces } from "../../helpers/machine/pieces.ts";
 import { blobsContract } from "./contract.ts";
 
 let directory: string;

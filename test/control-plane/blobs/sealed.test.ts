@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
 import { sealedBlobs } from "../../../control-plane/blobs/sealed.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
-import { inPieces } from "../../helpers/pieces.ts";
+import { inPieces } from "../../helpers/machine/pieces.ts";
 import { blobsContract } from "./contract.ts";
 
 let directory: string;

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { words } from "../../helpers/forms.ts";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openTeam } from "../../helpers/people.ts";
-import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
+import { words } from "../../helpers/console/forms.ts";
+import { ask } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openTeam } from "../../helpers/people/people.ts";
+import { openBrowser, type Browser } from "../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 let browser: Browser;

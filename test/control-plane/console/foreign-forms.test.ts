@@ -1,14 +1,14 @@
 /** Forms that no page would send: for another user's data, and malformed ones. */
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/store-dump.ts";
-import { submit } from "../../helpers/forms.ts";
-import { seeded } from "../../helpers/hostile-values.ts";
-import { fillPlaces } from "../../helpers/places.ts";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
+import { callsOf } from "../../helpers/plane/calls.ts";
+import { dump } from "../../helpers/store/store-dump.ts";
+import { submit } from "../../helpers/console/forms.ts";
+import { seeded } from "../../helpers/plane/hostile-values.ts";
+import { fillPlaces } from "../../helpers/console/places.ts";
+import { ask } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

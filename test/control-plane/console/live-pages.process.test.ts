@@ -4,15 +4,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { scratch } from "../../helpers/agent-process.ts";
-import { callsOf } from "../../helpers/calls.ts";
-import { addTestWorker, ask, setJob } from "../../helpers/plane.ts";
-import { words } from "../../helpers/forms.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser, sampleSettings, type SampleUser } from "../../helpers/sample-data.ts";
-import { bearer } from "../../helpers/sign-in.ts";
-import { root } from "../../helpers/source-files.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { scratch } from "../../helpers/agent/agent-process.ts";
+import { callsOf } from "../../helpers/plane/calls.ts";
+import { addTestWorker, ask, setJob } from "../../helpers/plane/plane.ts";
+import { words } from "../../helpers/console/forms.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import {
+  openSampleUser,
+  sampleSettings,
+  type SampleUser,
+} from "../../helpers/plane/sample-data.ts";
+import { bearer } from "../../helpers/people/sign-in.ts";
+import { root } from "../../helpers/project/source-files.ts";
+import { windlass } from "../../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;

@@ -4,11 +4,11 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { dump } from "../../helpers/store-dump.ts";
-import { submit as send, type Fields } from "../../helpers/forms.ts";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
+import { dump } from "../../helpers/store/store-dump.ts";
+import { submit as send, type Fields } from "../../helpers/console/forms.ts";
+import { ask } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/store-dump.ts";
-import { type Fields, submit as send, words } from "../../helpers/forms.ts";
-import { writeState } from "../../helpers/places.ts";
-import { addTestWorker, ask, type TestResponse } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
+import { callsOf } from "../../helpers/plane/calls.ts";
+import { dump } from "../../helpers/store/store-dump.ts";
+import { type Fields, submit as send, words } from "../../helpers/console/forms.ts";
+import { writeState } from "../../helpers/console/places.ts";
+import { addTestWorker, ask, type TestResponse } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
-import { submit, type Fields } from "../../helpers/forms.ts";
-import { openPerson, type Person } from "../../helpers/people.ts";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { makeSpace } from "../../helpers/role-space.ts";
-import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
-import { join } from "../../helpers/teams.ts";
+import { submit, type Fields } from "../../helpers/console/forms.ts";
+import { openPerson, type Person } from "../../helpers/people/people.ts";
+import { ask } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { makeSpace } from "../../helpers/plane/role-space.ts";
+import { openBrowser, type Browser } from "../../helpers/people/sign-in.ts";
+import { join } from "../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 let browser: Browser;

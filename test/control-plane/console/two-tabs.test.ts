@@ -3,10 +3,10 @@
  */
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { submit, type Fields } from "../../helpers/forms.ts";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
+import { submit, type Fields } from "../../helpers/console/forms.ts";
+import { ask } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

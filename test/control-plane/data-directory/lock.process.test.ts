@@ -12,8 +12,8 @@ import { readConfig } from "../../../control-plane/config.ts";
 import { openContext } from "../../../control-plane/context.ts";
 import { knownSchema } from "../../../control-plane/store/migrate.ts";
 import { openBeside, openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
-import { spawnServer, type ServerProcess } from "../../helpers/server-process.ts";
-import { bin } from "../../helpers/windlass.ts";
+import { spawnServer, type ServerProcess } from "../../helpers/plane/server-process.ts";
+import { bin } from "../../helpers/cli/windlass.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -21,8 +21,8 @@ import { Claims } from "../../../control-plane/services/claims/claims.ts";
 import { removeFact, secretKeyChecks } from "../../../control-plane/store/facts.ts";
 import { findWorkerCaller } from "../../../control-plane/store/workers/workers.ts";
 import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
-import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
-import { bin } from "../../helpers/windlass.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/plane/rows.ts";
+import { bin } from "../../helpers/cli/windlass.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { execa } from "execa";
 import { keptSecret } from "../../../control-plane/data-directory/secrets.ts";
-import { root } from "../../helpers/source-files.ts";
+import { root } from "../../helpers/project/source-files.ts";
 
 let directory: string;
 beforeEach(async () => {

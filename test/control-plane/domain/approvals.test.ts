@@ -7,7 +7,7 @@ import {
   isDestructive,
 } from "../../../control-plane/domain/approvals.ts";
 import { approvalWords } from "../../../protocol/words.ts";
-import { emptySummary } from "../../helpers/plan-summaries.ts";
+import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
 
 test("an approval rule survives its columns, and has defaults", () => {
   const rule = { when: "always", count: 3, by_author: true } as const;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonScanError, JsonScanner } from "../../../control-plane/domain/json-scanner.ts";
-import { proving } from "../../helpers/proving.ts";
+import { proving } from "../../helpers/project/proving.ts";
 
 const longest = 4096;
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { StateDocumentReader } from "../../../control-plane/domain/state-document.ts";
-import { heapInUse } from "../../helpers/heap.ts";
+import { heapInUse } from "../../helpers/machine/heap.ts";
 
 function read(text: string, pieceBytes = 7) {
   const reader = new StateDocumentReader();

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { withSerial } from "../../../control-plane/domain/state-serial.ts";
 import { mebibyte } from "../../../common/units.ts";
-import { heapInUse } from "../../helpers/heap.ts";
+import { heapInUse } from "../../helpers/machine/heap.ts";
 
 async function* inPieces(text: string, size: number) {
   const bytes = Buffer.from(text);

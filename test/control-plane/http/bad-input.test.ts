@@ -7,13 +7,25 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
-import { dump } from "../../helpers/store-dump.ts";
-import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import type { TestResponse, TestWorker } from "../../helpers/plane.ts";
-import { sendRaw, type RawResponse } from "../../helpers/raw-http.ts";
-import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
-import { approve, bearer, openBrowser, signIn, type Browser } from "../../helpers/sign-in.ts";
+import { dump } from "../../helpers/store/store-dump.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readRow,
+  stateHeaders,
+} from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import type { TestResponse, TestWorker } from "../../helpers/plane/plane.ts";
+import { sendRaw, type RawResponse } from "./raw-http.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../../helpers/plane/rows.ts";
+import {
+  approve,
+  bearer,
+  openBrowser,
+  signIn,
+  type Browser,
+} from "../../helpers/people/sign-in.ts";
 
 const jwtSecret = "bad-input-".repeat(5);
 const { plane } = planeForFile({ CLI_JWT_SECRET: jwtSecret, WINDLASS_REQUEST_SECONDS: "0.5" });

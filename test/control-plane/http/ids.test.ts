@@ -1,12 +1,18 @@
 /** Ids are accepted in upper case wherever a request carries them. */
 import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../helpers/calls.ts";
-import { addTestUser } from "../../helpers/test-user.ts";
-import { addHeldJob, ask, jobCredential, readJob, type TestWorker } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addJob, addSpec, type Owner } from "../../helpers/rows.ts";
-import { openBrowser } from "../../helpers/sign-in.ts";
+import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
+import { addTestUser } from "../../helpers/people/test-user.ts";
+import {
+  addHeldJob,
+  ask,
+  jobCredential,
+  readJob,
+  type TestWorker,
+} from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addJob, addSpec, type Owner } from "../../helpers/plane/rows.ts";
+import { openBrowser } from "../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 let owner: Owner;

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { type Calls, callsOf } from "../../helpers/calls.ts";
-import { submit, words } from "../../helpers/forms.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openBrowser } from "../../helpers/sign-in.ts";
+import { type Calls, callsOf } from "../../helpers/plane/calls.ts";
+import { submit, words } from "../../helpers/console/forms.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { openBrowser } from "../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 let headers: Record<string, string>;

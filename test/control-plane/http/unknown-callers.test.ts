@@ -9,10 +9,10 @@ import {
   arrivingLimit,
   arrivingLimitOfOne,
 } from "../../../control-plane/http/arriving-bodies.ts";
-import { clientHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { sendRaw } from "../../helpers/raw-http.ts";
-import { addOwner } from "../../helpers/rows.ts";
+import { clientHeaders } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { sendRaw } from "./raw-http.ts";
+import { addOwner } from "../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 const mebibyte = 1024 ** 2;

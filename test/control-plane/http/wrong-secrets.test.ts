@@ -1,8 +1,8 @@
 /** Secrets that are not bound to a user or a worker: how often one address may guess them. */
 import { beforeAll, expect, it } from "vitest";
-import { ask, clientHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner } from "../../helpers/rows.ts";
+import { ask, clientHeaders } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addOwner } from "../../helpers/plane/rows.ts";
 
 const secret = "s".repeat(40);
 const { plane } = planeForFile({

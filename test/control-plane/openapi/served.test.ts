@@ -6,16 +6,16 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { openApiDocument } from "../../../control-plane/openapi/document.ts";
 import { version } from "../../../common/version.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
   ask,
   clientHeaders,
   stateHeaders,
-} from "../../helpers/plane.ts";
-import { addOwner, addSpec } from "../../helpers/rows.ts";
-import { openBrowser } from "../../helpers/sign-in.ts";
+} from "../../helpers/plane/plane.ts";
+import { addOwner, addSpec } from "../../helpers/plane/rows.ts";
+import { openBrowser } from "../../helpers/people/sign-in.ts";
 
 type Security = readonly Record<string, readonly []>[];
 

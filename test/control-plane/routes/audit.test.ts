@@ -6,13 +6,13 @@ import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../helpers/calls.ts";
-import { addTestUser } from "../../helpers/test-user.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addHeldJob, ask, readJob } from "../../helpers/plane.ts";
-import { command } from "../../helpers/postgres.ts";
-import { addJob, type Owner } from "../../helpers/rows.ts";
-import { origin } from "../../helpers/sign-in.ts";
+import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
+import { addTestUser } from "../../helpers/people/test-user.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { addHeldJob, ask, readJob } from "../../helpers/plane/plane.ts";
+import { command } from "../../helpers/store/postgres.ts";
+import { addJob, type Owner } from "../../helpers/plane/rows.ts";
+import { origin } from "../../helpers/people/sign-in.ts";
 
 const { createZone: addZone, listAuditEntries: list } = endpoints;
 

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ask, startPlane } from "../../helpers/plane.ts";
+import { ask, startPlane } from "../../helpers/plane/plane.ts";
 
 it("/healthz and /readyz return 200, and /readyz 503 while the server drains", async () => {
   const plane = await startPlane();

@@ -11,8 +11,8 @@ import { cancelJob, createJob } from "../../../control-plane/services/jobs/jobs.
 import { breakStateLock } from "../../../control-plane/services/states/versions.ts";
 import { lockState, unlockState } from "../../../control-plane/services/states/states.ts";
 import { deleteWorker, setDraining } from "../../../control-plane/services/workers/workers.ts";
-import { addSpec, addWorker, addOwner, type Owner } from "../../helpers/rows.ts";
-import { origin } from "../../helpers/sign-in.ts";
+import { addSpec, addWorker, addOwner, type Owner } from "../../helpers/plane/rows.ts";
+import { origin } from "../../helpers/people/sign-in.ts";
 import { workerTokenHash, type World } from "./world.ts";
 
 export type Random = (below: number) => number;

@@ -6,8 +6,8 @@ import {
   roleAssumer,
   type Role,
 } from "../../../../agent/job/credentials/assume-role.ts";
-import { caller, startStrictSts, type StrictSts } from "../../../helpers/strict-sts.ts";
-import { listen } from "../../../helpers/listen.ts";
+import { caller, startStrictSts, type StrictSts } from "../../../helpers/agent/strict-sts.ts";
+import { listen } from "../../../helpers/network/listen.ts";
 
 const arn = "arn:aws:iam::123456789012:role/deployer";
 const role: Role = { arn, externalId: "e-1", session: "job-1", tags: { "windlass:job": "job-1" } };

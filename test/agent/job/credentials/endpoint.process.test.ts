@@ -19,9 +19,9 @@ import {
 } from "../../../../agent/job/credentials/endpoint-address.ts";
 import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
 import { openRun, type Run } from "../../../../agent/job/terraform/process.ts";
-import { until } from "../../../helpers/agent-process.ts";
-import { folderForEachTest } from "../../../helpers/folders.ts";
-import { processesOf } from "../../../helpers/processes.ts";
+import { until } from "../../../helpers/agent/agent-process.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
+import { processesOf } from "../../../helpers/machine/processes.ts";
 
 let workDir: string;
 folderForEachTest((path) => (workDir = path));

@@ -23,7 +23,7 @@ import {
   type EngineOptions,
   type EngineWish,
 } from "../../../../agent/job/engine/engine.ts";
-import { makeCertificate } from "../../../helpers/certificate.ts";
+import { makeCertificate } from "../../../helpers/network/certificate.ts";
 import { hashicorpFingerprint, hashicorpKey } from "../../../../agent/job/engine/hashicorp-key.ts";
 import {
   fakeTerraform,
@@ -38,7 +38,7 @@ import {
   type Mirror,
   type Release,
 } from "./release-mirror.ts";
-import { listen } from "../../../helpers/listen.ts";
+import { listen } from "../../../helpers/network/listen.ts";
 
 let key: Key;
 let root: string;

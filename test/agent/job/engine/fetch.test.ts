@@ -5,8 +5,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fetchFile } from "../../../../agent/job/engine/fetch.ts";
-import { listen, type Listening } from "../../../helpers/listen.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { listen, type Listening } from "../../../helpers/network/listen.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const content = randomBytes(300_000);
 const half = 100_000;

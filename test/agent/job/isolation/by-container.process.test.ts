@@ -11,9 +11,9 @@ import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
 import { type IsolationSettings } from "../../../../agent/job/isolation/isolation.ts";
 import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
-import { isolationSettings, wipe } from "../../../helpers/isolation.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { isolationSettings, wipe } from "../../../helpers/agent/isolation.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 const calls = join(place, "calls");

@@ -13,17 +13,17 @@ import { openWorkDir } from "../../../../agent/job/isolation/by-user.ts";
 import type { Level } from "../../../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
-import { skipAt } from "../../../helpers/tools.ts";
-import { until } from "../../../helpers/agent-process.ts";
-import { cgroupMount, needsControllers, needsMount } from "../../../helpers/cgroup-mount.ts";
+import { skipAt } from "../../../helpers/project/tools.ts";
+import { until } from "../../../helpers/agent/agent-process.ts";
+import { cgroupMount, needsControllers, needsMount } from "./cgroup-mount.ts";
 import {
   isolationSettings,
   levelsHere,
   skipAbsentLevels,
   wipe,
-} from "../../../helpers/isolation.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+} from "../../../helpers/agent/isolation.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 const mount = cgroupMount();

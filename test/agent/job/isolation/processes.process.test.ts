@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { processesOf, processesWith } from "../../../../agent/job/isolation/processes.ts";
-import { until } from "../../../helpers/agent-process.ts";
+import { until } from "../../../helpers/agent/agent-process.ts";
 
 const mark = `WINDLASS_JOB=${process.pid}-processes-test`;
 const started: ChildProcess[] = [];

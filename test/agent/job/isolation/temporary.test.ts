@@ -9,8 +9,8 @@ import {
   closeTemporary,
   openTemporary,
 } from "../../../../agent/job/isolation/temporary.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 

@@ -8,7 +8,7 @@ import type { JobContext } from "../../../../agent/job/context.ts";
 import type { PlanManifest } from "../../../../agent/job/plan/manifest.ts";
 import { downloadPlan } from "../../../../agent/job/plan/artifact.ts";
 import { workspaceOf } from "../../../../agent/job/workspace.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 

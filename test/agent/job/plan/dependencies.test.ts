@@ -7,7 +7,7 @@ import { readPlan } from "../../../../agent/job/plan/json.ts";
 import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import { planGraphCount, planGraphLimit } from "../../../../protocol/limits.ts";
 import { PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 let files = 0;

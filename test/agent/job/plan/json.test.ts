@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
 import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import { mebibyte } from "../../../../common/units.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
 import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
 import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import { differing, withVariables } from "../../../../agent/job/plan/variables.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const place = folderForFile();
 

@@ -14,7 +14,7 @@ import { create, Header } from "tar";
 import { describe, expect, test } from "vitest";
 import { unpack, unpackSource } from "../../../../agent/job/source/archive.ts";
 import { StepFailed } from "../../../../agent/job/context.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fetchWithin } from "../../../../agent/job/source/fetch-limit.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
+import { scratch } from "../../../helpers/agent/agent-process.ts";
 
 const mebibyte = 1024 * 1024;
 const path = process.env["PATH"] ?? "";

@@ -8,10 +8,10 @@ import {
   readGitAccess,
 } from "../../../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
-import { makeCertificate } from "../../../helpers/certificate.ts";
-import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { makeCertificate } from "../../../helpers/network/certificate.ts";
+import { startGitHost, type GitHost } from "../../../helpers/agent/git-host.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place, "localhost");

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fetchGit, isSafeUrl } from "../../../../agent/job/source/git.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 const root = folderForFile();
 

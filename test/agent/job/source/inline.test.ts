@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isSafePath, writeInline } from "../../../../agent/job/source/inline.ts";
-import { folderForEachTest } from "../../../helpers/folders.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
 
 let folder: string;
 folderForEachTest((path) => {

@@ -5,8 +5,8 @@ import type { Facts } from "../../../../agent/job/facts.ts";
 import { writeInline } from "../../../../agent/job/source/inline.ts";
 import { fetchSource } from "../../../../agent/job/source/source.ts";
 import type { JobType } from "../../../../protocol/jobs.ts";
-import { folderForEachTest } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
 
 let directory: string;
 folderForEachTest((path) => {

@@ -20,11 +20,11 @@ import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openJournal } from "../../../../agent/job/journal.ts";
 import { mentions } from "../../../../agent/job/mentions.ts";
 import type { Source } from "../../../../protocol/configurations.ts";
-import { isolationSettings } from "../../../helpers/isolation.ts";
-import { listen } from "../../../helpers/listen.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { realTerraform } from "../../../helpers/terraform.ts";
+import { isolationSettings } from "../../../helpers/agent/isolation.ts";
+import { listen } from "../../../helpers/network/listen.ts";
+import { newWorkspace } from "../../../helpers/machine/workspaces.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
+import { realTerraform } from "../../../helpers/agent/terraform.ts";
 
 const root = folderForFile();
 const terraform = realTerraform();

@@ -2,8 +2,8 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { countLines } from "../../../../agent/job/terraform/count-lines.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
-import { underProve } from "../../../helpers/proving.ts";
+import { scratch } from "../../../helpers/agent/agent-process.ts";
+import { underProve } from "../../../helpers/project/proving.ts";
 
 describe("countLines", () => {
   test.each([

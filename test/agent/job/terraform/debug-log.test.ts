@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { masked } from "../../../../agent/job/terraform/debug-log.ts";
 import { redactorOf } from "../../../../common/redaction/redactor.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const folder = folderForFile();
 

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { errorsIn, failureOf, inLog } from "../../../../agent/job/terraform/diagnostics.ts";
 import { missingVariables } from "../../../../protocol/words.ts";
 import { variablesFile } from "../../../../agent/job/workspace.ts";
-import { fixtureFiles } from "../../../helpers/fixtures.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { fixtureFiles } from "../../../helpers/agent/fixtures.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const folder = folderForFile();
 

@@ -4,11 +4,11 @@ import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { processesOf } from "../../../helpers/processes.ts";
-import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
+import { processesOf } from "../../../helpers/machine/processes.ts";
+import { needsRoot, smallDisk } from "../../../helpers/machine/small-disk.ts";
 import { exitTime, openRun } from "../../../../agent/job/terraform/process.ts";
 import { prepareRun, type RunCommand } from "../../../../agent/job/terraform/spawn.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import { warningsOf } from "../../../../agent/job/terraform/warnings.ts";
-import { folderForEachTest } from "../../../helpers/folders.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
 
 let directory: string;
 folderForEachTest((path) => {

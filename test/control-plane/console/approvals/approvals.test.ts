@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Role } from "../../../../protocol/roles.ts";
-import { approvalSteps } from "../../../helpers/approvals.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { words } from "../../../helpers/forms.ts";
-import { addPerson, openTeam, type Person } from "../../../helpers/people.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addTeamSpec, callsWithin } from "../../../helpers/teams.ts";
+import { approvalSteps } from "../../../helpers/people/approvals.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { words } from "../../../helpers/console/forms.ts";
+import { addPerson, openTeam, type Person } from "../../../helpers/people/people.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addTeamSpec, callsWithin } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 

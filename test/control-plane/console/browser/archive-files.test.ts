@@ -5,7 +5,7 @@ import { create } from "tar";
 import { expect, test } from "vitest";
 // @ts-expect-error: the scripts of the pages have their own tsconfig.
 import { terraformDirectories as untyped } from "../../../../control-plane/console/browser/archive-files.js";
-import { scratch } from "../../../helpers/agent-process.ts";
+import { scratch } from "../../../helpers/agent/agent-process.ts";
 
 const terraformDirectories = untyped as (
   archive: ReadableStream,

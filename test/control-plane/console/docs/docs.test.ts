@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { problemCodes } from "../../../../protocol/problem.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 const { plane } = planeForFile();
 
 describe("the API documentation page", () => {

@@ -4,12 +4,12 @@ import { graphView } from "../../../../control-plane/console/graphs/graph-page.t
 import { viewOf } from "../../../../control-plane/domain/graph-view.ts";
 import { addState, ResourceGraph } from "../../../../control-plane/domain/resource-graph.ts";
 import { drawnStateLimit } from "../../../../control-plane/services/graphs/graphs.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { stateResource, writeState } from "../../../helpers/places.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { stateResource, writeState } from "../../../helpers/console/places.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { submit } from "../../../helpers/forms.ts";
-import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { submit } from "../../../helpers/console/forms.ts";
+import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

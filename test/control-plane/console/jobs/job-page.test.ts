@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

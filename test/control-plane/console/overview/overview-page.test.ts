@@ -2,13 +2,13 @@ import { describe, expect } from "vitest";
 import type { LogResource } from "../../../../protocol/jobs.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { writeState } from "../../../helpers/places.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { words } from "../../../helpers/forms.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { writeState } from "../../../helpers/console/places.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { words } from "../../../helpers/console/forms.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane, it } = planeForFile();
 

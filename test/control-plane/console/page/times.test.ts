@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { projectFiles, root } from "../../../helpers/source-files.ts";
+import { projectFiles, root } from "../../../helpers/project/source-files.ts";
 
 test("a time follows no preposition, because a script may write `in 1 h` or `5 min ago`", () => {
   const pages = projectFiles().filter((path) => path.startsWith("control-plane/console/"));

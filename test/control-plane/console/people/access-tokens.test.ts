@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { roles } from "../../../../protocol/roles.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { addPerson, openTeam, type Person } from "../../../helpers/people.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { bearer, openBrowser } from "../../../helpers/sign-in.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { addPerson, openTeam, type Person } from "../../../helpers/people/people.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { bearer, openBrowser } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { words } from "../../../helpers/forms.ts";
-import { ask, type TestResponse } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { cookieOf, newLink, openBrowser } from "../../../helpers/sign-in.ts";
+import { words } from "../../../helpers/console/forms.ts";
+import { ask, type TestResponse } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { cookieOf, newLink, openBrowser } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 

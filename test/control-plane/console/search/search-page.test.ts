@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
-import { words } from "../../../helpers/forms.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
+import { words } from "../../../helpers/console/forms.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -1,10 +1,10 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { newLink, openBrowser, type Browser } from "../../../helpers/sign-in.ts";
-import { addTeam } from "../../../helpers/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { newLink, openBrowser, type Browser } from "../../../helpers/people/sign-in.ts";
+import { addTeam } from "../../../helpers/people/teams.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 
 const { plane, it } = planeForFile();
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { roles, type Role } from "../../../../protocol/roles.ts";
-import { words } from "../../../helpers/forms.ts";
-import * as people from "../../../helpers/people.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addState } from "../../../helpers/rows.ts";
-import { newSlug } from "../../../helpers/teams.ts";
+import { words } from "../../../helpers/console/forms.ts";
+import * as people from "../../../helpers/people/people.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addState } from "../../../helpers/plane/rows.ts";
+import { newSlug } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Variable } from "../../../../protocol/values.ts";
-import { submit, words, type Fields } from "../../../helpers/forms.ts";
-import { ask, type TestResponse } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
-import { dump } from "../../../helpers/store-dump.ts";
+import { submit, words, type Fields } from "../../../helpers/console/forms.ts";
+import { ask, type TestResponse } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
+import { dump } from "../../../helpers/store/store-dump.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -1,10 +1,10 @@
 /** The forms of a worker, sent without a browser. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { type Fields, submit, words } from "../../../helpers/forms.ts";
-import { addTestWorker, ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { type Fields, submit, words } from "../../../helpers/console/forms.ts";
+import { addTestWorker, ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { registrationPage } from "../../../../control-plane/console/workers/worker-setup-page.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addPerson, openTeam } from "../../../helpers/people.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addPerson, openTeam } from "../../../helpers/people/people.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

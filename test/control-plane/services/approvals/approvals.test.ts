@@ -5,14 +5,14 @@ import type { ApprovalRule } from "../../../../protocol/approvals.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { Role } from "../../../../protocol/roles.ts";
-import { approvalSteps } from "../../../helpers/approvals.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { readRow, readRows, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec, addState } from "../../../helpers/rows.ts";
-import { addMember, addTeam, addTeamSpec } from "../../../helpers/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
-import { bearer } from "../../../helpers/sign-in.ts";
+import { approvalSteps } from "../../../helpers/people/approvals.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
+import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addOwner, addSpec, addState } from "../../../helpers/plane/rows.ts";
+import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { bearer } from "../../../helpers/people/sign-in.ts";
 
 const {
   cancelJob,

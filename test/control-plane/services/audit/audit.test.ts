@@ -14,12 +14,12 @@ import {
   startPlane,
   stateHeaders,
   setRows,
-} from "../../../helpers/plane.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
-import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
-import { bearer, cookieOf } from "../../../helpers/sign-in.ts";
-import { callerOf } from "../../../helpers/caller.ts";
-import { auditor, type Auditor, type Credential } from "../../../helpers/audit-steps.ts";
+} from "../../../helpers/plane/plane.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/plane/rows.ts";
+import { withRoutes, type ServedRoute } from "../../../helpers/plane/routes.ts";
+import { bearer, cookieOf } from "../../../helpers/people/sign-in.ts";
+import { callerOf } from "../../../helpers/people/caller.ts";
+import { auditor, type Auditor, type Credential } from "./audit-steps.ts";
 
 /**
  * Routes that change something but are not recorded, with the reason. A new route is either

@@ -4,12 +4,12 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features, type Feature } from "../../../../protocol/features.ts";
 import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
-import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addSpec, type Owner } from "../../../helpers/rows.ts";
-import { origin } from "../../../helpers/sign-in.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addJob, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
+import { origin } from "../../../helpers/people/sign-in.ts";
 
 const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
 const { getJob, getWorker, heartbeat, updateConfiguration, updateWorker } = endpoints;

@@ -4,8 +4,8 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact } from "../../../helpers/rows.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact } from "../../../helpers/plane/rows.ts";
 
 const { claimJob, createConfiguration, createJob, createVariableSet, getJob, heartbeat } =
   endpoints;

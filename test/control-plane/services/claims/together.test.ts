@@ -10,10 +10,10 @@ import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { ClaimsTogether } from "../../../../control-plane/services/claims/together.ts";
 import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { lockWorker } from "../../../../control-plane/store/workers/workers.ts";
-import { readRows, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
-import { origin } from "../../../helpers/sign-in.ts";
+import { readRows, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/plane/rows.ts";
+import { origin } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 

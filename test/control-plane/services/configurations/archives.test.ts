@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
-import { addOwner, type Owner } from "../../../helpers/rows.ts";
+import { addOwner, type Owner } from "../../../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -10,9 +10,9 @@ import {
   setJob,
   setRows,
   type TestWorker,
-} from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { inPieces } from "../../../helpers/pieces.ts";
+} from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { inPieces } from "../../../helpers/machine/pieces.ts";
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;

@@ -2,9 +2,14 @@ import { hash, randomUUID } from "node:crypto";
 import canonicalize from "canonicalize";
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { setJob } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob, addRows, addState as addStateRow } from "../../../helpers/rows.ts";
+import { setJob } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import {
+  addArtifact,
+  addJob,
+  addRows,
+  addState as addStateRow,
+} from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createConfiguration, createJob, deleteConfiguration } = endpoints;
 const { getConfiguration, getJob, updateConfiguration } = endpoints;

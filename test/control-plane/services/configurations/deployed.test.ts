@@ -7,8 +7,8 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { JobType } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
 import { statusWords } from "../../../../protocol/words.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addState } from "../../../helpers/rows.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addState } from "../../../helpers/plane/rows.ts";
 
 const {
   breakStateLock,

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { unseal, type Definition } from "../../../../control-plane/domain/snapshot.ts";
 import { sealEnvironments } from "../../../../control-plane/services/configurations/seal-environments.ts";
 import { environmentsSealed, removeFact } from "../../../../control-plane/store/facts.ts";
-import { readJob, readRow } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+import { readJob, readRow } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 

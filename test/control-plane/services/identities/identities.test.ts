@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { type Calls } from "../../../helpers/calls.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { type Calls } from "../../../helpers/plane/calls.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { cancelJob, claimJob, createCloudIdentity, createConfiguration, createJob } = endpoints;
 const { deleteCloudIdentity, getCloudIdentity, getTrustPolicy, listCloudIdentities } = endpoints;

@@ -2,11 +2,11 @@ import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { LogResource } from "../../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { words } from "../../../helpers/forms.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { words } from "../../../helpers/console/forms.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 let user: SampleUser;

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { v7 } from "uuid";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
-import { type Calls } from "../../../helpers/calls.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { ask, setJob, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { type Calls } from "../../../helpers/plane/calls.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { ask, setJob, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
-import { addArtifact, addJob, type Owner } from "../../../helpers/rows.ts";
+import { addArtifact, addJob, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createConfiguration, createJob, createZone } = endpoints;
 const { getConfiguration, getJob, getZone, listConfigurations, listJobs, listZones } = endpoints;

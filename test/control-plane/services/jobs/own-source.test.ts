@@ -2,10 +2,10 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, vi } from "vitest";
 import type { Source } from "../../../../protocol/configurations.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import type { Calls } from "../../../helpers/calls.ts";
-import { ask, clientHeaders, readRow, readRows, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact } from "../../../helpers/rows.ts";
+import type { Calls } from "../../../helpers/plane/calls.ts";
+import { ask, clientHeaders, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact } from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createJob, getConfiguration, reportStatus, retryJob } = endpoints;
 const { updateConfiguration } = endpoints;

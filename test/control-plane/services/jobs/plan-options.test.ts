@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact } from "../../../helpers/rows.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact } from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createJob, getConfiguration, heartbeat, reportStatus, retryJob } =
   endpoints;

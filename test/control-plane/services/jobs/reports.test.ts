@@ -5,11 +5,11 @@ import { lose } from "../../../../control-plane/domain/job.ts";
 import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
-import { addTestWorker, ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addSpec, type Owner } from "../../../helpers/rows.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestWorker, ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { breakStateLock, cancelJob, claimJob, createJob, getConfiguration, getJob, reportStatus } =
   endpoints;

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob } from "../../../helpers/rows.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact, addJob } from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createJob, reportStatus, retryJob } = endpoints;
 

@@ -11,7 +11,7 @@ import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { AppendLogs } from "../../../../protocol/executions.ts";
-import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 import {
   addHeldJob,
   ask,
@@ -20,10 +20,10 @@ import {
   setJob,
   startPlane,
   type Plane,
-} from "../../../helpers/plane.ts";
-import { proving } from "../../../helpers/proving.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addRows, addSpec } from "../../../helpers/rows.ts";
+} from "../../../helpers/plane/plane.ts";
+import { proving } from "../../../helpers/project/proving.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addRows, addSpec } from "../../../helpers/plane/rows.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 
 const { plane, it: base } = planeForFile();

@@ -6,7 +6,7 @@ import { readConfig } from "../../../../control-plane/config.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { archiveLogs } from "../../../../control-plane/services/logs/archiving.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -15,9 +15,9 @@ import {
   readRows,
   startPlane,
   type Plane,
-} from "../../../helpers/plane.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+} from "../../../helpers/plane/plane.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane, it: base } = planeForFile();
 

@@ -12,8 +12,8 @@ import { findUnnamed } from "../../../../control-plane/store/storage/orphaned-bl
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features } from "../../../../protocol/features.ts";
 import { debugLogLimit } from "../../../../protocol/limits.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -24,9 +24,9 @@ import {
   setJob,
   startPlane,
   type TestWorker,
-} from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+} from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 let owner: Owner;

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { AppendLogs, ReportStatus } from "../../../../protocol/executions.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { appendLogs, cancelJob, claimJob, createJob, getJob, getJobLogs, readLogs, reportStatus } =
   endpoints;

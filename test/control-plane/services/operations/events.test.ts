@@ -3,9 +3,9 @@ import { pino } from "pino";
 import { describe, expect, it, vi } from "vitest";
 import { logEvents } from "../../../../control-plane/services/operations/events.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { jobFactsOf } from "../../../../control-plane/services/operations/job-facts.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 

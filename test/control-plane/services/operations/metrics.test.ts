@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { withLists } from "../../../../control-plane/domain/worker.ts";
-import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
-import { addJob, addOwner } from "../../../helpers/rows.ts";
+import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
+import { addJob, addOwner } from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 

@@ -6,11 +6,11 @@ import { pruneExpired } from "../../../../control-plane/services/people/logins.t
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Role } from "../../../../protocol/roles.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addHeldJob, ask, readRows, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addRows, addSpec } from "../../../helpers/rows.ts";
-import { bearer } from "../../../helpers/sign-in.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
+import { addHeldJob, ask, readRows, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addRows, addSpec } from "../../../helpers/plane/rows.ts";
+import { bearer } from "../../../helpers/people/sign-in.ts";
 
 const {
   createAccessToken,

@@ -3,12 +3,12 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
 import { mayStay } from "../../../../control-plane/services/people/admission.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { providersForFile } from "../../../helpers/provider-sign-in.ts";
-import { TestBrowser } from "../../../helpers/providers.ts";
-import { agedHeaders, origin, signIn as signInClient } from "../../../helpers/sign-in.ts";
-import { addTeam } from "../../../helpers/teams.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { providersForFile } from "./provider-sign-in.ts";
+import { TestBrowser } from "../../../helpers/people/providers.ts";
+import { agedHeaders, origin, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
+import { addTeam } from "../../../helpers/people/teams.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const { plane, providers, nextPerson, allow, signIn } = providersForFile();
 let organisation: string;

@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, readRow, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { approve, bearer, openBrowser, signIn, type Browser } from "../../../helpers/sign-in.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import {
+  approve,
+  bearer,
+  openBrowser,
+  signIn,
+  type Browser,
+} from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile({ WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
 let browser: Browser;

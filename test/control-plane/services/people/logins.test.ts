@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { day } from "../../../../common/units.ts";
 import { pruneExpired } from "../../../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { readRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addRows } from "../../../helpers/rows.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { readRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addOwner, addRows } from "../../../helpers/plane/rows.ts";
+import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
 
 const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
 

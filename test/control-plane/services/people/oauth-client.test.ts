@@ -4,11 +4,11 @@ import {
   startPlainProvider,
   TestBrowser,
   type FakeProvider,
-} from "../../../helpers/providers.ts";
-import { newLink, openBrowser, signIn } from "../../../helpers/sign-in.ts";
+} from "../../../helpers/people/providers.ts";
+import { newLink, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
 import { providerNames, type ProviderName } from "../../../../control-plane/domain/providers.ts";
-import { readRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { readRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const publicUrl = "http://127.0.0.1:47391";
 let providers: Record<ProviderName, FakeProvider>;

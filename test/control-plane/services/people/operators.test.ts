@@ -1,11 +1,16 @@
 /** The page of the people who operate the server, and what it changes. */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { ask, setRows } from "../../../helpers/plane.ts";
-import { openPerson } from "../../../helpers/people.ts";
-import { providersForFile } from "../../../helpers/provider-sign-in.ts";
-import { TestBrowser } from "../../../helpers/providers.ts";
-import { approve, bearer, newLink, signIn as signInClient } from "../../../helpers/sign-in.ts";
+import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { openPerson } from "../../../helpers/people/people.ts";
+import { providersForFile } from "./provider-sign-in.ts";
+import { TestBrowser } from "../../../helpers/people/providers.ts";
+import {
+  approve,
+  bearer,
+  newLink,
+  signIn as signInClient,
+} from "../../../helpers/people/sign-in.ts";
 
 const operatorAddress = "operator@example.com";
 const { plane, providers, nextPerson, allow, signIn } = providersForFile({

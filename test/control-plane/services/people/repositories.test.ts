@@ -5,11 +5,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { codeHosts, type CodeHost } from "../../../../control-plane/domain/providers.ts";
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { clientHeaders, setRows } from "../../../helpers/plane.ts";
-import { sendJson, serve } from "../../../helpers/providers.ts";
-import { origin } from "../../../helpers/sign-in.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { clientHeaders, setRows } from "../../../helpers/plane/plane.ts";
+import { sendJson, serve } from "../../../helpers/people/providers.ts";
+import { origin } from "../../../helpers/people/sign-in.ts";
 
 /** How many repositories the host has. */
 const count = 250;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { signToken } from "../../../../control-plane/services/people/jwt.ts";
-import { ask, setRows, startPlane } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { ask, setRows, startPlane } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   agedHeaders,
   approve,
@@ -12,7 +12,7 @@ import {
   openBrowser,
   signIn,
   type Browser,
-} from "../../../helpers/sign-in.ts";
+} from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 

@@ -1,8 +1,8 @@
 /** Which provider accounts may sign in, with real OAuth servers. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { providersForFile } from "../../../helpers/provider-sign-in.ts";
-import { startPlainProvider, TestBrowser } from "../../../helpers/providers.ts";
-import { newLink } from "../../../helpers/sign-in.ts";
+import { providersForFile } from "./provider-sign-in.ts";
+import { startPlainProvider, TestBrowser } from "../../../helpers/people/providers.ts";
+import { newLink } from "../../../helpers/people/sign-in.ts";
 
 const { plane, providers, nextPerson, allow, signIn } = providersForFile();
 let subject: number;

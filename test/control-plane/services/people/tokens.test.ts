@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { signToken, type TokenType } from "../../../../control-plane/services/people/jwt.ts";
 import type { TokenPair } from "../../../../protocol/auth.ts";
 import type { Row } from "../../../../control-plane/store/tables.ts";
-import { ask, readRow, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 

@@ -4,7 +4,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { lockName } from "../../../../control-plane/data-directory/lock.ts";
 import { beforeAll, expect, test } from "vitest";
-import { addOwner, type Owner } from "../../../helpers/rows.ts";
+import { addOwner, type Owner } from "../../../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -12,9 +12,9 @@ import {
   readJob,
   setJob,
   type TestWorker,
-} from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { inPieces } from "../../../helpers/pieces.ts";
+} from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { inPieces } from "../../../helpers/machine/pieces.ts";
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;

@@ -1,11 +1,11 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { ask, readRow, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { addArtifact, addState } from "../../../helpers/rows.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { addArtifact, addState } from "../../../helpers/plane/rows.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { cancelJob, createJob, getPlanSummary } = endpoints;
 const { plane, it: base } = planeForFile();

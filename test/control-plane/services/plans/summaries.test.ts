@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { addHeldJob, setRows } from "../../../helpers/plane.ts";
-import { emptySummary } from "../../../helpers/plan-summaries.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addSpec } from "../../../helpers/rows.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addHeldJob, setRows } from "../../../helpers/plane/plane.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
 
 const { getPlanSummary, reportStatus, getJob } = endpoints;
 

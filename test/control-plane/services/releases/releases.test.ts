@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { ask } from "../../../helpers/plane.ts";
-import { addSpec } from "../../../helpers/rows.ts";
-import { bearer } from "../../../helpers/sign-in.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { ask } from "../../../helpers/plane/plane.ts";
+import { addSpec } from "../../../helpers/plane/rows.ts";
+import { bearer } from "../../../helpers/people/sign-in.ts";
 
 const { publishRelease, registerCloudWorker, heartbeat, claimJob, createJob, getWorker } =
   endpoints;

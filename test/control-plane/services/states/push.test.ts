@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { StateVersion } from "../../../../protocol/state-versions.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addSpec } from "../../../helpers/rows.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addSpec } from "../../../helpers/plane/rows.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const { listStateVersions } = endpoints;
 

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { recountStates } from "../../../../control-plane/services/states/recount.ts";
 import { findFact, setFact, statesToRecount } from "../../../../control-plane/store/facts.ts";
-import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addSpec, addState } from "../../../helpers/rows.ts";
+import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addSpec, addState } from "../../../helpers/plane/rows.ts";
 
 const { plane, it } = planeForFile();
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { releaseLock } from "../../../../control-plane/store/states/states.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -13,8 +13,8 @@ import {
   setJob,
   stateHeaders,
   type TestWorker,
-} from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+} from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;

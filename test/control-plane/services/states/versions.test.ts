@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { mebibyte } from "../../../../common/units.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addSpec } from "../../../helpers/rows.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addSpec } from "../../../helpers/plane/rows.ts";
 
 const {
   breakStateLock,

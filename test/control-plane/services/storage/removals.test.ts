@@ -8,10 +8,10 @@ import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addRows, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addRows, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { createConfiguration, createZone, deleteConfiguration, deleteWorker } = endpoints;
 const { deleteZone, getJob, getWorker, listJobs, retryJob } = endpoints;

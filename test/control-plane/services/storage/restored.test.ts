@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { settleRestore } from "../../../../control-plane/services/storage/restored.ts";
 import { restorePending, setFact } from "../../../../control-plane/store/facts.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { openPerson, openTeam } from "../../../helpers/people.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { openPerson, openTeam } from "../../../helpers/people/people.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { plane } = planeForFile();
 

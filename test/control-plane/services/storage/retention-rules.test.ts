@@ -10,9 +10,16 @@ import { day } from "../../../../common/units.ts";
 import type { Retention } from "../../../../control-plane/domain/retention.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
-import { readRows, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addRows, addSpec, addState, addWorker } from "../../../helpers/rows.ts";
+import { readRows, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import {
+  addJob,
+  addOwner,
+  addRows,
+  addSpec,
+  addState,
+  addWorker,
+} from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile({
   // The server's own housekeeping, which starts later, must find nothing to remove.

@@ -8,7 +8,7 @@ import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { day } from "../../../../common/units.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 import {
   addHeldJob,
   ask,
@@ -21,8 +21,8 @@ import {
   setRows,
   startPlane,
   stateHeaders,
-} from "../../../helpers/plane.ts";
-import { addOwner, addRows, addSpec } from "../../../helpers/rows.ts";
+} from "../../../helpers/plane/plane.ts";
+import { addOwner, addRows, addSpec } from "../../../helpers/plane/rows.ts";
 
 /** The server's context this many days later. */
 const later = (plane: Plane, days: number): Context => ({

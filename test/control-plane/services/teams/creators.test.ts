@@ -1,11 +1,11 @@
 /** WINDLASS_TEAM_CREATORS. */
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { submit, words } from "../../../helpers/forms.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
-import { newSlug } from "../../../helpers/teams.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { submit, words } from "../../../helpers/console/forms.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
+import { newSlug } from "../../../helpers/people/teams.ts";
 
 const { createInvitation, createTeam, getTeam } = endpoints;
 

@@ -1,12 +1,12 @@
 /** A person with several spaces cannot mix what is in them. */
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addHeldJob, ask, type Plane } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact } from "../../../helpers/rows.ts";
-import { dump } from "../../../helpers/store-dump.ts";
-import { addTeam, addTeamSpec } from "../../../helpers/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob, ask, type Plane } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact } from "../../../helpers/plane/rows.ts";
+import { dump } from "../../../helpers/store/store-dump.ts";
+import { addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 
 const { createCloudIdentity, createVariableSet } = endpoints;
 

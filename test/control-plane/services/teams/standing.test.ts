@@ -2,13 +2,13 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { teamHeader } from "../../../../protocol/limits.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { ask, clientHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { bearer } from "../../../helpers/sign-in.ts";
-import { dump } from "../../../helpers/store-dump.ts";
-import { addMember, addTeam, addTeamSpec } from "../../../helpers/teams.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { ask, clientHeaders } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { bearer } from "../../../helpers/people/sign-in.ts";
+import { dump } from "../../../helpers/store/store-dump.ts";
+import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const {
   createAccessToken,

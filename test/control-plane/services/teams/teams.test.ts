@@ -2,11 +2,17 @@ import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { teamHeader } from "../../../../protocol/limits.ts";
 import { send } from "../../../../protocol/transport.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { bearer } from "../../../helpers/sign-in.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { acceptLink, addMember, addTeam, callsWithin, newSlug } from "../../../helpers/teams.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { callsOf } from "../../../helpers/plane/calls.ts";
+import { bearer } from "../../../helpers/people/sign-in.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import {
+  acceptLink,
+  addMember,
+  addTeam,
+  callsWithin,
+  newSlug,
+} from "../../../helpers/people/teams.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const {
   claimJob,

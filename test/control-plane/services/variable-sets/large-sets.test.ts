@@ -11,9 +11,9 @@ import { updateVariableSet as updateSet } from "../../../../control-plane/servic
 import type { Queries } from "../../../../control-plane/store/db.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { setsLimit } from "../../../../protocol/variable-sets.ts";
-import { callerOf } from "../../../helpers/caller.ts";
-import { readRow, readRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { callerOf } from "../../../helpers/people/caller.ts";
+import { readRow, readRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { attachToConfiguration, attachToZone, claimJob, createConfiguration, createJob } = endpoints;
 const { createVariableSet, deleteVariableSet, detachFromConfiguration, getConfiguration } =

@@ -3,8 +3,8 @@ import { describe, expect } from "vitest";
 import { setsLimit } from "../../../../protocol/variable-sets.ts";
 import { secretBox } from "../../../../control-plane/domain/secret-box.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addSpec } from "../../../helpers/rows.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addArtifact, addSpec } from "../../../helpers/plane/rows.ts";
 
 const { attachToConfiguration, attachToZone, claimJob, createConfiguration, createJob } = endpoints;
 const { createVariableSet, deleteConfiguration, deleteVariableSet, deleteZone } = endpoints;

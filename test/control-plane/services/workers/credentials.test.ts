@@ -3,10 +3,10 @@ import { workerTokens } from "../../../../control-plane/services/workers/credent
 import type { Store } from "../../../../control-plane/store/db.ts";
 import { memoryWakeups } from "../../../../control-plane/wakeups/memory.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import type { Calls } from "../../../helpers/calls.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import type { TestWorker } from "../../../helpers/plane.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import type { Calls } from "../../../helpers/plane/calls.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import type { TestWorker } from "../../../helpers/plane/plane.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const { plane } = planeForFile();
 const origin = { ip: "127.0.0.1", id: "test", headers: {} };

@@ -5,12 +5,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
-import { addTestWorker, setRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
-import type { TestWorker } from "../../../helpers/plane.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestWorker, setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
+import type { TestWorker } from "../../../helpers/plane/plane.ts";
 
 const { appendLogs, claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } =
   endpoints;

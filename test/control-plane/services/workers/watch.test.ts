@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { addLock } from "../../../../control-plane/store/states/states.ts";
 import { watchOnce } from "../../../../control-plane/services/workers/watch.ts";
-import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addOwner, addSpec } from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 

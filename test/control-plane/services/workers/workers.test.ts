@@ -2,11 +2,11 @@ import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../../../control-plane/store/workers/workers.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   addTestWorker,
   ask,
@@ -14,8 +14,8 @@ import {
   type Plane,
   readRow,
   type TestWorker,
-} from "../../../helpers/plane.ts";
-import { addSpec, type Owner } from "../../../helpers/rows.ts";
+} from "../../../helpers/plane/plane.ts";
+import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
 const { cancelJob, claimJob, createJob, createRegistrationToken, getJob, getWorker } = endpoints;
 const { heartbeat, readWorker, registerWorker, reportStatus, updateWorkerMetadata } = endpoints;

@@ -1,11 +1,11 @@
 import { describe, expect } from "vitest";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addSpec } from "../../../helpers/rows.ts";
-import { addMember, addTeam, join } from "../../../helpers/teams.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
+import { addMember, addTeam, join } from "../../../helpers/people/teams.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
 
 const { createVariableSet, deleteVariableSet, getConfiguration, getJob, getZone, updateZone } =
   endpoints;

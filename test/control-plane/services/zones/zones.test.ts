@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { createConfiguration, createZone, deleteConfiguration, deleteZone, getZone, updateZone } =
   endpoints;

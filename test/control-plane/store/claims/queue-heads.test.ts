@@ -19,8 +19,8 @@ import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import { addLock, releaseLock } from "../../../../control-plane/store/states/states.ts";
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
-import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
-import { newTestDatabase, type TestDatabase } from "../../../helpers/test-database.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/plane/rows.ts";
+import { newTestDatabase, type TestDatabase } from "../../../helpers/store/test-database.ts";
 
 let directory: string;
 let database: TestDatabase | undefined;

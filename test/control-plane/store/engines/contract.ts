@@ -14,7 +14,7 @@ import {
 } from "../../../../control-plane/store/logs/logs.ts";
 import { findLostHolders, markOffline } from "../../../../control-plane/store/workers/silent.ts";
 import { deleteWorker, updateWorker } from "../../../../control-plane/store/workers/workers.ts";
-import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/plane/rows.ts";
 
 export interface OpenedStore {
   readonly store: Store;

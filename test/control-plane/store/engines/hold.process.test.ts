@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const place = folderForFile();
 const rounds = 5;

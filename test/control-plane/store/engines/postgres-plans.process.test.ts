@@ -5,7 +5,7 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
 import type { Statement } from "../../../../control-plane/store/statement.ts";
-import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
+import { postgresForFile } from "../../../helpers/store/postgres-for-file.ts";
 
 const postgres = postgresForFile();
 

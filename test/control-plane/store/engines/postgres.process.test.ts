@@ -11,9 +11,9 @@ import {
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { migrate } from "../../../../control-plane/store/migrate.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
-import { command } from "../../../helpers/postgres.ts";
-import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/plane/rows.ts";
+import { command } from "../../../helpers/store/postgres.ts";
+import { postgresForFile } from "../../../helpers/store/postgres-for-file.ts";
 import { storeContract } from "./contract.ts";
 
 const postgres = postgresForFile();

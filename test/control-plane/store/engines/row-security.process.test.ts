@@ -12,20 +12,20 @@ import { openPostgres } from "../../../../control-plane/store/engines/postgres.t
 import { PostgresQueries } from "../../../../control-plane/store/engines/postgres-connection.ts";
 import { asSystem, currentSpaces, inSpaces } from "../../../../control-plane/store/spaces.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
-import { ask, startPlane, type Plane, type TestResponse } from "../../../helpers/plane.ts";
+import { ask, startPlane, type Plane, type TestResponse } from "../../../helpers/plane/plane.ts";
 import {
   asServer,
   command,
   lackOfPostgres,
   startPostgres,
   type PostgresServer,
-} from "../../../helpers/postgres.ts";
-import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
-import { openSampleUser } from "../../../helpers/sample-data.ts";
-import { addTeam, join as joinTeam } from "../../../helpers/teams.ts";
-import { settingsOf } from "../../../helpers/test-database.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
-import { skipAt } from "../../../helpers/tools.ts";
+} from "../../../helpers/store/postgres.ts";
+import { withRoutes, type ServedRoute } from "../../../helpers/plane/routes.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
+import { addTeam, join as joinTeam } from "../../../helpers/people/teams.ts";
+import { settingsOf } from "../../../helpers/store/test-database.ts";
+import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { skipAt } from "../../../helpers/project/tools.ts";
 
 const lack = lackOfPostgres();
 let server: PostgresServer;

@@ -12,9 +12,9 @@ import { describe, expect, it } from "vitest";
 import type { Store } from "../../../../control-plane/store/db.ts";
 import { findFact, setFact } from "../../../../control-plane/store/facts.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
-import { addTestWorker, ask, startPlane } from "../../../helpers/plane.ts";
-import { addOwner } from "../../../helpers/rows.ts";
-import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
+import { addTestWorker, ask, startPlane } from "../../../helpers/plane/plane.ts";
+import { addOwner } from "../../../helpers/plane/rows.ts";
+import { needsRoot, smallDisk } from "../../../helpers/machine/small-disk.ts";
 
 /** The size to which the store truncates the log after a checkpoint was prevented. */
 const limitBytes = 8 * 1024 * 1024;

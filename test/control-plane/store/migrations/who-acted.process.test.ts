@@ -8,7 +8,7 @@ import { openPostgres } from "../../../../control-plane/store/engines/postgres.t
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 import { fill, up, upPostgres } from "../../../../control-plane/store/migrations/0039-who-acted.ts";
-import { postgresForFile } from "../../../helpers/postgres-for-file.ts";
+import { postgresForFile } from "../../../helpers/store/postgres-for-file.ts";
 
 const dropped = [
   "alter table jobs drop column cancelled_by",

@@ -1,0 +1,27 @@
+/** Every page of the console, for tests and screenshots. */
+import { randomUUID } from "node:crypto";
+import type { SampleUser } from "../plane/sample-data.ts";
+
+/**
+ * Name and path of each page. `jobs` are those of a filled fixture, `places` its zones and their
+ * contents.
+ */
+export const pagesOf = (
+  fixture: SampleUser,
+  jobs: Record<string, string>,
+  places: Record<string, string>,
+): Record<string, string> => ({
+  overview: "/",
+  ...places,
+  jobs: "/jobs",
+  ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
+  "plan-graph": `/jobs/${jobs["plan"]}/graph`,
+  workers: "/workers",
+  worker: `/workers/${fixture.worker}`,
+  audit: "/audit",
+  settings: "/settings",
+  operator: "/operator",
+  "cli-login": `/cli/login?device_code=${randomUUID()}`,
+  login: "/login",
+  missing: `/jobs/${randomUUID()}`,
+});

@@ -1,0 +1,229 @@
+/** Zones, configurations, identities and variable sets for screenshots and tests of all pages. */
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { approvalSteps } from "../people/approvals.ts";
+import type { Calls } from "../plane/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  type Plane,
+  setJob,
+  stateHeaders,
+} from "../plane/plane.ts";
+import type { SampleUser } from "../plane/sample-data.ts";
+import { addMember, addTeamSpec, callsWithin, newSlug } from "../people/teams.ts";
+
+/** Creates them and returns name and path of each page. */
+export async function fillPlaces(
+  plane: Plane,
+  fixture: SampleUser,
+): Promise<Record<string, string>> {
+  const { person } = fixture;
+  const { id: finance } = await person.get(endpoints.createZone, { body: { name: "finance" } });
+  const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
+  const identity = await person.get(endpoints.createCloudIdentity, {
+    body: {
+      name: "terraform-production",
+      provider: "aws",
+      role_arn: "arn:aws:iam::123456789012:role/terraform-production",
+    },
+  });
+  const url = "https://git.example.com/platform/infrastructure.git";
+  const { id } = await person.get(endpoints.createConfiguration, {
+    body: {
+      name: "payments",
+      zone_id: finance,
+      cloud_identity_id: identity.id,
+      source: { type: "git", url, ref: "main", path: "payments" },
+      engine_version: "~> 1.14",
+      labels: ["eu", "prod"],
+      variables: {
+        region: { value: "eu-central-1" },
+        instance_types: { value: ["t3.small", "t3.medium"] },
+        replicas: { value: 3 },
+        db_password: { value: "not-to-be-seen", sensitive: true },
+      },
+      environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
+    },
+  });
+  const set = await person.get(endpoints.createVariableSet, {
+    body: {
+      name: "shared by finance",
+      variables: {
+        region: { value: "eu-west-1" },
+        owner_email: { value: "platform@example.com" },
+        api_key: { value: "not-to-be-seen", sensitive: true },
+      },
+      environment: { HTTPS_PROXY: "http://proxy.example.com:3128" },
+      zone_ids: [finance],
+    },
+  });
+  await person.get(endpoints.createVariableSet, {
+    body: {
+      name: "payments only",
+      variables: { owner_email: { value: "payments@example.com" } },
+      configuration_ids: [id],
+    },
+  });
+  const bare = await person.get(endpoints.createVariableSet, { body: { name: "empty" } });
+  const { slug } = await person.get(endpoints.createTeam, {
+    body: { name: "Platform & Data", slug: newSlug() },
+  });
+  for (const email of [null, "grace.hopper@research.example.com"])
+    await person.get(endpoints.createInvitation, {
+      params: { slug },
+      body: { role: "deployer", email },
+    });
+  const waiting = await addWaiting(plane, fixture, slug);
+  await writeState(plane, fixture, id);
+  const fresh = await fixture.configure("fresh");
+  await person.get(endpoints.updateWorker, {
+    params: { id: fixture.worker },
+    body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
+  });
+  for (const [name, role] of [
+    ["nightly-check", "planner"],
+    ["github-actions", "deployer"],
+  ] as const) {
+    const body = { name, role };
+    const { access_token } = await person.get(endpoints.createAccessToken, { body });
+    if (role === "deployer")
+      await ask(plane, "GET", "/api/cli/zones", {
+        headers: { authorization: `Bearer ${access_token}` },
+      });
+  }
+  return {
+    zones: "/zones",
+    zone: `/zones/${fixture.owner.zone}`,
+    "zone-with-sets": `/zones/${finance}`,
+    "zone-empty": `/zones/${empty}`,
+    "configuration-new": `/zones/${empty}/new`,
+    configuration: `/configurations/${id}`,
+    graph: `/configurations/${id}/graph`,
+    "graph-closed": `/configurations/${id}/graph?modules=closed`,
+    "configuration-fresh": `/configurations/${fresh}`,
+    "configuration-edit": `/configurations/${id}/edit`,
+    "configuration-edit-files": `/configurations/${fresh}/edit`,
+    identities: "/identities",
+    identity: `/identities/${identity.id}`,
+    "variable-sets": "/variable-sets",
+    "variable-set": `/variable-sets/${set.id}`,
+    "variable-set-empty": `/variable-sets/${bare.id}`,
+    "worker-edit": `/workers/${fixture.worker}/edit`,
+    "deployment-waiting": `/jobs/${waiting.job}`,
+    "deployment-own": `/jobs/${waiting.own}`,
+    "configuration-with-rule": `/configurations/${waiting.spec}`,
+    teams: "/teams",
+    team: `/teams/${slug}`,
+    "team-zones": `/zones?team=${slug}`,
+  };
+}
+
+/** Adds deployments of a team that wait: for the user, and the user's own for others. */
+async function addWaiting(plane: Plane, { person, headers }: SampleUser, slug: string) {
+  const { spec, runner } = await addTeamSpec(plane, slug);
+  const grace = await addMember(plane, { client: person }, slug, "deployer");
+  const mine = approvalSteps(plane, callsWithin(plane, headers, slug), runner, spec);
+  const others = approvalSteps(plane, grace.calls, runner, spec);
+  await mine.rule({ count: 2 });
+  const job = await others.deploy(await others.plan({ create: 2, replace: 1 }));
+  await (await addDecider(plane, person, slug, runner, spec)).approve(job, "Only the bastion.");
+  const own = await mine.deploy(await mine.plan({ update: 1 }));
+  return { spec, job: job.id, own: own.id };
+}
+
+/** Lets one more deployer join. */
+async function addDecider(plane: Plane, client: Calls, slug: string, runner: Calls, spec: string) {
+  const joan = await addMember(plane, { client }, slug, "deployer");
+  return approvalSteps(plane, joan.calls, runner, spec);
+}
+
+/** Writes two versions of a state, by a job that was lost and left it locked. */
+export async function writeState(
+  plane: Plane,
+  fixture: SampleUser,
+  spec: string,
+  resources: object[] = sampleResources(),
+): Promise<void> {
+  const worker = await addTestWorker(plane, fixture.owner);
+  const job = await addHeldJob(plane, fixture.owner, worker, {
+    spec_id: spec,
+    job_type: "DEPLOY",
+    created_at: Date.now() - 60_000,
+    claimed_at: Date.now() - 59_000,
+    started_at: Date.now() - 58_000,
+  });
+  const headers = stateHeaders(plane, job);
+  const send = async (method: string, query: string, json: object): Promise<void> => {
+    const { status } = await ask(plane, method, `/api/state/${spec}${query}`, { headers, json });
+    if (status !== 200) throw new Error(`${method} of the state returned ${status}`);
+  };
+  await send("LOCK", "", { ID: "a" });
+  for (const serial of [1, 2])
+    await send("POST", "?ID=a", {
+      version: 4,
+      serial,
+      lineage: "lineage",
+      outputs: {},
+      resources: serial === 1 ? resources.slice(0, 1) : resources,
+    });
+  await setJob(plane, job, {
+    status: "FAILED",
+    error_message: "runner lost, outcome unknown",
+    presumed_lost_at: Date.now(),
+    outcome_unknown: 1,
+    ended_at: Date.now(),
+    released_at: Date.now(),
+  });
+}
+
+/** Resources of a state, as terraform writes them: dependencies include the indirect ones. */
+const sampleResources = () => [
+  stateResource("aws_vpc.main"),
+  stateResource("data.aws_ami.linux"),
+  stateResource("module.network.aws_subnet.private", ["aws_vpc.main"], 3),
+  stateResource("module.network.aws_route_table.private", ["aws_vpc.main"]),
+  stateResource("module.network.module.firewall.aws_security_group.web", ["aws_vpc.main"]),
+  stateResource("module.network.module.firewall.aws_security_group.db", [
+    "aws_vpc.main",
+    "module.network.module.firewall.aws_security_group.web",
+  ]),
+  stateResource(
+    "aws_instance.web",
+    [
+      "aws_vpc.main",
+      "data.aws_ami.linux",
+      "module.network.aws_subnet.private",
+      "module.network.module.firewall.aws_security_group.web",
+    ],
+    2,
+  ),
+  stateResource("module.database.aws_db_instance.main", [
+    "aws_vpc.main",
+    "module.network.aws_subnet.private",
+    "module.network.module.firewall.aws_security_group.db",
+    "module.network.module.firewall.aws_security_group.web",
+  ]),
+  stateResource("aws_s3_bucket.logs"),
+];
+
+/** A resource of a state; its instances have keys if there are several. */
+export function stateResource(address: string, dependencies: string[] = [], instances = 1) {
+  const parts = address.split(".");
+  const [type, name] = parts.splice(-2);
+  const mode = parts.at(-1) === "data" ? "data" : "managed";
+  if (mode === "data") parts.pop();
+  return {
+    ...(parts.length === 0 ? {} : { module: parts.join(".") }),
+    mode,
+    type,
+    name,
+    provider: 'provider["registry.terraform.io/hashicorp/aws"]',
+    instances: Array.from({ length: instances }, (_, index) => ({
+      ...(instances === 1 ? {} : { index_key: index }),
+      schema_version: 0,
+      attributes: { id: `${address}-${index}` },
+      dependencies,
+    })),
+  };
+}

@@ -1,0 +1,16 @@
+/** A person as the services see them. */
+import type { UserCaller } from "../../../control-plane/services/callers.ts";
+import type { Owner } from "../plane/rows.ts";
+import { origin } from "./sign-in.ts";
+
+/** A user who acts in their personal space without a login. */
+export const callerOf = ({ id }: Pick<Owner, "id">): UserCaller => ({
+  user_id: id,
+  email: `${id}@example.com`,
+  login_id: id,
+  login_kind: "cli",
+  space_id: id,
+  role: "admin",
+  spaces: [],
+  origin,
+});

@@ -1,0 +1,86 @@
+/** Sign-in as users do it: one-time link, browser session, device login. */
+import { randomUUID } from "node:crypto";
+import { decodeJwt } from "jose";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { call } from "../../../protocol/transport.ts";
+import type { ExchangedTokens } from "../../../protocol/auth.ts";
+import { signToken } from "../../../control-plane/services/people/jwt.ts";
+import { createLink } from "../../../control-plane/services/people/logins.ts";
+import { ask, type TestResponse, type Plane } from "../plane/plane.ts";
+
+/** A signed-in browser. */
+export interface Browser {
+  readonly email: string;
+  /** The headers of a request from a page of the console. */
+  readonly headers: { readonly cookie: string; readonly origin: string };
+}
+
+/** Returns the path of a new one-time link. */
+export async function newLink({ context }: Plane, email: string): Promise<string> {
+  return `/login/link/${await createLink(context.store, email, context.now())}`;
+}
+
+/** Opens a one-time link, for a new user if no e-mail is given. */
+export async function openBrowser(
+  plane: Plane,
+  email = `${randomUUID()}@example.com`,
+): Promise<Browser> {
+  const opened = await ask(plane, "GET", await newLink(plane, email));
+  const cookie = cookieOf(opened);
+  if (cookie === undefined) throw new Error(`the link returned ${opened.status}`);
+  return { email, headers: { cookie, origin: plane.url } };
+}
+
+/** The headers of a browser whose cookie was set so many milliseconds ago. */
+export async function agedHeaders<H extends { readonly cookie: string }>(
+  { context: { jwtSecret } }: Plane,
+  headers: H,
+  milliseconds: number,
+): Promise<H> {
+  const [name = "", token = ""] = headers.cookie.split("=");
+  const claims = decodeJwt<{ email: string; sid: string }>(token);
+  const { sub = "", jti = "", email, sid } = claims;
+  const now = () => Number(claims.iat) * 1000 - milliseconds;
+  const aged = await signToken({ jwtSecret, now }, "session", { sub, jti, email, sid });
+  return { ...headers, cookie: `${name}=${aged}` };
+}
+
+/** Returns `name=value` of the cookie that a response sets. */
+export function cookieOf({ headers }: TestResponse): string | undefined {
+  const line = headers["set-cookie"];
+  return (Array.isArray(line) ? line[0] : line)?.split(";")[0];
+}
+
+/** Approves a device login in a browser and returns its two codes. */
+export async function approve(
+  { url }: Pick<Plane, "url">,
+  { headers }: Browser,
+  device_code: string = randomUUID(),
+): Promise<{ device_code: string; verification_code: string; expires_at: string }> {
+  const login = await call(
+    url,
+    endpoints.generateDeviceLogin,
+    { body: { device_code } },
+    { headers },
+  );
+  if (!login) throw new Error("the response is empty");
+  return login;
+}
+
+/** Signs in a client and returns its tokens. */
+export async function signIn(plane: Plane, browser?: Browser): Promise<ExchangedTokens> {
+  const { device_code, verification_code } = await approve(
+    plane,
+    browser ?? (await openBrowser(plane)),
+  );
+  const body = { device_code, verification_code };
+  const tokens = await call(plane.url, endpoints.exchangeDeviceLogin, { body });
+  if (!tokens) throw new Error("the response is empty");
+  return tokens;
+}
+
+/** The origin for tests that call a service directly. */
+export const origin = { ip: "127.0.0.1", id: "test", headers: {} };
+
+/** Returns the header of a bearer token. */
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
