@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { breaches } from "./rules.ts";
-import { sourceFile, sourceFiles } from "./helpers/project/source-files.ts";
+import { breaches, helperBreaches } from "./rules.ts";
+import { helperFiles, sourceFile, sourceFiles } from "./helpers/project/source-files.ts";
 
 const planted = (path: string, text: string) => breaches([sourceFile(path, text)]);
 
@@ -9,6 +9,7 @@ describe("the source", () => {
     const files = sourceFiles();
     expect(files.length).toBeGreaterThan(10);
     expect(breaches(files)).toEqual([]);
+    expect(helperBreaches(helperFiles())).toEqual([]);
   });
 });
 
@@ -125,6 +126,15 @@ describe("the rules find", () => {
       "agent/api/api.ts has 301 lines of code, more than 300: split it by concern",
     ]);
     expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
+  });
+
+  it.each([
+    [`import { test } from "vitest"; test.for([1])("a", () => {});`, 1],
+    [`describe("a", () => {});`, 1],
+    [`import "../../faults/kill-jobs.ts";`, 1],
+    [`import { agent } from "../agent/agent-process.ts"; test.extend("a", () => agent);`, 0],
+  ])("a helper that is a suite or belongs to one: %s", (text, count) => {
+    expect(helperBreaches([sourceFile("test/helpers/cli/a.ts", text)])).toHaveLength(count);
   });
 
   it("a file in no directory of the table", () => {

@@ -142,6 +142,12 @@ const folderRules: readonly FolderRule[] = [
     ],
     why: "an operator's command works on the data directory, without a server",
   },
+
+  {
+    folder: "test/helpers/",
+    may: ["main.ts", "agent/", "cli/", ...below, "control-plane/"],
+    why: "helpers serve any test: what serves the tests of one directory stands there",
+  },
 ];
 
 /** Rules for single files and for packages. */
@@ -243,6 +249,11 @@ const messageReaders: Readonly<Record<string, string>> = {
     "V8 tells the place of a JSON fault in its text alone; the rest of it may quote a secret",
 };
 
+/** Helpers of tests that may register tests, with the reason why they are no suite. */
+const testRegistrars: Readonly<Record<string, string>> = {
+  "test/helpers/agent/isolation.ts": "it reports what does not work here as skipped tests",
+};
+
 /** Lines of code without blank lines and comments. A longer file should be split by concern. */
 const codeLineLimit = 300;
 
@@ -284,6 +295,15 @@ export const breaches = (files: readonly SourceFile[]): string[] => [
       : []),
   ]),
 ];
+
+/** Returns every breach of the rules for helpers of tests as a readable line. */
+export const helperBreaches = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => [
+    ...misplacedImports(file),
+    ...(file.registersTests && !(file.path in testRegistrars)
+      ? [`${file.path} registers tests: a suite stands beside its subject`]
+      : []),
+  ]);
 
 /**
  * Returns one cycle of imports in words, type-only imports included; an empty list if there is

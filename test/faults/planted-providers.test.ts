@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
 import { startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
-import { platform, zipOf } from "../agent/job/engine/release-mirror.ts";
+import { platform, zipOf } from "../helpers/agent/release-mirror.ts";
 import { makeCertificate } from "../helpers/network/certificate.ts";
 import {
   backendWithProgram,

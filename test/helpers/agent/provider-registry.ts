@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { readKey } from "openpgp";
-import { makeKey, platform, signatureOf, zipOf } from "../../agent/job/engine/release-mirror.ts";
+import { makeKey, platform, signatureOf, zipOf } from "./release-mirror.ts";
 import type { Certificate } from "../network/certificate.ts";
 
 export interface ProviderRegistry extends AsyncDisposable {

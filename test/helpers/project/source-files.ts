@@ -25,6 +25,8 @@ export interface SourceFile {
   readonly readsClock: boolean;
   /** Where it compares or searches the text of a message, such as an error's. */
   readonly messagesJudged: readonly string[];
+  /** Calls `describe`, `it` or `test`. */
+  readonly registersTests: boolean;
 }
 
 export const root = join(import.meta.dirname, "../../..");
@@ -44,8 +46,13 @@ export function projectFiles(): string[] {
  * runs.
  */
 export const sourceFiles = (): SourceFile[] =>
+  parsed(/^((agent|cli|common|control-plane|protocol)\/.*|main)\.ts$/);
+
+export const helperFiles = (): SourceFile[] => parsed(/^test\/helpers\/.*\.ts$/);
+
+const parsed = (paths: RegExp): SourceFile[] =>
   projectFiles()
-    .filter((path) => /^((agent|cli|common|control-plane|protocol)\/.*|main)\.ts$/.test(path))
+    .filter((path) => paths.test(path))
     .map((path) => sourceFile(path, readFileSync(join(root, path), "utf8")));
 
 /**
@@ -64,6 +71,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   ];
   let readsEnvironment = false;
   let readsClock = false;
+  let registersTests = false;
   const messagesJudged: string[] = [];
   const isMessage = (node: Node | undefined): boolean => {
     if (node?.type === "ParenthesizedExpression") return isMessage(node.expression);
@@ -98,6 +106,12 @@ export function sourceFile(path: string, text: string): SourceFile {
         messagesJudged.push(text.slice(start, end));
     },
     CallExpression({ start, end, callee, arguments: [given] }) {
+      if (
+        /^(describe|it|test)(\.(for|each|skipIf|runIf)\b.*)?$/s.test(
+          text.slice(callee.start, callee.end),
+        )
+      )
+        registersTests = true;
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
       const { name } = callee.property;
       const isSearched = searches.has(name) && isMessage(callee.object);
@@ -128,6 +142,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     readsEnvironment,
     readsClock,
     messagesJudged,
+    registersTests,
   };
 }
 

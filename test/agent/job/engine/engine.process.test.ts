@@ -37,7 +37,7 @@ import {
   type Key,
   type Mirror,
   type Release,
-} from "./release-mirror.ts";
+} from "../../../helpers/agent/release-mirror.ts";
 import { listen } from "../../../helpers/network/listen.ts";
 
 let key: Key;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
-import { listen } from "../../../helpers/network/listen.ts";
+import { listen } from "../network/listen.ts";
 
 /** The name of this platform in releases and providers. */
 export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
