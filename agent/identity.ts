@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
+import { calledEndpoints as endpoints } from "../protocol/called-endpoints.ts";
 import { call, ProblemError, type CallOptions } from "../protocol/transport.ts";
 import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";

@@ -24,6 +24,7 @@ import { identityRoutes } from "./routes/identities.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
 import { claimRoutes } from "./routes/claims.ts";
 import { makeGuards } from "./http/guards.ts";
+import { serve } from "./http/route.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { operationRoutes } from "./routes/operations.ts";
@@ -146,25 +147,26 @@ export async function buildApp(
       "request",
     );
   });
-  const guards = makeGuards(context);
   const claims = new Claims(context);
   app.addHook("onClose", () => claims.close());
   consoleRoutes(app, context);
-  operationRoutes(app, context, guards, claims, version);
-  peopleRoutes(app, context, guards);
-  zoneRoutes(app, context, guards);
-  variableSetRoutes(app, context, guards);
-  configurationRoutes(app, context, guards);
-  identityRoutes(app, context, guards);
-  releaseRoutes(app, context, guards);
-  jobRoutes(app, context, guards);
-  claimRoutes(app, context, guards, claims);
-  logRoutes(app, context, guards);
-  planRoutes(app, context, guards);
-  stateRoutes(app, context, guards);
-  workerRoutes(app, context, guards);
-  teamRoutes(app, context, guards);
-  auditRoutes(app, context, guards);
+  serve(app, makeGuards(context), {
+    ...operationRoutes(app, context, claims, version),
+    ...peopleRoutes(context),
+    ...zoneRoutes(context),
+    ...variableSetRoutes(context),
+    ...configurationRoutes(context),
+    ...identityRoutes(context),
+    ...releaseRoutes(context),
+    ...jobRoutes(context),
+    ...claimRoutes(claims),
+    ...logRoutes(app, context),
+    ...planRoutes(context),
+    ...stateRoutes(context),
+    ...workerRoutes(context),
+    ...teamRoutes(context),
+    ...auditRoutes(context),
+  });
   return app;
 }
 

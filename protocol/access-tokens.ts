@@ -55,49 +55,32 @@ export const CreatedAccessToken = Type.Object({
 });
 export type CreatedAccessToken = Static<typeof CreatedAccessToken>;
 
-const path = "/api/cli/access-tokens";
-
 export const accessTokenEndpoints = {
-  createAccessToken: endpoint({
-    method: "POST",
-    path,
+  createAccessToken: endpoint("POST /api/cli/access-tokens", {
     summary: "Create an access token for a pipeline; it is returned once",
     description: `It is sent like the access token of a login, and acts with its role in the space in which it was created. It cannot manage access tokens or logins. Valid for ${accessTokenDaysDefault} days by default.`,
-    caller: "client",
     permission: "account",
     body: CreateAccessToken,
     status: 201,
     answer: CreatedAccessToken,
     refusals: ["name_taken", "quota_exceeded"],
   }),
-  listAccessTokens: endpoint({
-    method: "GET",
-    path,
+  listAccessTokens: endpoint("GET /api/cli/access-tokens", {
     summary: "List access tokens, newest first; the tokens themselves are not shown",
     description: "An expired token is listed for 30 days, or until it is deleted.",
-    caller: "client",
     permission: "account",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ access_tokens: Type.Array(AccessToken), next_cursor: NextCursor }),
   }),
-  getCurrentAccessToken: endpoint({
-    method: "GET",
-    path: `${path}/current`,
+  getCurrentAccessToken: endpoint("GET /api/cli/access-tokens/current", {
     summary: "Read the access token with which this request was sent",
-    caller: "client",
     permission: "read",
-    status: 200,
     answer: AccessToken,
     refusals: ["not_found"],
   }),
-  revokeAccessToken: endpoint({
-    method: "DELETE",
-    path: `${path}/{id}`,
+  revokeAccessToken: endpoint("DELETE /api/cli/access-tokens/{id}", {
     summary: "Revoke an access token; it stops working at once, and its event streams end",
-    caller: "client",
     permission: "account",
-    params: Type.Object({ id: about(Uuid, "The access token.") }),
-    status: 204,
+    params: { id: about(Uuid, "The access token.") },
   }),
 };

@@ -119,13 +119,10 @@ export const AuditEntry = Type.Object({
 export type AuditEntry = Static<typeof AuditEntry>;
 
 export const auditEndpoints = {
-  listAuditEntries: endpoint({
-    method: "GET",
-    path: "/api/cli/audit",
+  listAuditEntries: endpoint("GET /api/cli/audit", {
     summary: "List audit entries of the user's resources, newest first",
-    caller: "client",
     permission: "read",
-    query: Type.Object({
+    query: {
       action: Type.Optional(about(AuditAction, "Only this action.")),
       target_id: Type.Optional(
         about(
@@ -136,8 +133,7 @@ export const auditEndpoints = {
       since: Type.Optional(about(Timestamp, "Only at or after this time.")),
       until: Type.Optional(about(Timestamp, "Only before this time.")),
       ...Paging,
-    }),
-    status: 200,
+    },
     answer: Type.Object({ audit_entries: Type.Array(AuditEntry), next_cursor: NextCursor }),
   }),
 };

@@ -53,9 +53,7 @@ export const TokenPair = Type.Object(pair);
 export type TokenPair = Static<typeof TokenPair>;
 
 export const authEndpoints = {
-  generateDeviceLogin: endpoint({
-    method: "POST",
-    path: "/api/auth/cli/generate",
+  generateDeviceLogin: endpoint("POST /api/auth/cli/generate", {
     summary: "Approve a device login and get its verification code",
     description:
       "The code is shown to the user, who types it into the client. A repeated request of the same user for the same device code returns the same verification code until it expires.",
@@ -66,16 +64,13 @@ export const authEndpoints = {
     answer: DeviceLogin,
     refusals: ["device_code_used", "device_code_taken"],
   }),
-  exchangeDeviceLogin: endpoint({
-    method: "POST",
-    path: "/api/auth/cli/exchange",
+  exchangeDeviceLogin: endpoint("POST /api/auth/cli/exchange", {
     summary: "Exchange device code and verification code for tokens",
     description:
       "The client polls this. `authorization_pending` means not approved yet, or unknown. Five wrong verification codes invalidate the device code. Refused exchanges are limited to 60 per minute and IP address, and 10 per minute and device code.",
     caller: "anyone",
     body: ExchangeDeviceLogin,
     bodyLimit: 8 * 1024,
-    status: 200,
     answer: ExchangedTokens,
     refusals: [
       "authorization_pending",
@@ -84,16 +79,13 @@ export const authEndpoints = {
       "too_many_requests",
     ],
   }),
-  refreshTokens: endpoint({
-    method: "POST",
-    path: "/api/auth/cli/refresh",
+  refreshTokens: endpoint("POST /api/auth/cli/refresh", {
     summary: "Exchange a refresh token for a new pair",
     description:
       "Both tokens are new. The old refresh token stops working; using it again more than 10 s later ends the login.",
     caller: "anyone",
     body: RefreshTokens,
     bodyLimit: 8 * 1024,
-    status: 200,
     answer: TokenPair,
     refusals: ["invalid_refresh_token"],
   }),

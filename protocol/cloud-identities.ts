@@ -59,74 +59,50 @@ export const TrustPolicy = Type.Object({
 });
 export type TrustPolicy = Static<typeof TrustPolicy>;
 
-const params = Type.Object({ id: about(Uuid, "The cloud identity.") });
-const path = "/api/cli/cloud-identities";
+const params = { id: about(Uuid, "The cloud identity.") };
 
 export const cloudIdentityEndpoints = {
-  listCloudIdentities: endpoint({
-    method: "GET",
-    path,
+  listCloudIdentities: endpoint("GET /api/cli/cloud-identities", {
     summary: "List cloud identities, newest first",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ cloud_identities: Type.Array(CloudIdentity), next_cursor: NextCursor }),
   }),
-  createCloudIdentity: endpoint({
-    method: "POST",
-    path,
+  createCloudIdentity: endpoint("POST /api/cli/cloud-identities", {
     summary: "Create a cloud identity; the server generates its external id",
-    caller: "client",
     permission: "administer",
     body: CreateCloudIdentity,
     status: 201,
     answer: CloudIdentity,
     refusals: ["name_taken"],
   }),
-  getCloudIdentity: endpoint({
-    method: "GET",
-    path: `${path}/{id}`,
+  getCloudIdentity: endpoint("GET /api/cli/cloud-identities/{id}", {
     summary: "Read a cloud identity",
-    caller: "client",
     permission: "read",
     params,
-    status: 200,
     answer: CloudIdentity,
   }),
-  updateCloudIdentity: endpoint({
-    method: "PATCH",
-    path: `${path}/{id}`,
+  updateCloudIdentity: endpoint("PATCH /api/cli/cloud-identities/{id}", {
     summary: "Change the name or role of a cloud identity; its external id stays",
-    caller: "client",
     permission: "administer",
     params,
     body: UpdateCloudIdentity,
-    status: 200,
     answer: CloudIdentity,
     refusals: ["name_taken"],
   }),
-  deleteCloudIdentity: endpoint({
-    method: "DELETE",
-    path: `${path}/{id}`,
+  deleteCloudIdentity: endpoint("DELETE /api/cli/cloud-identities/{id}", {
     summary: "Delete a cloud identity that no configuration uses",
-    caller: "client",
     permission: "administer",
     params,
-    status: 204,
     refusals: ["cloud_identity_in_use"],
   }),
-  getTrustPolicy: endpoint({
-    method: "GET",
-    path: `${path}/{id}/trust-policy`,
+  getTrustPolicy: endpoint("GET /api/cli/cloud-identities/{id}/trust-policy", {
     summary: "Read the IAM trust policy for the role, for the principal of the runners",
-    caller: "client",
     permission: "read",
     params,
-    query: Type.Object({
+    query: {
       principal: about(PrincipalArn, "The AWS account, user or role that the runners run as."),
-    }),
-    status: 200,
+    },
     answer: TrustPolicy,
   }),
 };

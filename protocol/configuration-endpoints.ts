@@ -13,84 +13,56 @@ import { endpoint } from "./endpoint.ts";
 import { about, ContentDigest, Name, NextCursor, Paging, Uuid } from "./fields.ts";
 import { archiveLimit } from "./limits.ts";
 
-const ConfigurationName = Type.Object({
-  name: about(Name, "The name or id of the configuration."),
-});
-const zonePath = { params: Type.Object({ id: about(Uuid, "The zone.") }) };
+const configurationParams = { name: about(Name, "The name or id of the configuration.") };
+const zoneParams = { id: about(Uuid, "The zone.") };
 
 export const configurationEndpoints = {
-  listZones: endpoint({
-    method: "GET",
-    path: "/api/cli/zones",
+  listZones: endpoint("GET /api/cli/zones", {
     summary: "List all zones with their configurations",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ zones: Type.Array(Zone), next_cursor: NextCursor }),
   }),
-  createZone: endpoint({
-    method: "POST",
-    path: "/api/cli/zones",
+  createZone: endpoint("POST /api/cli/zones", {
     summary: "Create a zone",
-    caller: "client",
     permission: "configure",
     body: CreateZone,
     status: 201,
     answer: Zone,
     refusals: ["name_taken"],
   }),
-  getZone: endpoint({
-    method: "GET",
-    path: "/api/cli/zones/{id}",
+  getZone: endpoint("GET /api/cli/zones/{id}", {
     summary: "Read a zone with its configurations",
-    caller: "client",
     permission: "read",
-    ...zonePath,
-    status: 200,
+    params: zoneParams,
     answer: Zone,
   }),
-  updateZone: endpoint({
-    method: "PATCH",
-    path: "/api/cli/zones/{id}",
+  updateZone: endpoint("PATCH /api/cli/zones/{id}", {
     summary: "Rename a zone, or move it to another team",
     description:
       "A zone moves with its configurations, their jobs and their states. It cannot move while a job of it runs or while it uses a variable set or a cloud identity; the message names them.",
-    caller: "client",
     permission: "configure",
-    ...zonePath,
+    params: zoneParams,
     body: UpdateZone,
-    status: 200,
     answer: Zone,
     refusals: ["name_taken", "team_not_found", "zone_busy", "zone_in_use", "quota_exceeded"],
   }),
-  deleteZone: endpoint({
-    method: "DELETE",
-    path: "/api/cli/zones/{id}",
+  deleteZone: endpoint("DELETE /api/cli/zones/{id}", {
     summary: "Delete a zone without configurations",
-    caller: "client",
     permission: "administer",
-    ...zonePath,
-    status: 204,
+    params: zoneParams,
     refusals: ["zone_not_empty"],
   }),
-  listConfigurations: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations",
+  listConfigurations: endpoint("GET /api/cli/configurations", {
     summary: "List all configurations",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ configurations: Type.Array(Configuration), next_cursor: NextCursor }),
   }),
-  createConfiguration: endpoint({
-    method: "POST",
-    path: "/api/cli/configurations",
+  createConfiguration: endpoint("POST /api/cli/configurations", {
     summary: "Create a configuration",
     description:
       "Sensitive values are encrypted at rest, sent only to the runner that holds the job, and never shown. Environment variables that would change how terraform runs are refused.",
-    caller: "client",
     permission: "configure",
     below: { zone_id: "zones" },
     body: CreateConfiguration,
@@ -105,26 +77,18 @@ export const configurationEndpoints = {
       "too_many_requests",
     ],
   }),
-  getConfiguration: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations/{name}",
+  getConfiguration: endpoint("GET /api/cli/configurations/{name}", {
     summary: "Read a configuration by its name, or by its id",
-    caller: "client",
     permission: "read",
-    params: ConfigurationName,
-    status: 200,
+    params: configurationParams,
     answer: Configuration,
   }),
-  updateConfiguration: endpoint({
-    method: "PATCH",
-    path: "/api/cli/configurations/{name}",
+  updateConfiguration: endpoint("PATCH /api/cli/configurations/{name}", {
     summary: "Change a configuration, by its name or id; earlier plans become stale",
-    caller: "client",
     permission: "configure",
-    params: ConfigurationName,
+    params: configurationParams,
     body: UpdateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
-    status: 200,
     answer: Configuration,
     refusals: [
       "forbidden_environment_name",
@@ -134,44 +98,36 @@ export const configurationEndpoints = {
       "too_many_requests",
     ],
   }),
-  deleteConfiguration: endpoint({
-    method: "DELETE",
-    path: "/api/cli/configurations/{name}",
+  deleteConfiguration: endpoint("DELETE /api/cli/configurations/{name}", {
     summary: "Delete a configuration without unfinished jobs and resources, and its state",
-    caller: "client",
     permission: "administer",
-    params: ConfigurationName,
-    query: Type.Object({
+    params: configurationParams,
+    query: {
       keep_resources_of: Type.Optional(
         about(
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
           "Delete it although its state records resources, which continue to exist. The serial of the newest version; refused if there is a newer one.",
         ),
       ),
-    }),
-    status: 204,
+    },
     refusals: ["configuration_busy", "configuration_not_empty", "state_conflict", "state_locked"],
   }),
-  getConfigurationByProjectName: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations/by-project-name/{project_name}",
-    summary: "Read a configuration by its project name",
-    caller: "client",
-    permission: "read",
-    params: Type.Object({ project_name: about(Name, "The project name.") }),
-    status: 200,
-    answer: Configuration,
-  }),
-  uploadArchive: endpoint({
-    method: "POST",
-    path: "/api/cli/archives",
+  getConfigurationByProjectName: endpoint(
+    "GET /api/cli/configurations/by-project-name/{project_name}",
+    {
+      summary: "Read a configuration by its project name",
+      permission: "read",
+      params: { project_name: about(Name, "The project name.") },
+      answer: Configuration,
+    },
+  ),
+  uploadArchive: endpoint("POST /api/cli/archives", {
     summary: "Upload a .tar.gz of Terraform files, to be used as a source by its SHA-256",
     description: "At most 50 MiB. If the request has a digest, it is checked.",
-    caller: "client",
     permission: "plan",
     bytes: "request",
     bodyLimit: archiveLimit,
-    headers: Type.Object({ "content-digest": Type.Optional(ContentDigest) }),
+    headers: { "content-digest": Type.Optional(ContentDigest) },
     status: 201,
     answer: Archive,
     media: "application/gzip",

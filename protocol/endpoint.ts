@@ -2,7 +2,7 @@
  * The definition of an endpoint: one object that the server serves, the client calls and the
  * OpenAPI document lists.
  */
-import type { Static, TObject, TSchema } from "typebox";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ProblemCode } from "./problem.ts";
 import type { Permission } from "./roles.ts";
 
@@ -12,28 +12,15 @@ import type { Permission } from "./roles.ts";
  */
 export type Caller = "anyone" | "session" | "client" | "worker" | "registrant" | "job" | "pipeline";
 
-/**
- * `params` describes the `{name}` parts of the path. Without `answer` there is no content (204).
- */
-export interface Endpoint {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "LOCK" | "UNLOCK";
-  readonly path: string;
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "LOCK" | "UNLOCK";
+
+/** What an endpoint says in a declaration as in the endpoint itself. */
+interface Facts {
   readonly summary: string;
   /** More than the summary, for the OpenAPI document; Markdown. */
   readonly description?: string;
-  readonly caller: Caller;
   /** What a person or an access token needs; every endpoint that they may call has one. */
   readonly permission?: Permission;
-  readonly params?: TObject;
-  readonly query?: TObject;
-  readonly headers?: TObject;
-  /** Without it, no body is read. */
-  readonly body?: TSchema;
-  /** The request or response body is a stream of bytes; the service checks it. */
-  readonly bytes?: "request" | "response";
-  /** The success status and the schema of its body. */
-  readonly status: 200 | 201 | 204 | 303;
-  readonly answer?: TSchema;
   /** The media type of `bytes`; default `application/octet-stream`. */
   readonly media?: string;
   /** The data of each Server-Sent Event. */
@@ -56,12 +43,77 @@ export interface Endpoint {
   readonly bodyValues?: number;
 }
 
+interface Declaration extends Facts {
+  /** Default: `client`. */
+  readonly caller?: Caller;
+  /** The `{name}` parts of the path. */
+  readonly params?: TProperties;
+  readonly query?: TProperties;
+  readonly headers?: TProperties;
+  /** JSON. Without it, no body is read. */
+  readonly body?: TSchema;
+  /** The request or response body is a stream of bytes; the service checks it. */
+  readonly bytes?: "request" | "response";
+  /** The body of the response, in JSON. */
+  readonly answer?: TSchema;
+  /** Of success. Default: 200; without `answer` and `bytes` 204, which has no content. */
+  readonly status?: Endpoint["status"];
+}
+
+export interface Endpoint extends Facts {
+  readonly method: Method;
+  readonly path: string;
+  readonly caller: Caller;
+  readonly params: TObject | undefined;
+  readonly query: TObject | undefined;
+  readonly headers: TObject | undefined;
+  readonly body: TSchema | undefined;
+  readonly bytes: "request" | "response" | undefined;
+  readonly answer: TSchema | undefined;
+  readonly status: 200 | 201 | 204 | 303;
+}
+
+type Given<V, T, Otherwise = undefined> = V extends T ? V : Otherwise;
+type ObjectOf<P> = P extends TProperties ? TObject<P> : undefined;
+
+/** The endpoint of a declaration, with its types, on which server and client agree. */
+interface Declared<D extends Declaration> extends Endpoint {
+  readonly caller: Given<D["caller"], Caller, "client">;
+  readonly params: ObjectOf<D["params"]>;
+  readonly query: ObjectOf<D["query"]>;
+  readonly headers: ObjectOf<D["headers"]>;
+  readonly body: Given<D["body"], TSchema>;
+  readonly bytes: Given<D["bytes"], "request" | "response">;
+  readonly answer: Given<D["answer"], TSchema>;
+}
+
+/** Declares an endpoint by its method and path, such as `GET /api/cli/zones/{id}`. */
+export function endpoint<const D extends Declaration>(
+  route: `${Method} /${string}`,
+  declaration: D,
+): Declared<D> {
+  const { caller, params, query, headers, body, bytes, answer, status, ...facts }: Declaration =
+    declaration;
+  const [method, path] = route.split(" ");
+  const isEmpty = answer === undefined && bytes === undefined;
+  return {
+    ...facts,
+    method,
+    path,
+    caller: caller ?? "client",
+    params: params && Type.Object(params),
+    query: query && Type.Object(query),
+    headers: headers && Type.Object(headers),
+    body,
+    bytes,
+    answer,
+    status: status ?? (isEmpty ? 204 : 200),
+  } as Declared<D>;
+}
+
 /** Whether a request acts in a space, which the header `Windlass-Team` may choose. */
 export const actsInSpace = ({ caller, permission }: Endpoint): boolean =>
   permission !== undefined && caller !== "session";
-
-/** Preserves the literal types of an endpoint, so that server and client agree at compile time. */
-export const endpoint = <const E extends Endpoint>(definition: E): E => definition;
 
 type Part<
   E extends Endpoint,

@@ -17,18 +17,14 @@ import {
 import { ContentDigest } from "./fields.ts";
 import { Job, jobParams, LogPage, LogQuery } from "./jobs.ts";
 
-const AttemptHeaders = Type.Object(attemptHeader);
-
 export const executionEndpoints = {
-  claimJob: endpoint({
-    method: "POST",
-    path: "/api/jobs/claim",
+  claimJob: endpoint("POST /api/jobs/claim", {
     summary: "Claim the oldest job that this runner may run; 204 if there is none",
     description:
       "With `wait` the request stays open until there is a job. A repeated `Idempotency-Key` within 10 minutes returns the same job, in case the first response was lost. The runner reports PROCESSING before it starts terraform.",
     caller: "worker",
     query: Wait,
-    headers: Type.Object({
+    headers: {
       "idempotency-key": Type.Optional(
         Type.String({
           minLength: 1,
@@ -37,36 +33,30 @@ export const executionEndpoints = {
           examples: ["claim-7f3a5c0e"],
         }),
       ),
-    }),
-    status: 200,
+    },
     answer: ClaimedJob,
     also: { 204: "There is no job for this worker." },
   }),
-  reportStatus: endpoint({
-    method: "PUT",
-    path: "/api/jobs/{id}/status",
+  reportStatus: endpoint("PUT /api/jobs/{id}/status", {
     summary: "Report the start or the end of a job",
     description:
       "The runner reports PROCESSING before anything runs. A late end is still recorded, because it is what happened. A repeated report changes nothing. Only an invalid `status` is refused; in the other fields, long text is truncated and invalid values are ignored.",
     caller: "worker",
     params: jobParams,
-    headers: AttemptHeaders,
+    headers: attemptHeader,
     body: ReportStatus,
     bodyLimit: 4 * 1024 * 1024,
     bodyValues: 100_000,
-    status: 200,
     answer: Job,
     refusals: ["job_ended", "not_job_holder"],
   }),
-  appendLogs: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/logs",
+  appendLogs: endpoint("POST /api/jobs/{id}/logs", {
     summary: "Append to a job's log; a success response means it is stored",
     description:
       "One chunk, or several in `chunks`. With `seq`, counted from 1, a repeated post stores nothing twice. A post that arrives before its predecessor waits up to one second for it, then is refused with `expected_seq`. `job_status` informs the runner of a cancellation.",
     caller: "worker",
     params: jobParams,
-    headers: AttemptHeaders,
+    headers: attemptHeader,
     body: AppendLogs,
     bodyLimit: logBodyLimit,
     status: 201,
@@ -74,30 +64,25 @@ export const executionEndpoints = {
     also: { 200: "All of it is already stored." },
     refusals: ["log_gap", "not_job_holder", "too_large"],
   }),
-  readLogs: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/logs",
+  readLogs: endpoint("GET /api/jobs/{id}/logs", {
     summary: "Read a job's log",
     description:
       "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
     caller: "worker",
     params: jobParams,
     query: LogQuery,
-    status: 200,
     answer: LogPage,
   }),
-  uploadPlanArtifact: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/plan-artifact",
+  uploadPlanArtifact: endpoint("POST /api/jobs/{id}/plan-artifact", {
     summary: "Store the plan of a PLAN job; once per attempt",
     description:
       "Any bytes of any content type, at most 50 MiB. If the request has a digest, it is checked.",
     caller: "worker",
     params: jobParams,
-    headers: Type.Object({
+    headers: {
       ...attemptHeader,
       "content-digest": Type.Optional(ContentDigest),
-    }),
+    },
     bytes: "request",
     bodyLimit: planArtifactLimit,
     status: 201,
@@ -105,31 +90,26 @@ export const executionEndpoints = {
     also: { 200: "The same plan is already stored." },
     refusals: ["artifact_exists", "not_job_holder"],
   }),
-  downloadPlanArtifact: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/plan-artifact",
+  downloadPlanArtifact: endpoint("GET /api/jobs/{id}/plan-artifact", {
     summary: "Read the plan of this PLAN job, or the plan that this DEPLOY job applies",
     caller: "worker",
     params: jobParams,
     bytes: "response",
-    status: 200,
     also: {
       206: "The requested range.",
       304: "The content is unchanged (`If-None-Match`).",
     },
   }),
-  uploadDebugLog: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/debug-log",
+  uploadDebugLog: endpoint("POST /api/jobs/{id}/debug-log", {
     summary: "Store the debug log of a job that asks for one; once per attempt",
     description:
       "A gzip file, at most 100 MiB, sent before the end is reported. Secrets that the runner knows are masked in it. If the request has a digest, it is checked.",
     caller: "worker",
     params: jobParams,
-    headers: Type.Object({
+    headers: {
       ...attemptHeader,
       "content-digest": Type.Optional(ContentDigest),
-    }),
+    },
     bytes: "request",
     media: "application/gzip",
     bodyLimit: debugLogLimit,
@@ -138,14 +118,11 @@ export const executionEndpoints = {
     also: { 200: "The same plan is already stored." },
     refusals: ["artifact_exists", "job_ended", "not_job_holder"],
   }),
-  downloadSource: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/source",
+  downloadSource: endpoint("GET /api/jobs/{id}/source", {
     summary: "Read the uploaded archive that is the source of this job",
     caller: "worker",
     params: jobParams,
     bytes: "response",
-    status: 200,
     media: "application/gzip",
     also: {
       206: "The requested range.",

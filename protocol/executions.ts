@@ -190,7 +190,7 @@ export const DebugLog = Type.Object({
 export type DebugLog = Static<typeof DebugLog>;
 
 export const waitSecondsLimit = 30;
-export const Wait = Type.Object({
+export const Wait = {
   wait: Type.Optional(
     Type.Number({
       minimum: 0,
@@ -199,4 +199,4 @@ export const Wait = Type.Object({
       examples: [30],
     }),
   ),
-});
+};

@@ -20,13 +20,10 @@ import {
 const byJob = "read";
 
 export const jobEndpoints = {
-  createJob: endpoint({
-    method: "POST",
-    path: "/api/jobs",
+  createJob: endpoint("POST /api/jobs", {
     summary: "Queue a job",
     description:
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies, which is refused where the configuration has an approval rule, as DESTROY is: PLAN with `destroy` instead.",
-    caller: "client",
     permission: byJob,
     below: { configuration_id: "configurations", assigned_worker_id: "workers" },
     body: CreateJob,
@@ -46,15 +43,12 @@ export const jobEndpoints = {
       "too_many_requests",
     ],
   }),
-  listJobs: endpoint({
-    method: "GET",
-    path: "/api/jobs",
+  listJobs: endpoint("GET /api/jobs", {
     summary: "List jobs, newest first",
     description:
       "With several filters, a page may have fewer jobs than `limit`, or none, because each page searches a bounded part of the history. The list continues while `next_cursor` is not null.",
-    caller: "client",
     permission: "read",
-    query: Type.Object({
+    query: {
       status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
       zone_id: Type.Optional(
         about(Uuid, "Only jobs whose configuration was in this zone when they were created."),
@@ -71,94 +65,70 @@ export const jobEndpoints = {
       until: Type.Optional(about(Timestamp, "Only those created before this time.")),
       id_prefix: Type.Optional(IdPrefix),
       ...Paging,
-    }),
-    status: 200,
+    },
     answer: Type.Object({ jobs: Type.Array(Job), next_cursor: NextCursor }),
     refusals: ["not_found"],
   }),
-  getJob: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}",
+  getJob: endpoint("GET /api/cli/jobs/{id}", {
     summary: "Read a job",
-    caller: "client",
     permission: "read",
     params: jobParams,
-    status: 200,
     answer: Job,
   }),
-  getJobLogs: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}/logs",
+  getJobLogs: endpoint("GET /api/cli/jobs/{id}/logs", {
     summary: "Read a job's log",
     description:
       "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
-    caller: "client",
     permission: "read",
     params: jobParams,
     query: LogQuery,
-    status: 200,
     answer: LogPage,
   }),
-  downloadDebugLog: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}/debug-log",
+  downloadDebugLog: endpoint("GET /api/cli/jobs/{id}/debug-log", {
     summary: "Download the debug log of a job, a gzip file; it may hold secrets",
     description:
       "What terraform wrote with TF_LOG=DEBUG, if the job was created with `debug`. 404 before the job has ended, and after retention has removed the log.",
-    caller: "client",
     permission: "deploy",
     params: jobParams,
     bytes: "response",
-    status: 200,
     media: "application/gzip",
     also: {
       206: "The requested range.",
       304: "The content is unchanged (`If-None-Match`).",
     },
   }),
-  streamJobLogs: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/logs/stream",
+  streamJobLogs: endpoint("GET /api/jobs/{id}/logs/stream", {
     summary: "Follow a job's log as Server-Sent Events: log, status, and end after the last log",
     description:
       "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID` or `after` resumes without gaps or duplicates.",
-    caller: "client",
     permission: "read",
     params: jobParams,
-    query: Type.Object({
+    query: {
       after: Type.Optional(LogId),
-    }),
-    headers: Type.Object({
+    },
+    headers: {
       "last-event-id": Type.Optional(
         about(LogId, "Sent by a browser when it reconnects; takes precedence over `after`."),
       ),
-    }),
+    },
     bytes: "response",
-    status: 200,
     media: "text/event-stream",
     events: { log: LogChunk, status: JobProgress, end: JobProgress },
     refusals: ["too_many_requests"],
   }),
-  cancelJob: endpoint({
-    method: "POST",
-    path: "/api/cli/jobs/{id}/cancel",
+  cancelJob: endpoint("POST /api/cli/jobs/{id}/cancel", {
     summary: "Cancel a job that is queued or running",
     description:
       "The job becomes CANCELLED at once. A connected runner is notified at once, stops terraform and reports. A runner that cannot reach the server goes on; it is notified by its next heartbeat or log post. If it stays away until it is considered lost (30 s after it is OFFLINE), the job is released with `outcome_unknown`, and its state stays locked until the runner reports or a user unlocks it. A job that was never started ends without its runner.",
-    caller: "client",
     permission: byJob,
     params: jobParams,
-    status: 200,
     answer: Job,
     refusals: ["job_ended"],
   }),
-  retryJob: endpoint({
-    method: "POST",
-    path: "/api/cli/jobs/{id}/retry",
+  retryJob: endpoint("POST /api/cli/jobs/{id}/retry", {
     summary: "Queue a new job with the request of a failed or cancelled one",
     description:
       "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
-    caller: "client",
     permission: byJob,
     params: jobParams,
     status: 201,
@@ -172,17 +142,13 @@ export const jobEndpoints = {
       "too_many_requests",
     ],
   }),
-  decideJob: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/approvals",
+  decideJob: endpoint("POST /api/jobs/{id}/approvals", {
     summary: "Approve or reject a deployment that the approval rule of its configuration covers",
     description:
       "Each person has one vote; their last one counts until the job starts. A rejection cancels the job. Access tokens cannot approve, and the users who created the PLAN and the DEPLOY only if the rule has `by_author`.",
-    caller: "client",
     permission: "approve",
     params: jobParams,
     body: DecideJob,
-    status: 200,
     answer: Job,
     refusals: [
       "approver_is_author",

@@ -304,10 +304,10 @@ export const LogId = Type.Integer({
   description: "Return only chunks after the one with this id.",
 });
 
-export const LogQuery = Type.Object({
+export const LogQuery = {
   after: Type.Optional(LogId),
   limit: about(Paging.limit, "The number of chunks. Default: all."),
-});
+};
 
 /** The progress of a job: the data of the stream's `status` and `end` events. */
 export const JobProgress = Type.Object({
@@ -320,4 +320,4 @@ export const JobProgress = Type.Object({
 });
 export type JobProgress = Static<typeof JobProgress>;
 
-export const jobParams = Type.Object({ id: about(Uuid, "The job.") });
+export const jobParams = { id: about(Uuid, "The job.") };

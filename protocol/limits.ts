@@ -47,6 +47,9 @@ export const archiveLimit = 52_428_800;
 /** Limit of a state: 64 MiB. Terraform sends it in one request. */
 export const stateLimit = 64 * 1024 * 1024;
 
+/** Limit of terraform's lock document. */
+export const lockLimit = 64 * 1024;
+
 /** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 

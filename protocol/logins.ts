@@ -14,23 +14,15 @@ export const Login = Type.Object({
 export type Login = Static<typeof Login>;
 
 export const loginEndpoints = {
-  listLogins: endpoint({
-    method: "GET",
-    path: "/api/cli/logins",
+  listLogins: endpoint("GET /api/cli/logins", {
     summary: "List the user's logins, newest first",
-    caller: "client",
     permission: "account",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ logins: Type.Array(Login), next_cursor: NextCursor }),
   }),
-  revokeLogin: endpoint({
-    method: "DELETE",
-    path: "/api/cli/logins/{id}",
+  revokeLogin: endpoint("DELETE /api/cli/logins/{id}", {
     summary: "End a login; its tokens stop working",
-    caller: "client",
     permission: "account",
-    params: Type.Object({ id: about(Uuid, "The login.") }),
-    status: 204,
+    params: { id: about(Uuid, "The login.") },
   }),
 };

@@ -4,22 +4,16 @@ import { endpoint } from "./endpoint.ts";
 import { JsonObject, OneOf } from "./fields.ts";
 
 export const operationEndpoints = {
-  readHealth: endpoint({
-    method: "GET",
-    path: "/healthz",
+  readHealth: endpoint("GET /healthz", {
     summary: "Liveness probe: 200 while the process runs",
     caller: "anyone",
-    status: 200,
     answer: Type.Object({ status: OneOf(["ok"]) }),
   }),
-  readReadiness: endpoint({
-    method: "GET",
-    path: "/readyz",
+  readReadiness: endpoint("GET /readyz", {
     summary: "Readiness probe: 503 while the server cannot serve requests",
     description:
       "The server is not ready while it starts or stops, and while it cannot read its database. If only changes or files cannot be stored, it is ready, and `problems` says what is wrong.",
     caller: "anyone",
-    status: 200,
     answer: Type.Object({
       status: OneOf(["ready"]),
       problems: Type.Array(Type.String(), {
@@ -29,22 +23,16 @@ export const operationEndpoints = {
     }),
     refusals: ["unavailable"],
   }),
-  readMetrics: endpoint({
-    method: "GET",
-    path: "/metrics",
+  readMetrics: endpoint("GET /metrics", {
     summary: "Read metrics in the Prometheus format",
     description: "The metrics contain no names of users or resources.",
     caller: "anyone",
     bytes: "response",
     media: "text/plain",
-    status: 200,
   }),
-  readOpenapi: endpoint({
-    method: "GET",
-    path: "/openapi.json",
+  readOpenapi: endpoint("GET /openapi.json", {
     summary: "Read this document",
     caller: "anyone",
-    status: 200,
     answer: JsonObject,
   }),
 };

@@ -122,14 +122,10 @@ export type PlanSummary = Static<typeof PlanSummary>;
 export const NotDeployable = Type.Object({ code: Type.String(), detail: Type.String() });
 
 export const planSummaryEndpoints = {
-  getPlanSummary: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}/plan",
+  getPlanSummary: endpoint("GET /api/cli/jobs/{id}/plan", {
     summary: "Read the summary of a PLAN job's plan, or of the plan that a DEPLOY job applies",
-    caller: "client",
     permission: "read",
     params: jobParams,
-    status: 200,
     answer: Type.Object({
       job_id: Uuid,
       /** The PLAN job that made the plan: `job_id` itself unless that is a DEPLOY. */

@@ -33,9 +33,7 @@ export const RegisterCloudWorker = Type.Object({
 export type RegisterCloudWorker = Static<typeof RegisterCloudWorker>;
 
 export const releaseEndpoints = {
-  publishRelease: endpoint({
-    method: "POST",
-    path: "/api/releases/worker",
+  publishRelease: endpoint("POST /api/releases/worker", {
     summary: "Publish a runner release; heartbeats then return the highest version",
     caller: "pipeline",
     body: PublishRelease,
@@ -43,9 +41,7 @@ export const releaseEndpoints = {
     answer: Release,
     refusals: ["version_exists"],
   }),
-  registerCloudWorker: endpoint({
-    method: "POST",
-    path: "/api/runners/register",
+  registerCloudWorker: endpoint("POST /api/runners/register", {
     summary: "Register a cloud-hosted runner, which serves every user",
     caller: "pipeline",
     body: RegisterCloudWorker,

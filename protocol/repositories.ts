@@ -20,22 +20,18 @@ export const RepositoryList = Type.Object({
 export type RepositoryList = Static<typeof RepositoryList>;
 
 export const repositoryEndpoints = {
-  listRepositories: endpoint({
-    method: "GET",
-    path: "/api/cli/repositories/{git_provider}",
+  listRepositories: endpoint("GET /api/cli/repositories/{git_provider}", {
     summary: "List your repositories at github, gitlab or bitbucket",
     description: "Uses the token from the user's sign-in at this provider.",
-    caller: "client",
     permission: "account",
-    params: Type.Object({
+    params: {
       git_provider: Type.String({
         maxLength: 40,
         description: "`github`, `gitlab` or `bitbucket`.",
         examples: ["github"],
       }),
-    }),
-    query: Type.Object(Paging),
-    status: 200,
+    },
+    query: Paging,
     answer: RepositoryList,
     refusals: ["provider_not_connected", "provider_token_rejected", "provider_unavailable"],
   }),

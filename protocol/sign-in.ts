@@ -3,22 +3,20 @@ import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
 
 export const signInEndpoints = {
-  startSignIn: endpoint({
-    method: "GET",
-    path: "/api/auth/login/{provider}",
+  startSignIn: endpoint("GET /api/auth/login/{provider}", {
     summary: "Send the browser to a provider to sign in",
     caller: "anyone",
-    params: Type.Object({
+    params: {
       provider: Type.String({
         description: "`github`, `gitlab`, `bitbucket` or `google`, if it is enabled.",
         examples: ["github"],
       }),
-    }),
-    query: Type.Object({
+    },
+    query: {
       next: Type.Optional(
         Type.String({ description: "The page of this site to return to.", examples: ["/jobs"] }),
       ),
-    }),
+    },
     media: "text/html",
     status: 303,
     also: {
@@ -28,13 +26,11 @@ export const signInEndpoints = {
       424: "A page: the provider cannot be reached.",
     },
   }),
-  finishSignIn: endpoint({
-    method: "GET",
-    path: "/api/auth/callback",
+  finishSignIn: endpoint("GET /api/auth/callback", {
     summary: "Return from the provider, signed in",
     description: "Sets the session cookie and redirects to the page where the sign-in started.",
     caller: "anyone",
-    query: Type.Object({
+    query: {
       state: Type.Optional(
         Type.String({ description: "The value from the start of the sign-in." }),
       ),
@@ -42,7 +38,7 @@ export const signInEndpoints = {
       error: Type.Optional(
         Type.String({ description: "The error of the provider, if there is no code." }),
       ),
-    }),
+    },
     media: "text/html",
     status: 303,
     also: {

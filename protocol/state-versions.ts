@@ -51,10 +51,9 @@ export const StateLock = Type.Object({
 });
 export type StateLock = Static<typeof StateLock>;
 
-const path = "/api/cli/configurations/{name}/state";
 const configuration = about(Name, "The name or id of the configuration.");
-const params = Type.Object({ name: configuration });
-const versionParams = Type.Object({
+const params = { name: configuration };
+const versionParams = {
   name: configuration,
   serial: Type.Integer({
     minimum: 0,
@@ -62,45 +61,34 @@ const versionParams = Type.Object({
     description: "The serial of the version.",
     examples: [7],
   }),
-});
+};
 
 export const stateVersionEndpoints = {
-  listStateVersions: endpoint({
-    method: "GET",
-    path: `${path}/versions`,
+  listStateVersions: endpoint("GET /api/cli/configurations/{name}/state/versions", {
     summary: "List the versions of a configuration's managed state, newest first",
-    caller: "client",
     permission: "read",
     params,
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ state_versions: Type.Array(StateVersion), next_cursor: NextCursor }),
   }),
-  downloadStateVersion: endpoint({
-    method: "GET",
-    path: `${path}/versions/{serial}`,
+  downloadStateVersion: endpoint("GET /api/cli/configurations/{name}/state/versions/{serial}", {
     summary: "Download one version of the state; it may contain secrets",
-    caller: "client",
     permission: "deploy",
     params: versionParams,
     bytes: "response",
-    status: 200,
     media: "application/json",
   }),
-  pushState: endpoint({
-    method: "POST",
-    path: `${path}/versions`,
+  pushState: endpoint("POST /api/cli/configurations/{name}/state/versions", {
     summary: "Store a terraform state as the newest version, such as one from another backend",
     description:
       "Terraform's JSON, at most 64 MiB. Refused while the state is locked, except by a job that could not save its state, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
-    caller: "client",
     permission: "deploy",
     params,
-    query: Type.Object({
+    query: {
       force: Type.Optional(
         about(Type.Boolean(), "Replace the stored state whatever its lineage and serial."),
       ),
-    }),
+    },
     bytes: "request",
     bodyLimit: stateLimit,
     media: "application/json",
@@ -109,36 +97,25 @@ export const stateVersionEndpoints = {
     also: { 200: "It is the newest version already." },
     refusals: ["state_conflict", "state_locked", "quota_exceeded"],
   }),
-  rollBackState: endpoint({
-    method: "POST",
-    path: `${path}/versions/{serial}/rollback`,
+  rollBackState: endpoint("POST /api/cli/configurations/{name}/state/versions/{serial}/rollback", {
     summary: "Store the content of an older version as the newest one",
     description: "The old content becomes a new version with the next serial.",
-    caller: "client",
     permission: "deploy",
     params: versionParams,
     status: 201,
     answer: StateVersion,
     refusals: ["state_conflict", "state_locked", "quota_exceeded", "too_many_requests"],
   }),
-  getStateLock: endpoint({
-    method: "GET",
-    path: `${path}/lock`,
+  getStateLock: endpoint("GET /api/cli/configurations/{name}/state/lock", {
     summary: "Show which job locks the state; null if it is not locked",
-    caller: "client",
     permission: "read",
     params,
-    status: 200,
     answer: Type.Object({ state_lock: Nullable(StateLock) }),
   }),
-  breakStateLock: endpoint({
-    method: "DELETE",
-    path: `${path}/lock`,
+  breakStateLock: endpoint("DELETE /api/cli/configurations/{name}/state/lock", {
     summary: "Unlock a state that a lost job left locked; waiting jobs continue",
-    caller: "client",
     permission: "deploy",
     params,
-    status: 204,
     refusals: ["configuration_busy"],
   }),
 };

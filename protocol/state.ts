@@ -2,35 +2,29 @@
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Uuid } from "./fields.ts";
-import { stateLimit } from "./limits.ts";
+import { lockLimit, stateLimit } from "./limits.ts";
 
 /** The lock document of terraform, stored and returned unchanged. */
 export const StateLock = Type.Object({ ID: Type.String({ minLength: 1, maxLength: 200 }) });
 export type StateLock = Static<typeof StateLock>;
 
-const path = "/api/state/{spec_id}";
-const params = Type.Object({ spec_id: about(Uuid, "The configuration of the job.") });
+const params = { spec_id: about(Uuid, "The configuration of the job.") };
 
 export const stateEndpoints = {
-  readState: endpoint({
-    method: "GET",
-    path,
+  readState: endpoint("GET /api/state/{spec_id}", {
     summary: "Read the newest state; 204 if there is none",
     caller: "job",
     params,
     bytes: "response",
-    status: 200,
     media: "application/json",
     also: { 204: "There is no state yet." },
   }),
-  writeState: endpoint({
-    method: "POST",
-    path,
+  writeState: endpoint("POST /api/state/{spec_id}", {
     summary: "Store a new state under the lock `ID`",
     description: "Terraform's JSON, at most 64 MiB. Storing the same state again succeeds.",
     caller: "job",
     params,
-    query: Type.Object({
+    query: {
       ID: Type.Optional(
         Type.String({
           maxLength: 200,
@@ -38,35 +32,28 @@ export const stateEndpoints = {
           examples: ["b2f6d3a1-6c1e-4f0a-9d8b-7e6f5a4b3c2d"],
         }),
       ),
-    }),
+    },
     bytes: "request",
     bodyLimit: stateLimit,
-    status: 200,
     media: "application/json",
     refusals: ["state_conflict"],
   }),
-  lockState: endpoint({
-    method: "LOCK",
-    path,
+  lockState: endpoint("LOCK /api/state/{spec_id}", {
     summary: "Lock the state; repeating the ID of the holder succeeds",
     caller: "job",
     params,
     bytes: "request",
-    bodyLimit: 64 * 1024,
-    status: 200,
+    bodyLimit: lockLimit,
     media: "application/json",
     also: { 423: "Another holder has the lock; the body is its lock document." },
     refusals: ["malformed_json"],
   }),
-  unlockState: endpoint({
-    method: "UNLOCK",
-    path,
+  unlockState: endpoint("UNLOCK /api/state/{spec_id}", {
     summary: "Unlock the state; an empty body is refused",
     caller: "job",
     params,
     bytes: "request",
-    bodyLimit: 64 * 1024,
-    status: 200,
+    bodyLimit: lockLimit,
     media: "application/json",
     also: { 423: "Another holder has the lock; the body is its lock document." },
     refusals: ["malformed_json"],

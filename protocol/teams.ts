@@ -96,135 +96,92 @@ export const CreatedInvitation = Type.Object({
 });
 export type CreatedInvitation = Static<typeof CreatedInvitation>;
 
-const path = "/api/cli/teams";
 const slug = about(TeamSlug, "The team.");
-const teamPath = { params: Type.Object({ slug }) };
-const memberPath = { params: Type.Object({ slug, user_id: about(Uuid, "The member.") }) };
+const teamParams = { slug };
+const memberParams = { slug, user_id: about(Uuid, "The member.") };
 
 export const teamEndpoints = {
-  listTeams: endpoint({
-    method: "GET",
-    path,
+  listTeams: endpoint("GET /api/cli/teams", {
     summary: "List the caller's teams, newest first, with the caller's role in each",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ teams: Type.Array(Team), next_cursor: NextCursor }),
   }),
-  createTeam: endpoint({
-    method: "POST",
-    path,
+  createTeam: endpoint("POST /api/cli/teams", {
     summary: "Create a team, of which the caller becomes an admin",
     description:
       "The setting `WINDLASS_TEAM_CREATORS` may limit who can do this. The first user of the server always can.",
-    caller: "client",
     permission: "account",
     body: CreateTeam,
     status: 201,
     answer: Team,
     refusals: ["name_taken", "quota_exceeded"],
   }),
-  getTeam: endpoint({
-    method: "GET",
-    path: `${path}/{slug}`,
+  getTeam: endpoint("GET /api/cli/teams/{slug}", {
     summary: "Read a team",
-    caller: "client",
     permission: "read",
-    ...teamPath,
-    status: 200,
+    params: teamParams,
     answer: Team,
   }),
-  updateTeam: endpoint({
-    method: "PATCH",
-    path: `${path}/{slug}`,
+  updateTeam: endpoint("PATCH /api/cli/teams/{slug}", {
     summary: "Change the name or the slug of a team",
-    caller: "client",
     permission: "members",
-    ...teamPath,
+    params: teamParams,
     body: UpdateTeam,
-    status: 200,
     answer: Team,
     refusals: ["name_taken"],
   }),
-  deleteTeam: endpoint({
-    method: "DELETE",
-    path: `${path}/{slug}`,
+  deleteTeam: endpoint("DELETE /api/cli/teams/{slug}", {
     summary: "Delete a team without zones, workers and unfinished jobs",
     description:
       "Its members, invitations, access tokens, registration tokens, cloud identities and variable sets are deleted with it.",
-    caller: "client",
     permission: "members",
-    ...teamPath,
-    status: 204,
+    params: teamParams,
     refusals: ["team_not_empty"],
   }),
-  listMembers: endpoint({
-    method: "GET",
-    path: `${path}/{slug}/members`,
+  listMembers: endpoint("GET /api/cli/teams/{slug}/members", {
     summary: "List the members of a team",
-    caller: "client",
     permission: "read",
-    ...teamPath,
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    params: teamParams,
+    query: Paging,
     answer: Type.Object({ members: Type.Array(Member), next_cursor: NextCursor }),
   }),
-  updateMember: endpoint({
-    method: "PATCH",
-    path: `${path}/{slug}/members/{user_id}`,
+  updateMember: endpoint("PATCH /api/cli/teams/{slug}/members/{user_id}", {
     summary: "Change the role of a member",
-    caller: "client",
     permission: "members",
-    ...memberPath,
+    params: memberParams,
     body: UpdateMember,
-    status: 200,
     answer: Member,
     refusals: ["last_admin"],
   }),
-  removeMember: endpoint({
-    method: "DELETE",
-    path: `${path}/{slug}/members/{user_id}`,
+  removeMember: endpoint("DELETE /api/cli/teams/{slug}/members/{user_id}", {
     summary: "Remove a member, or leave the team",
     description:
       "Every member may leave; removing another one needs the role admin. Access ends at once, and so do the member's event streams and access tokens of this team. Their jobs stay with the team.",
-    caller: "client",
     permission: "account",
-    ...memberPath,
-    status: 204,
+    params: memberParams,
     refusals: ["last_admin"],
   }),
-  createInvitation: endpoint({
-    method: "POST",
-    path: `${path}/{slug}/invitations`,
+  createInvitation: endpoint("POST /api/cli/teams/{slug}/invitations", {
     summary: "Invite a person by a link, which is returned once",
     description: `The link works once, for ${invitationDays} days. It opens a page that shows the team, the role and the inviter, and asks before it does anything. A person who is no user of the server yet signs in there first, and may do so because of the invitation.`,
-    caller: "client",
     permission: "members",
-    ...teamPath,
+    params: teamParams,
     body: CreateInvitation,
     status: 201,
     answer: CreatedInvitation,
     refusals: ["quota_exceeded"],
   }),
-  listInvitations: endpoint({
-    method: "GET",
-    path: `${path}/{slug}/invitations`,
+  listInvitations: endpoint("GET /api/cli/teams/{slug}/invitations", {
     summary: "List the invitations of a team that are still open, newest first",
-    caller: "client",
     permission: "members",
-    ...teamPath,
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    params: teamParams,
+    query: Paging,
     answer: Type.Object({ invitations: Type.Array(Invitation), next_cursor: NextCursor }),
   }),
-  revokeInvitation: endpoint({
-    method: "DELETE",
-    path: `${path}/{slug}/invitations/{id}`,
+  revokeInvitation: endpoint("DELETE /api/cli/teams/{slug}/invitations/{id}", {
     summary: "Revoke an invitation; its link stops working at once",
-    caller: "client",
     permission: "members",
-    params: Type.Object({ slug, id: about(Uuid, "The invitation.") }),
-    status: 204,
+    params: { slug, id: about(Uuid, "The invitation.") },
   }),
 };

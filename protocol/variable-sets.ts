@@ -57,33 +57,25 @@ export const UpdateVariableSet = Type.Object(
 export type UpdateVariableSet = Static<typeof UpdateVariableSet>;
 
 const setId = about(Uuid, "The variable set.");
-const params = Type.Object({ id: setId });
-const zoneParams = Type.Object({ id: setId, zone_id: about(Uuid, "The zone.") });
-const configurationParams = Type.Object({
+const params = { id: setId };
+const zoneParams = { id: setId, zone_id: about(Uuid, "The zone.") };
+const configurationParams = {
   id: setId,
   configuration_id: about(Uuid, "The configuration."),
-});
-const path = "/api/cli/variable-sets";
+};
 const bodyLimit = 4 * 1024 * 1024;
 
 export const variableSetEndpoints = {
-  listVariableSets: endpoint({
-    method: "GET",
-    path,
+  listVariableSets: endpoint("GET /api/cli/variable-sets", {
     summary: "List variable sets, newest first",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ variable_sets: Type.Array(VariableSet), next_cursor: NextCursor }),
   }),
-  createVariableSet: endpoint({
-    method: "POST",
-    path,
+  createVariableSet: endpoint("POST /api/cli/variable-sets", {
     summary: "Create a variable set",
     description:
       "Values are checked, and sensitive values protected, as in a configuration. The jobs that are created from now on get them.",
-    caller: "client",
     permission: "configure",
     body: CreateVariableSet,
     bodyLimit,
@@ -97,26 +89,18 @@ export const variableSetEndpoints = {
       "too_many_requests",
     ],
   }),
-  getVariableSet: endpoint({
-    method: "GET",
-    path: `${path}/{id}`,
+  getVariableSet: endpoint("GET /api/cli/variable-sets/{id}", {
     summary: "Read a variable set",
-    caller: "client",
     permission: "read",
     params,
-    status: 200,
     answer: VariableSet,
   }),
-  updateVariableSet: endpoint({
-    method: "PATCH",
-    path: `${path}/{id}`,
+  updateVariableSet: endpoint("PATCH /api/cli/variable-sets/{id}", {
     summary: "Change a variable set; earlier plans that used other values become stale",
-    caller: "client",
     permission: "configure",
     params,
     body: UpdateVariableSet,
     bodyLimit,
-    status: 200,
     answer: VariableSet,
     refusals: [
       "forbidden_environment_name",
@@ -126,56 +110,42 @@ export const variableSetEndpoints = {
       "too_many_requests",
     ],
   }),
-  deleteVariableSet: endpoint({
-    method: "DELETE",
-    path: `${path}/{id}`,
+  deleteVariableSet: endpoint("DELETE /api/cli/variable-sets/{id}", {
     summary: "Delete a variable set that is attached to nothing",
-    caller: "client",
     permission: "administer",
     params,
-    status: 204,
     refusals: ["variable_set_in_use"],
   }),
-  attachToZone: endpoint({
-    method: "PUT",
-    path: `${path}/{id}/zones/{zone_id}`,
+  attachToZone: endpoint("PUT /api/cli/variable-sets/{id}/zones/{zone_id}", {
     summary: "Give the values of a set to all configurations of a zone",
-    caller: "client",
     permission: "configure",
     params: zoneParams,
-    status: 200,
     answer: VariableSet,
     refusals: ["quota_exceeded"],
   }),
-  detachFromZone: endpoint({
-    method: "DELETE",
-    path: `${path}/{id}/zones/{zone_id}`,
+  detachFromZone: endpoint("DELETE /api/cli/variable-sets/{id}/zones/{zone_id}", {
     summary: "Detach a set from a zone",
-    caller: "client",
     permission: "configure",
     params: zoneParams,
-    status: 200,
     answer: VariableSet,
   }),
-  attachToConfiguration: endpoint({
-    method: "PUT",
-    path: `${path}/{id}/configurations/{configuration_id}`,
-    summary: "Give the values of a set to a configuration",
-    caller: "client",
-    permission: "configure",
-    params: configurationParams,
-    status: 200,
-    answer: VariableSet,
-    refusals: ["quota_exceeded"],
-  }),
-  detachFromConfiguration: endpoint({
-    method: "DELETE",
-    path: `${path}/{id}/configurations/{configuration_id}`,
-    summary: "Detach a set from a configuration",
-    caller: "client",
-    permission: "configure",
-    params: configurationParams,
-    status: 200,
-    answer: VariableSet,
-  }),
+  attachToConfiguration: endpoint(
+    "PUT /api/cli/variable-sets/{id}/configurations/{configuration_id}",
+    {
+      summary: "Give the values of a set to a configuration",
+      permission: "configure",
+      params: configurationParams,
+      answer: VariableSet,
+      refusals: ["quota_exceeded"],
+    },
+  ),
+  detachFromConfiguration: endpoint(
+    "DELETE /api/cli/variable-sets/{id}/configurations/{configuration_id}",
+    {
+      summary: "Detach a set from a configuration",
+      permission: "configure",
+      params: configurationParams,
+      answer: VariableSet,
+    },
+  ),
 };

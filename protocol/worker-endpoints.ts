@@ -22,12 +22,10 @@ import {
   workerMetadataLimit,
 } from "./workers.ts";
 
-const workerParams = Type.Object({ id: about(Uuid, "The worker.") });
+const workerParams = { id: about(Uuid, "The worker.") };
 
 export const workerEndpoints = {
-  registerWorker: endpoint({
-    method: "POST",
-    path: "/api/workers/register",
+  registerWorker: endpoint("POST /api/workers/register", {
     summary: "Register a worker, or give a registered one a new token",
     description:
       "With a registration token or as a user, this creates a worker. With the headers of a worker, it gives that worker a new token. The token is returned once and stored as a hash.",
@@ -38,168 +36,114 @@ export const workerEndpoints = {
     answer: WorkerIdentity,
     refusals: ["quota_exceeded"],
   }),
-  proveWorker: endpoint({
-    method: "POST",
-    path: "/api/workers/proof",
+  proveWorker: endpoint("POST /api/workers/proof", {
     summary: "Prove that this control plane knows a worker",
     description:
       "An agent whose control plane has a new address calls this before it sends its token there. For an unknown worker the proof is wrong; the response does not differ otherwise.",
     caller: "anyone",
     body: ProveWorker,
     bodyLimit: 8 * 1024,
-    status: 200,
     answer: WorkerProof,
   }),
-  heartbeat: endpoint({
-    method: "POST",
-    path: "/api/workers/heartbeat",
+  heartbeat: endpoint("POST /api/workers/heartbeat", {
     summary: "Report that the worker is alive; with `wait`, wait for cancellations and drains",
     description:
       "Sent every `heartbeat_interval_seconds`. After 60 s without one the worker is OFFLINE, and later its jobs are lost. With `wait` the server responds as soon as a job is cancelled or the status changes.",
     caller: "worker",
     query: Wait,
     body: Heartbeat,
-    status: 200,
     answer: HeartbeatAnswer,
     refusals: ["identity_in_use"],
   }),
-  readWorker: endpoint({
-    method: "GET",
-    path: "/api/workers/{id}",
+  readWorker: endpoint("GET /api/workers/{id}", {
     summary: "Read the calling worker, or the one that its DESTROY_WORKER job names",
     caller: "worker",
     params: workerParams,
-    status: 200,
     answer: Worker,
   }),
-  updateWorkerMetadata: endpoint({
-    method: "POST",
-    path: "/api/workers/{id}/metadata",
+  updateWorkerMetadata: endpoint("POST /api/workers/{id}/metadata", {
     summary: "Merge new values into the worker's metadata (RFC 7396)",
     description: "At most 64 KiB of JSON after the merge.",
     caller: "worker",
     params: workerParams,
     body: JsonObject,
     bodyLimit: 2 * workerMetadataLimit,
-    status: 200,
     answer: Worker,
   }),
-  listWorkers: endpoint({
-    method: "GET",
-    path: "/api/cli/workers",
+  listWorkers: endpoint("GET /api/cli/workers", {
     summary: "List workers, newest first",
-    caller: "client",
     permission: "read",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({ workers: Type.Array(Worker), next_cursor: NextCursor }),
   }),
-  createWorker: endpoint({
-    method: "POST",
-    path: "/api/cli/workers",
+  createWorker: endpoint("POST /api/cli/workers", {
     summary: "Register a self-hosted worker",
-    caller: "client",
     permission: "administer",
     body: CreateWorker,
     status: 201,
     answer: WorkerIdentity,
   }),
-  getWorker: endpoint({
-    method: "GET",
-    path: "/api/cli/workers/{id}",
+  getWorker: endpoint("GET /api/cli/workers/{id}", {
     summary: "Read a worker",
-    caller: "client",
     permission: "read",
     params: workerParams,
-    status: 200,
     answer: Worker,
   }),
-  updateWorker: endpoint({
-    method: "PATCH",
-    path: "/api/cli/workers/{id}",
+  updateWorker: endpoint("PATCH /api/cli/workers/{id}", {
     summary: "Change the name, labels or deploy configuration of a worker",
     description:
       "Changes only the fields in the request. A deploy configuration has a `configuration_id` of the owner or a `snapshot`, and is checked now and when a DESTROY_WORKER job uses it. Without `targets` that job destroys everything in the state, and the response has `all: true`. Sensitive values of a snapshot are encrypted; one without `value` keeps its value.",
-    caller: "client",
     permission: "administer",
     params: workerParams,
     body: UpdateWorker,
-    status: 200,
     answer: Worker,
     refusals: ["forbidden_environment_name"],
   }),
-  drainWorker: endpoint({
-    method: "POST",
-    path: "/api/cli/workers/{id}/drain",
+  drainWorker: endpoint("POST /api/cli/workers/{id}/drain", {
     summary: "Give the worker no new jobs",
-    caller: "client",
     permission: "administer",
     params: workerParams,
-    status: 200,
     answer: Worker,
   }),
-  undrainWorker: endpoint({
-    method: "DELETE",
-    path: "/api/cli/workers/{id}/drain",
+  undrainWorker: endpoint("DELETE /api/cli/workers/{id}/drain", {
     summary: "Give the worker jobs again",
-    caller: "client",
     permission: "administer",
     params: workerParams,
-    status: 200,
     answer: Worker,
   }),
-  rotateWorkerToken: endpoint({
-    method: "POST",
-    path: "/api/cli/workers/{id}/rotate-token",
+  rotateWorkerToken: endpoint("POST /api/cli/workers/{id}/rotate-token", {
     summary: "Create a new token for the worker",
     description:
       "The old token still works for `overlap_seconds`, so that the agent can get the new one without interruption. A token replaced by an earlier rotation stops working at once. With 0, a running agent stops its jobs and exits.",
-    caller: "client",
     permission: "administer",
     params: workerParams,
     body: RotateToken,
-    status: 200,
     answer: RotatedIdentity,
   }),
-  deleteWorker: endpoint({
-    method: "DELETE",
-    path: "/api/cli/workers/{id}",
+  deleteWorker: endpoint("DELETE /api/cli/workers/{id}", {
     summary: "Remove a worker; its jobs count as lost at once",
-    caller: "client",
     permission: "administer",
     params: workerParams,
-    status: 204,
   }),
-  createRegistrationToken: endpoint({
-    method: "POST",
-    path: "/api/cli/registration-tokens",
+  createRegistrationToken: endpoint("POST /api/cli/registration-tokens", {
     summary: "Create a token with which new runners register themselves",
-    caller: "client",
     permission: "administer",
     body: CreateRegistrationToken,
     status: 201,
     answer: RegistrationToken,
   }),
-  listRegistrationTokens: endpoint({
-    method: "GET",
-    path: "/api/cli/registration-tokens",
+  listRegistrationTokens: endpoint("GET /api/cli/registration-tokens", {
     summary: "List the registration tokens that can still be used, newest first",
-    caller: "client",
     permission: "administer",
-    query: Type.Object({ ...Paging }),
-    status: 200,
+    query: Paging,
     answer: Type.Object({
       registration_tokens: Type.Array(RegistrationTokenInfo),
       next_cursor: NextCursor,
     }),
   }),
-  revokeRegistrationToken: endpoint({
-    method: "DELETE",
-    path: "/api/cli/registration-tokens/{id}",
+  revokeRegistrationToken: endpoint("DELETE /api/cli/registration-tokens/{id}", {
     summary: "Revoke a registration token; the workers that used it stay registered",
-    caller: "client",
     permission: "administer",
-    params: Type.Object({ id: about(RegistrationTokenId, "The id of the token.") }),
-    status: 204,
+    params: { id: about(RegistrationTokenId, "The id of the token.") },
   }),
 };

@@ -90,7 +90,7 @@ test.each([
   ["nesting of the JSON of any body", `${jsonLevels} levels`],
   [
     "members and entries of the JSON of any body; of the report of a job's end",
-    `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues)}`,
+    `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues!)}`,
   ],
   [
     "teams that a user is a member of; members of a team",
@@ -108,7 +108,7 @@ test.each([
     "people whose approval a configuration requires; the comment of a decision",
     `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
   ],
-  ["the body of a request that needs no credential", kib(endpoints.refreshTokens.bodyLimit)],
+  ["the body of a request that needs no credential", kib(endpoints.refreshTokens.bodyLimit!)],
   ["connections on which no credential was sent yet", number(pendingLimit)],
   [
     "JSON bodies and forms that are arriving, of one user or of the workers of one space; of all together",

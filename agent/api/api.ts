@@ -3,7 +3,7 @@
  * repeated here, so that no caller has to.
  */
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";

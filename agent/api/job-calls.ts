@@ -4,7 +4,7 @@ import { createReadStream, createWriteStream, readFileSync, statSync } from "nod
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "../../common/http-client.ts";
-import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";

@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
 import type { Connector } from "../../common/http-client.ts";
 import { kibibyte, second } from "../../common/units.ts";
-import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import type { WorkerProof } from "../../protocol/workers.ts";
 import { plainConnector } from "../machine/network.ts";
 import type { KnownServer } from "./known-server.ts";

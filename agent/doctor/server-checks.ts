@@ -2,7 +2,7 @@
  * Checks what the agent needs to use the control plane: network, proxy, certificate, clock,
  * identity.
  */
-import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";

@@ -1,7 +1,7 @@
 /** The API client of a signed-in user: selects the server and the token, and renews the token. */
 import type { Endpoint } from "../../protocol/endpoint.ts";
-import { endpointPaths } from "../../protocol/endpoint-paths.ts";
-import type { endpoints } from "../../protocol/endpoints.ts";
+import { calledEndpoints } from "../../protocol/called-endpoints.ts";
+import type { Endpoints } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import {
   call,
@@ -20,7 +20,6 @@ import { shellWordsOr } from "../terminal/shell-word.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
 
-type Endpoints = typeof endpoints;
 type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
 type ResponseOf<N extends keyof Endpoints> = Exclude<Called<Endpoints[N]>, null>;
 
@@ -131,7 +130,7 @@ export function openApi(given: ApiOptions): Api {
     call: async (name, input) => {
       try {
         const response = await attempt(name, (headers) =>
-          call(credential.server, endpointNamed(name), (input ?? {}) as never, {
+          call(credential.server, calledEndpoints[name], (input ?? {}) as never, {
             ...follow(name),
             headers,
             signal,
@@ -146,7 +145,7 @@ export function openApi(given: ApiOptions): Api {
       const signals = more.signal ? [signal, more.signal] : [signal];
       try {
         return await attempt(name, (headers) =>
-          send(credential.server, endpointNamed(name), input, {
+          send(credential.server, calledEndpoints[name], input, {
             ...follow(name),
             ...more,
             headers: { ...headers, ...more.headers },
@@ -164,20 +163,17 @@ export function openApi(given: ApiOptions): Api {
 const teamIn = ({ params, body }: { params?: { slug?: unknown }; body?: unknown }): unknown =>
   params?.slug ?? (body as { team?: unknown } | undefined)?.team;
 
-const isOfJob = (name: keyof Endpoints): boolean => endpointPaths[name].path.includes("/jobs/{id}");
+const isOfJob = (name: keyof Endpoints): boolean =>
+  calledEndpoints[name].path.includes("/jobs/{id}");
 
-const isRead = (name: keyof Endpoints): boolean => endpointPaths[name].method === "GET";
+const isRead = (name: keyof Endpoints): boolean => calledEndpoints[name].method === "GET";
 
 /**
  * Whether an endpoint is about the user and not about what is in a space. It is called without a
  * team, so that a user who left the current team can still choose another one.
  */
 const isPersonal = (name: keyof Endpoints): boolean =>
-  /^\/api\/cli\/(teams|logins)\b/.test(endpointPaths[name].path);
-
-/** At run time only the method and the path are needed; the types carry the rest. */
-const endpointNamed = <N extends keyof Endpoints>(name: N): Endpoints[N] =>
-  endpointPaths[name] as Endpoints[N];
+  /^\/api\/cli\/(teams|logins)\b/.test(calledEndpoints[name].path);
 
 /** Validates a server address and removes trailing slashes. */
 export function parseServer(text: string): string {
@@ -293,7 +289,7 @@ async function tokenOf(directory: string, name: string, renew: boolean): Promise
 
 async function refresh({ server, refresh_token }: Profile) {
   try {
-    const pair = await call(server, endpointNamed("refreshTokens"), { body: { refresh_token } });
+    const pair = await call(server, calledEndpoints.refreshTokens, { body: { refresh_token } });
     if (pair) return pair;
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)

@@ -1,112 +1,54 @@
-/**
- * What a person needs for each page and form of the console: the permission of the endpoint that does
- * the same. The services check once more what depends on a job.
- */
+/** What a person needs for each page and form of the console. */
+import type { EndpointName } from "../../protocol/called-endpoints.ts";
+import type { Endpoint } from "../../protocol/endpoint.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
 import type { Permission } from "../../protocol/roles.ts";
 
-/** Forms; every POST route of the console is here. */
-const forms: Readonly<Record<string, Permission>> = {
-  "/cli/login": "account",
-  "/configurations/:id/approval": "administer",
-  "/configurations/:id/backend_config": "configure",
-  "/configurations/:id/delete": "administer",
-  "/configurations/:id/edit": "configure",
-  "/configurations/:id/environment": "configure",
-  "/configurations/:id/jobs": "plan",
-  "/configurations/:id/state/:serial/rollback": "deploy",
-  "/configurations/:id/state/unlock": "deploy",
-  "/configurations/:id/variable-sets": "configure",
-  "/configurations/:id/variables": "configure",
-  "/identities": "administer",
-  "/identities/:id": "administer",
-  "/identities/:id/delete": "administer",
-  "/invitations/:token": "account",
-  "/jobs/:id/approvals": "approve",
-  "/jobs/:id/cancel": "plan",
-  "/jobs/:id/deploy": "deploy",
-  "/jobs/:id/retry": "plan",
-  "/logout": "account",
-  "/operator/people/:user/block": "account",
-  "/operator/people/:user/sign-out": "account",
-  "/operator/people/:user/unblock": "account",
-  "/settings/access-tokens": "account",
-  "/settings/access-tokens/:id/revoke": "account",
-  "/settings/logins/:id/revoke": "account",
-  "/teams": "account",
-  "/teams/:slug": "members",
-  "/teams/:slug/delete": "members",
-  "/teams/:slug/invitations": "members",
-  "/teams/:slug/invitations/:id/revoke": "members",
-  "/teams/:slug/members/:user": "members",
-  // Everyone may leave; the service checks who removes another member.
-  "/teams/:slug/members/:user/remove": "account",
-  "/variable-sets": "configure",
-  "/variable-sets/:id": "configure",
-  "/variable-sets/:id/configurations": "configure",
-  "/variable-sets/:id/delete": "administer",
-  "/variable-sets/:id/environment": "configure",
-  "/variable-sets/:id/variables": "configure",
-  "/variable-sets/:id/zones": "configure",
-  "/workers/:id/drain": "administer",
-  "/workers/:id/edit": "administer",
-  "/workers/:id/remove": "administer",
-  "/workers/:id/rotate": "administer",
-  "/workers/:id/teardown": "administer",
-  "/workers/:id/undrain": "administer",
-  "/workers/register": "administer",
-  "/workers/revoke-token": "administer",
-  "/zones": "configure",
-  "/zones/:id": "configure",
-  "/zones/:id/delete": "administer",
-  "/zones/:id/new": "configure",
-  "/zones/:id/team": "administer",
-  "/zones/:id/variable-sets": "configure",
-};
+/** A permission, or the endpoint that does the same as the page and needs the same. */
+export type Needs = Permission | EndpointName;
 
-/** Pages that show only a form; a person who may not submit it does not need it. Other pages need `read`. */
-const formPages: Readonly<Record<string, Permission>> = {
-  "/zones/:id/new": "configure",
-  "/configurations/:id/edit": "configure",
-  "/workers/:id/edit": "administer",
-  "/operator": "account",
-  "/settings": "account",
-};
+/** Finds the permission that a link or a form of a page needs, by its address. */
+export class PagePermissions {
+  readonly #exact = new Map<string, Permission>();
+  readonly #patterns: (readonly [parts: readonly string[], permission: Permission])[] = [];
 
-/** The permission of a route. Throws for a form without one. */
-export function permissionOfPage(method: "GET" | "POST", url: string): Permission {
-  if (method === "GET") return formPages[url] ?? "read";
-  const permission = forms[url];
-  if (permission === undefined) throw new TypeError(`the form ${url} declares no permission`);
-  return permission;
+  constructor() {
+    // Downloads.
+    for (const { method, path, permission } of Object.values<Endpoint>(endpoints))
+      if (method === "GET" && permission !== undefined)
+        this.add(method, path.replace(/\{(\w+)\}/g, ":$1"), permission);
+  }
+
+  /** Adds a route, and returns its permission. */
+  add(method: string, url: string, needs: Needs): Permission {
+    const permission = isName(needs) ? endpoints[needs].permission : needs;
+    if (permission === undefined) throw new TypeError(`${needs} declares no permission`);
+    const route = `${method} ${url}`;
+    // Everyone may read, and pages have many links.
+    if (permission === "read") return permission;
+    if (url.includes(":")) this.#patterns.push([route.split("/"), permission]);
+    else this.#exact.set(route, permission);
+    return permission;
+  }
+
+  /** Of the route with this address, such as `/zones/018f…/delete`; undefined: it needs no role. */
+  of(method: "GET" | "POST", address: string): Permission | undefined {
+    const route = `${method} ${address.split(/[?#]/)[0]}`;
+    const exact = this.#exact.get(route);
+    if (exact !== undefined) return exact;
+    const parts = route.split("/");
+    return this.#patterns.find(
+      ([pattern]) =>
+        pattern.length === parts.length &&
+        pattern.every((part, index) => part.startsWith(":") || part === parts[index]),
+    )?.[1];
+  }
 }
 
-/** Downloads that need more than `read`. */
-const downloads: Readonly<Record<string, Permission>> = {
-  "/api/cli/configurations/:id/state/versions/:serial": "deploy",
-  "/api/cli/jobs/:id/debug-log": "deploy",
-};
+const isName = (needs: Needs): needs is EndpointName => Object.hasOwn(endpoints, needs);
 
-/** The permission of the form with this address, such as `/zones/018f…/delete`. */
-export const permissionOfForm = (address: string): Permission | undefined =>
-  permissionAt(forms, address);
-
-/** The permission of what a link leads to; undefined: it needs no role. */
-export const permissionOfLink = (address: string): Permission | undefined =>
-  permissionAt(formPages, address) ?? permissionAt(downloads, address);
-
-function permissionAt(
-  table: Readonly<Record<string, Permission>>,
-  address: string,
-): Permission | undefined {
-  const [path = ""] = address.split(/[?#]/);
-  if (Object.hasOwn(table, path)) return table[path];
-  const parts = path.split("/");
-  const url = Object.keys(table).find((one) => {
-    const pattern = one.split("/");
-    return (
-      pattern.length === parts.length &&
-      pattern.every((part, index) => part.startsWith(":") || part === parts[index])
-    );
-  });
-  return url === undefined ? undefined : table[url];
+declare module "fastify" {
+  interface FastifyInstance {
+    pagePermissions: PagePermissions;
+  }
 }

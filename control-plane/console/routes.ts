@@ -14,6 +14,7 @@ import { sendErrorPage } from "./error-page.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
 import { graphPages } from "./graphs/graph-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
+import { PagePermissions } from "./page-permissions.ts";
 import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
@@ -49,6 +50,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
   const offered = providerNames
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => ({ name, title: providerTitles[name] }));
+  app.decorate("pagePermissions", new PagePermissions());
   app.register(async (pages) => {
     readForms(pages);
     // An error on a page is shown as a page.
@@ -105,7 +107,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     operatorPages(signedIn, context);
     teamPages(signedIn, context);
     invitationPages(signedIn, context);
-    signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
+    signedIn("GET", "/cli/login", "read", async (caller, { query }, reply) => {
       const { email } = caller;
       const deviceCode = deviceCodeOf(query);
       const found =
@@ -120,7 +122,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const isWaiting = found?.state === "waiting";
       sendPage(reply, isWaiting ? { ...page, refresh } : page, deviceCode ? 200 : 400);
     });
-    signedIn("POST", "/cli/login", async (caller, { body }, reply) => {
+    signedIn("POST", "/cli/login", "generateDeviceLogin", async (caller, { body }, reply) => {
       const deviceCode = deviceCodeOf(body);
       const page = { title: "Sign in the client", email: caller.email };
       try {
@@ -134,7 +136,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
       }
     });
-    signedIn("POST", "/logout", async (caller, _, reply) => {
+    signedIn("POST", "/logout", "account", async (caller, _, reply) => {
       await endLogin(context, caller);
       clearSession(context, reply);
       reply.redirect("/login", 303);

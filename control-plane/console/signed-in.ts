@@ -6,7 +6,7 @@ import { actingFor } from "../http/acting.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
-import { permissionOfPage } from "./page-permissions.ts";
+import type { Needs } from "./page-permissions.ts";
 import { signInOf } from "./people/next.ts";
 import { answerUnread } from "../http/unread-body.ts";
 
@@ -20,6 +20,7 @@ export type PageHandler = (
 export type SignedIn = (
   method: "GET" | "POST",
   url: string,
+  needs: Needs,
   handler: PageHandler,
   options?: { readonly bodyLimit?: number },
 ) => void;
@@ -29,8 +30,8 @@ export type SignedIn = (
  * with the way back; the session is checked before the body is read.
  */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
-  return (method, url, handler, options = {}) => {
-    const permission = permissionOfPage(method, url);
+  return (method, url, needs, handler, options = {}) => {
+    const permission = pages.pagePermissions.add(method, url, needs);
     pages.route({
       method,
       url,

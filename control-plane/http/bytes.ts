@@ -5,7 +5,7 @@ import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Content } from "../services/storage/stored-content.ts";
 import { select } from "./range.ts";
-import { sent } from "./route.ts";
+import { sent } from "./sent.ts";
 import { minute } from "../../common/units.ts";
 
 /**
@@ -15,7 +15,7 @@ import { minute } from "../../common/units.ts";
 const idleMilliseconds = minute;
 
 /**
- * Returns the body of a request (of `bytesRoutes`), which fails at its end if it does not match the
+ * Returns the body of a request, which fails at its end if it does not match the
  * digests of the request. A declared length over the limit is refused at once; for other bodies,
  * the reader enforces the limit.
  */

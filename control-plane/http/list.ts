@@ -9,7 +9,7 @@ import type { FastifyReply } from "fastify";
 import { validate } from "uuid";
 import { RefusalError } from "../domain/refusal.ts";
 import { writeWhole, type JsonText } from "../services/json-text.ts";
-import { sent } from "./route.ts";
+import { sent } from "./sent.ts";
 
 /** How many objects, or ids, are read at a time while a whole list is written. */
 const pageSize = 200;
@@ -38,59 +38,41 @@ interface Paging {
   readonly cursor?: string;
 }
 
-/** Sends a list of small objects. The cursor is the id of the last one of the page. */
-export function sendList<T extends { id: string }>(
-  reply: FastifyReply,
-  name: string,
-  paging: Paging,
-  read: ReadSome<T>,
-): Promise<typeof sent> {
-  return sendListOf(reply, name, withId(paging), {
-    read,
-    cursorOf: ({ id }) => id,
-    write: writeWhole,
-  });
-}
+/** Sends a list under the name of its field. A handler returns one, which knows what to send. */
+export type SendList = (reply: FastifyReply, name: string, paging: Paging) => Promise<typeof sent>;
 
-/**
- * Sends a list of objects that may be large: reads a page as ids, and each object when it is to be
- * written.
- */
-export function sendListById(
-  reply: FastifyReply,
-  name: string,
-  paging: Paging,
-  read: ReadSome<string>,
-  write: (id: string) => JsonText,
-): Promise<typeof sent> {
-  return sendListOf(reply, name, withId(paging), { read, cursorOf: (id) => id, write });
-}
+/** A list of small objects. The cursor is the id of the last one of the page. */
+export const list = <T extends { id: string }>(read: ReadSome<T>): SendList =>
+  listWithIds({ read, cursorOf: ({ id }) => id, write: writeWhole });
 
-/** Sends the same of a list in which a page may have few ids, or none, before its end. */
-export function sendPagesById(
-  reply: FastifyReply,
-  name: string,
-  paging: Paging,
-  read: (before: string | undefined, limit: number) => Promise<Page<string>>,
-  write: (id: string) => JsonText,
-): Promise<typeof sent> {
-  return sendPages(reply, name, withId(paging), read, write);
-}
+/** A list of objects that may be large: a page is read as ids, and each object when it is written. */
+export const listById = (read: ReadSome<string>, write: (id: string) => JsonText): SendList =>
+  listWithIds({ read, cursorOf: (id) => id, write });
 
-/** Sends a list. The caller has checked a cursor that is not an id. */
-export function sendListOf<T>(
-  reply: FastifyReply,
-  name: string,
-  paging: Paging,
-  { read, cursorOf, write }: ListOf<T>,
-): Promise<typeof sent> {
+/** The same of a list in which a page may have few ids, or none, before its end. */
+export const pagesById =
+  (
+    read: (before: string | undefined, limit: number) => Promise<Page<string>>,
+    write: (id: string) => JsonText,
+  ): SendList =>
+  (reply, name, paging) =>
+    sendPages(reply, name, withId(paging), read, write);
+
+/** A list whose cursor is an id. */
+export const listWithIds =
+  <T>(of: ListOf<T>): SendList =>
+  (reply, name, paging) =>
+    listOf(of)(reply, name, withId(paging));
+
+/** A list of any kind. The handler has checked a cursor that is not an id. */
+export function listOf<T>({ read, cursorOf, write }: ListOf<T>): SendList {
   const readPage = async (before: string | undefined, limit: number): Promise<Page<T>> => {
     // One more tells whether the list continues.
     const found = await read(before, limit + 1);
     const items = found.slice(0, limit);
     return { items, next: found.length > limit ? cursorOf(items.at(-1)!) : undefined };
   };
-  return sendPages(reply, name, paging, readPage, write);
+  return (reply, name, paging) => sendPages(reply, name, paging, readPage, write);
 }
 
 async function sendPages<T>(
@@ -171,7 +153,7 @@ async function* inTurns(text: JsonText): AsyncGenerator<string> {
 }
 
 /** Checks a cursor that is an id. Ids are stored in lower case, and accepted in any case. */
-export function withId({ cursor, ...paging }: Paging): Paging {
+function withId({ cursor, ...paging }: Paging): Paging {
   if (cursor === undefined) return paging;
   if (!validate(cursor)) throw new RefusalError("invalid_cursor");
   return { ...paging, cursor: cursor.toLowerCase() };

@@ -1,7 +1,4 @@
-/**
- * Serves an endpoint of the protocol: who may call, what is checked, and one handler with
- * everything typed.
- */
+/** Serves the endpoints of the protocol: who may call, what is checked, and a typed handler each. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import type {
@@ -14,11 +11,15 @@ import type {
   Query,
 } from "../../protocol/endpoint.ts";
 import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../services/callers.ts";
+import { endpoints, type Endpoints } from "../../protocol/endpoints.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { normalizerFor, type Normalize } from "../domain/normalize.ts";
 import { checkPermission } from "../domain/roles.ts";
-import { kibibyte } from "../../common/units.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 import type { Registrant } from "../services/workers/workers.ts";
+import { bytesOf } from "./bytes.ts";
+import type { SendList } from "./list.ts";
+import { sent } from "./sent.ts";
 
 /**
  * Checks a request's credential before anything else of it is read; throws the 401 or 403. Returns
@@ -49,19 +50,23 @@ export interface Call<E extends Endpoint> {
   readonly params: Params<E>;
   readonly query: Query<E>;
   readonly headers: Headers<E>;
-  readonly body: Body<E>;
+  /** Of a body of bytes, the bytes as they arrive; the service bounds and checks them. */
+  readonly body: E["bytes"] extends "request" ? AsyncIterable<Uint8Array> : Body<E>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
 /**
- * Returned by a handler that has sent the reply itself. (Not the reply: awaiting it would wait
- * until it is sent.)
+ * A handler returns the response body, or a list to send as one, or sends the reply itself. What it
+ * returns for an endpoint without a response body is not sent.
  */
-export const sent = Symbol("sent");
+type Result<E extends Endpoint> = E["answer"] extends TSchema
+  ? Answer<E> | SendList | typeof sent
+  : E["bytes"] extends "response"
+    ? typeof sent
+    : unknown;
 
-/** A handler returns the endpoint's response body, or sends the reply itself. */
-export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E> | typeof sent>;
+type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Result<E>>;
 
 export interface RouteOptions {
   /**
@@ -83,21 +88,74 @@ const unknownLimit = 8 * kibibyte;
 /** Kinds of callers that may be a person or an access token. */
 const forUsers: ReadonlySet<Caller> = new Set(["session", "client", "registrant"]);
 
-/** Adds one endpoint to the application, behind the guard of the caller that it declares. */
-export function route<E extends Endpoint>(
+/** Served by the console, because they answer with pages. */
+type ServedElsewhere = "startSignIn" | "finishSignIn";
+
+/** A handler for each endpoint; with options if the endpoint needs some. */
+export type Routes = {
+  readonly [N in Exclude<keyof Endpoints, ServedElsewhere>]:
+    | Handler<Endpoints[N]>
+    | (RouteOptions & { readonly handle: Handler<Endpoints[N]> });
+};
+
+/** Serves all endpoints of the protocol, each behind the guard of the caller that it declares. */
+export function serve(app: FastifyInstance, guards: Guards, routes: Routes): void {
+  const add = (to: FastifyInstance, kind: BodyKind): void => {
+    for (const [name, given] of Object.entries(routes)) {
+      const endpoint: Endpoint = endpoints[name as keyof Routes];
+      if (bodyKind(endpoint) !== kind) continue;
+      const { handle, ...options } = typeof given === "function" ? { handle: given } : given;
+      route(to, endpoint, guards, handle as Handler<Endpoint>, options);
+    }
+  };
+  add(app, "json");
+  for (const kind of ["bytes", "ignored"] as const)
+    app.register(async (child) => {
+      child.removeAllContentTypeParsers();
+      child.addContentTypeParser("*", (_request, payload, done) => {
+        if (kind === "ignored") payload.resume();
+        done(null, undefined);
+      });
+      add(child, kind);
+    });
+}
+
+/** `bytes`: read by the handler. `ignored`: an empty JSON body of a client is no error. */
+type BodyKind = "json" | "bytes" | "ignored";
+
+const bodyKind = ({ method, body, bytes }: Endpoint): BodyKind => {
+  if (bytes === "request") return "bytes";
+  return body || method === "GET" ? "json" : "ignored";
+};
+
+function route(
   app: FastifyInstance,
-  endpoint: E,
+  endpoint: Endpoint,
   guards: Guards,
-  handler: Handler<E>,
-  options: RouteOptions = {},
+  handle: Handler<Endpoint>,
+  options: RouteOptions,
 ): void {
-  const { params, query, headers, body, status, bodyLimit } = endpoint;
+  const { params, query, headers, body, bytes, answer, status, bodyLimit } = endpoint;
   const declared = declaredFields(body);
   const [inParams, inQuery, inBody] = [params, query, body].map(normalizerFor) as [
     Normalize,
     Normalize,
     Normalize,
   ];
+  const bodyOf =
+    bytes === "request"
+      ? (request: FastifyRequest) => bytesOf(request, bodyLimit ?? mebibyte)
+      : (request: FastifyRequest) => inBody(declared(request.body));
+  const list = nameOfList(answer);
+  const respond: Handler<Endpoint> =
+    list === undefined
+      ? handle
+      : async (call) => {
+          const found = await handle(call);
+          return typeof found === "function"
+            ? (found as SendList)(call.reply, list, call.query ?? {})
+            : found;
+        };
   const guard = guards[endpoint.caller];
   const { permission } = endpoint;
   if (endpoint.caller === "anyone" && body !== undefined && !(Number(bodyLimit) <= unknownLimit))
@@ -150,26 +208,32 @@ export function route<E extends Endpoint>(
         }
       : {}),
     handler: (request, reply) => {
-      const caller = request.caller as Callers[E["caller"]];
-      const answer = () =>
-        handler({
+      const caller = request.caller as Callers[Caller];
+      const call = () =>
+        respond({
           caller,
-          params: request.params as Params<E>,
-          query: inQuery(request.query) as Query<E>,
-          headers: request.headers as Headers<E>,
-          body: inBody(declared(request.body)) as Body<E>,
+          params: request.params as Params<Endpoint>,
+          query: inQuery(request.query) as Query<Endpoint>,
+          headers: request.headers as unknown as Headers<Endpoint>,
+          body: bodyOf(request) as Body<Endpoint>,
           request,
           reply,
         });
       const user = userOf(caller);
-      (user ? onBehalfOf(user, answer) : answer()).then(
+      (user ? onBehalfOf(user, call) : call()).then(
         (result) => {
-          if (result !== sent) reply.code(status).send(result);
+          if (result !== sent) reply.code(status).send(answer && result);
         },
         (error: unknown) => reply.send(error),
       );
     },
   });
+}
+
+/** The field of a response with the items of a list; undefined for other responses. */
+function nameOfList(answer: TSchema | undefined): string | undefined {
+  const { properties = {} } = (answer ?? {}) as { properties?: object };
+  return "next_cursor" in properties ? Object.keys(properties)[0] : undefined;
 }
 
 /** The person or access token that calls; undefined for other kinds of callers. */
@@ -197,33 +261,6 @@ function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown
     for (const name of names) if (Object.hasOwn(given, name)) kept[name] = given[name];
     return kept;
   };
-}
-
-/**
- * Registers routes whose request body is a stream that their service reads and bounds: nothing is
- * buffered or parsed.
- */
-export function bytesRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
-  app.register(async (child) => {
-    child.removeAllContentTypeParsers();
-    child.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
-    add(child);
-  });
-}
-
-/**
- * Registers routes without a body: whatever is sent is ignored, so that a client's empty JSON is no
- * error.
- */
-export function bodilessRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
-  app.register(async (child) => {
-    child.removeAllContentTypeParsers();
-    child.addContentTypeParser("*", (_request, payload, done) => {
-      payload.resume();
-      done(null, undefined);
-    });
-    add(child);
-  });
 }
 
 declare module "fastify" {

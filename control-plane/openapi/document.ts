@@ -8,7 +8,7 @@ import { operationOf } from "./operation.ts";
 import { Problems } from "./problems.ts";
 import { Schemas, type Json } from "./schemas.ts";
 import { securitySchemes } from "./security.ts";
-import { tags } from "./tags.ts";
+import { tags } from "../../protocol/endpoints.ts";
 
 /** Builds the whole document. This takes some milliseconds, so callers keep the result. */
 export function openApiDocument(version: string): Json {

@@ -1,6 +1,7 @@
 /** Cloud identities. */
-import type { FastifyInstance } from "fastify";
-import { endpoints } from "../../protocol/endpoints.ts";
+import { list } from "../http/list.ts";
+import type { Routes } from "../http/route.ts";
+import type { Context } from "../services/context.ts";
 import {
   createCloudIdentity,
   deleteCloudIdentity,
@@ -9,32 +10,16 @@ import {
   trustPolicy,
   updateCloudIdentity,
 } from "../services/identities/identities.ts";
-import type { Context } from "../services/context.ts";
-import { sendList } from "../http/list.ts";
-import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
-export function identityRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.listCloudIdentities, guards, async ({ caller, query, reply }) =>
-    sendList(reply, "cloud_identities", query, (before, limit) =>
-      listCloudIdentities(context, caller, before, limit),
-    ),
-  );
-  route(app, endpoints.createCloudIdentity, guards, async ({ caller, body }) =>
-    createCloudIdentity(context, caller, body),
-  );
-  route(app, endpoints.getCloudIdentity, guards, async ({ caller, params }) =>
-    getCloudIdentity(context, caller, params.id),
-  );
-  route(app, endpoints.updateCloudIdentity, guards, async ({ caller, params, body }) =>
-    updateCloudIdentity(context, caller, params.id, body),
-  );
-  route(app, endpoints.getTrustPolicy, guards, async ({ caller, params, query }) =>
-    trustPolicy(context, caller, params.id, query.principal),
-  );
-  bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.deleteCloudIdentity, guards, async ({ caller, params }) => {
-      await deleteCloudIdentity(context, caller, params.id);
-      return undefined;
-    });
-  });
-}
+export const identityRoutes = (context: Context) =>
+  ({
+    listCloudIdentities: async ({ caller }) =>
+      list((before, limit) => listCloudIdentities(context, caller, before, limit)),
+    createCloudIdentity: ({ caller, body }) => createCloudIdentity(context, caller, body),
+    getCloudIdentity: ({ caller, params }) => getCloudIdentity(context, caller, params.id),
+    updateCloudIdentity: ({ caller, params, body }) =>
+      updateCloudIdentity(context, caller, params.id, body),
+    deleteCloudIdentity: ({ caller, params }) => deleteCloudIdentity(context, caller, params.id),
+    getTrustPolicy: ({ caller, params, query }) =>
+      trustPolicy(context, caller, params.id, query.principal),
+  }) satisfies Partial<Routes>;

@@ -1,60 +1,42 @@
 /** Jobs, as people create, read and end them, and as their runner reports them. */
 import { setImmediate } from "node:timers/promises";
-import type { FastifyInstance } from "fastify";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import type { Context } from "../services/context.ts";
+import { pagesById } from "../http/list.ts";
+import type { Routes } from "../http/route.ts";
 import { decideJob } from "../services/approvals/approvals.ts";
 import { withStaleness } from "../services/approvals/staleness.ts";
+import type { Context } from "../services/context.ts";
+import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
-import { retryJob } from "../services/jobs/retry.ts";
-import { Drafts } from "../services/large-work.ts";
-import { readJobView } from "../services/jobs/views.ts";
-import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { withProgress } from "../services/jobs/resources.ts";
+import { retryJob } from "../services/jobs/retry.ts";
+import { readJobView } from "../services/jobs/views.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { sendPagesById } from "../http/list.ts";
-import { bodilessRoutes, route, type Guards } from "../http/route.ts";
+import { Drafts } from "../services/large-work.ts";
 
-export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.createJob, guards, async ({ caller, body }) =>
-    createJob(context, caller, body),
-  );
-  route(app, endpoints.listJobs, guards, async ({ caller, query, reply }) => {
-    const known = new Drafts();
-    return sendPagesById(
-      reply,
-      "jobs",
-      query,
-      (before, limit) => findJobIds(context, caller, query, { before, limit }),
-      (id) => writeWhole(viewOfList(context, id, known)),
-    );
-  });
-  route(app, endpoints.getJob, guards, async ({ caller, params }) =>
-    withStaleness(context, await withProgress(context, await getJob(context, caller, params.id))),
-  );
-  route(app, endpoints.decideJob, guards, async ({ caller, params, body }) =>
-    decideJob(context, caller, params.id, body),
-  );
-  route(
-    app,
-    endpoints.reportStatus,
-    guards,
-    async ({ caller, params, headers, body }) =>
-      reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
-    { dropsExcess: true, repair: repairReport },
-  );
-
-  bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.cancelJob, guards, async ({ caller, params }) =>
-      cancelJob(context, caller, params.id),
-    );
-    route(bodiless, endpoints.retryJob, guards, async ({ caller, params }) =>
-      retryJob(context, caller, params.id),
-    );
-  });
-}
+export const jobRoutes = (context: Context) =>
+  ({
+    createJob: ({ caller, body }) => createJob(context, caller, body),
+    listJobs: async ({ caller, query }) => {
+      const known = new Drafts();
+      return pagesById(
+        (before, limit) => findJobIds(context, caller, query, { before, limit }),
+        (id) => writeWhole(viewOfList(context, id, known)),
+      );
+    },
+    getJob: async ({ caller, params }) =>
+      withStaleness(context, await withProgress(context, await getJob(context, caller, params.id))),
+    decideJob: ({ caller, params, body }) => decideJob(context, caller, params.id, body),
+    cancelJob: ({ caller, params }) => cancelJob(context, caller, params.id),
+    retryJob: ({ caller, params }) => retryJob(context, caller, params.id),
+    reportStatus: {
+      dropsExcess: true,
+      repair: repairReport,
+      handle: ({ caller, params, headers, body }) =>
+        reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
+    },
+  }) satisfies Partial<Routes>;
 
 /** A job of a list. */
 async function viewOfList(context: Context, id: string, known: Drafts): Promise<Job> {

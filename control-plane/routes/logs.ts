@@ -4,12 +4,15 @@
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { bytesOf, sendContent } from "../http/bytes.ts";
+import { sendContent } from "../http/bytes.ts";
 import { cutStalled } from "../http/open-responses.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
+import type { Routes } from "../http/route.ts";
+import { sendStored, sent } from "../http/sent.ts";
 import type { Context } from "../services/context.ts";
+import { repairLogPost } from "../services/jobs/report-repair.ts";
+import { appendLogs } from "../services/logs/append.ts";
+import { findDebugLogContent, uploadDebugLog } from "../services/logs/debug-logs.ts";
 import type { StreamReader } from "../services/logs/feed.ts";
-import { logStreams } from "../services/logs/streams.ts";
 import {
   checkHeldJob,
   checkOwnJob,
@@ -17,61 +20,47 @@ import {
   readLog,
   type LogPart,
 } from "../services/logs/logs.ts";
-import { appendLogs } from "../services/logs/append.ts";
-import { findDebugLogContent, uploadDebugLog } from "../services/logs/debug-logs.ts";
-import { repairLogPost } from "../services/jobs/report-repair.ts";
-import { bytesRoutes, route, sent, type Guards } from "../http/route.ts";
+import { logStreams } from "../services/logs/streams.ts";
 
-export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(
-    app,
-    endpoints.appendLogs,
-    guards,
-    async ({ caller, params, headers, body, reply }) => {
-      const attempt = headers["x-job-attempt"];
-      const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
-      reply.code(stored ? 201 : 200).send(appended);
-      return sent;
-    },
-    { quiet: true, repair: repairLogPost },
-  );
-  route(app, endpoints.readLogs, guards, async ({ caller, params, query, reply }) => {
-    await checkHeldJob(context, caller, params.id);
-    return sendLog(context, reply, params.id, query);
-  });
-  route(app, endpoints.getJobLogs, guards, async ({ caller, params, query, reply }) => {
-    await checkOwnJob(context, caller, params.id);
-    return sendLog(context, reply, params.id, query);
-  });
+export function logRoutes(app: FastifyInstance, context: Context) {
   const streams = logStreams(context);
   app.addHook("onClose", async () => streams.close());
-  route(app, endpoints.streamJobLogs, guards, async (call) => {
-    const { caller, params, query, headers, request, reply } = call;
-    await checkOwnJob(context, caller, params.id);
-    // What the browser says on a reconnect is newer than what its address says.
-    const after = headers["last-event-id"] ?? query.after ?? 0;
-    await streams.open(caller, params.id, after, () => openEvents(request, reply));
-    return sent;
-  });
-
-  bytesRoutes(app, (bytes) => {
-    const { uploadDebugLog: debugLog } = endpoints;
-    route(bytes, debugLog, guards, async ({ caller, params, headers, request, reply }) => {
-      const body = bytesOf(request, debugLog.bodyLimit);
-      const attempt = headers["x-job-attempt"];
-      const { answer, stored } = await uploadDebugLog(context, caller, params.id, attempt, body);
-      reply.code(stored ? 201 : 200).send(answer);
+  return {
+    appendLogs: {
+      quiet: true,
+      repair: repairLogPost,
+      handle: async ({ caller, params, headers, body, reply }) => {
+        const attempt = headers["x-job-attempt"];
+        const { stored, ...answer } = await appendLogs(context, caller, params.id, attempt, body);
+        return sendStored(reply, { answer, stored });
+      },
+    },
+    readLogs: async ({ caller, params, query, reply }) => {
+      await checkHeldJob(context, caller, params.id);
+      return sendLog(context, reply, params.id, query);
+    },
+    getJobLogs: async ({ caller, params, query, reply }) => {
+      await checkOwnJob(context, caller, params.id);
+      return sendLog(context, reply, params.id, query);
+    },
+    streamJobLogs: async ({ caller, params, query, headers, request, reply }) => {
+      await checkOwnJob(context, caller, params.id);
+      // What the browser says on a reconnect is newer than what its address says.
+      const after = headers["last-event-id"] ?? query.after ?? 0;
+      await streams.open(caller, params.id, after, () => openEvents(request, reply));
       return sent;
-    });
-  });
-  route(app, endpoints.downloadDebugLog, guards, async ({ caller, params, request, reply }) => {
-    const content = await findDebugLogContent(context, caller, params.id);
-    reply.headers({
-      "content-disposition": `attachment; filename="job-${params.id}-debug.log.gz"`,
-      "x-content-type-options": "nosniff",
-    });
-    return sendContent(request, reply, content, "application/gzip");
-  });
+    },
+    uploadDebugLog: ({ caller, params, headers, body, reply }) =>
+      sendStored(reply, uploadDebugLog(context, caller, params.id, headers["x-job-attempt"], body)),
+    downloadDebugLog: async ({ caller, params, request, reply }) => {
+      const content = await findDebugLogContent(context, caller, params.id);
+      reply.headers({
+        "content-disposition": `attachment; filename="job-${params.id}-debug.log.gz"`,
+        "x-content-type-options": "nosniff",
+      });
+      return sendContent(request, reply, content, "application/gzip");
+    },
+  } satisfies Partial<Routes>;
 }
 
 /**

@@ -4,36 +4,24 @@
  */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { routeOf } from "../http/route-of.ts";
+import type { Routes } from "../http/route.ts";
+import { sent } from "../http/sent.ts";
 import type { Claims } from "../services/claims/claims.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/operations/metrics.ts";
 import { openReadiness } from "../services/operations/readiness.ts";
-import { route, sent, type Guards } from "../http/route.ts";
-import { routeOf } from "../http/route-of.ts";
 
 const options = { quiet: true, alsoWhileStopping: true };
 
 export function operationRoutes(
   app: FastifyInstance,
   context: Context,
-  guards: Guards,
   claims: Claims,
   version: string,
-): void {
+) {
   const readiness = openReadiness(context, app.log);
   app.addHook("onClose", () => readiness.settled());
-  route(app, endpoints.readHealth, guards, async () => ({ status: "ok" as const }), options);
-  route(
-    app,
-    endpoints.readReadiness,
-    guards,
-    async () => {
-      await readiness.requireReady();
-      const problems = [...(await readiness.problems())].map(([part, what]) => `${part}: ${what}`);
-      return { status: "ready" as const, problems };
-    },
-    options,
-  );
   const metrics = openMetrics(context, claims, readiness);
   app.addHook("onResponse", (request, reply, done) => {
     done();
@@ -43,27 +31,35 @@ export function operationRoutes(
     if (config.endpoint === endpoints.appendLogs && status < 300)
       metrics.logged(Number(request.headers["content-length"] ?? 0));
   });
-  route(
-    app,
-    endpoints.readMetrics,
-    guards,
-    async ({ reply }) => {
-      const { text, type } = await metrics.scrape();
-      reply.header("content-type", type).send(text);
-      return sent;
-    },
-    options,
-  );
-
   // Loaded and built at the first request: it would cost every start.
   const write = async () => {
     const { openApiDocument } = await import("../openapi/document.ts");
     return JSON.stringify(openApiDocument(version));
   };
   let document: Promise<string> | undefined;
-  route(app, endpoints.readOpenapi, guards, async ({ reply }) => {
-    document ??= write();
-    reply.type("application/json; charset=utf-8").send(await document);
-    return sent;
-  });
+  return {
+    readHealth: { ...options, handle: async () => ({ status: "ok" as const }) },
+    readReadiness: {
+      ...options,
+      handle: async () => {
+        await readiness.requireReady();
+        const found = await readiness.problems();
+        const problems = [...found].map(([part, what]) => `${part}: ${what}`);
+        return { status: "ready" as const, problems };
+      },
+    },
+    readMetrics: {
+      ...options,
+      handle: async ({ reply }) => {
+        const { text, type } = await metrics.scrape();
+        reply.header("content-type", type).send(text);
+        return sent;
+      },
+    },
+    readOpenapi: async ({ reply }) => {
+      document ??= write();
+      reply.type("application/json; charset=utf-8").send(await document);
+      return sent;
+    },
+  } satisfies Partial<Routes>;
 }

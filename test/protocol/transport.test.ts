@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import { calledEndpoints } from "../../protocol/called-endpoints.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { call, RedirectError, send } from "../../protocol/transport.ts";
 import { redirectingServer } from "../helpers/network/redirecting-server.ts";
 
@@ -15,9 +16,9 @@ test.each([301, 302, 303, 307, 308])(
     await using server = await redirectingServer((path) => `https://windlass.test${path}`, status);
     const query = { wait: 30 };
     for (const answer of [
-      call(server.url, endpoints.claimJob, { query }),
-      send(server.url, endpoints.claimJob, { query }),
-      call(`${server.url}/`, endpoints.listZones, {}),
+      call(server.url, calledEndpoints.claimJob, { query }),
+      send(server.url, calledEndpoints.claimJob, { query }),
+      call(`${server.url}/`, calledEndpoints.listZones, {}),
     ]) {
       const error = await errorOf(answer);
       expect(error).toBeInstanceOf(RedirectError);
@@ -29,7 +30,15 @@ test.each([301, 302, 303, 307, 308])(
 
 test("a redirect to another page names the page, and no server", async () => {
   await using server = await redirectingServer(() => "/sign-in");
-  const error = await errorOf(call(server.url, endpoints.listZones, {}));
+  const error = await errorOf(call(server.url, calledEndpoints.listZones, {}));
   expect(error.message).toBe(`${server.url} redirects to ${server.url}/sign-in`);
   expect(error.server).toBeUndefined();
+});
+
+test("the table of paths is that of the declared endpoints", () => {
+  const declared = Object.entries(endpoints).map(([name, { method, path }]) => [
+    name,
+    { method, path },
+  ]);
+  expect(calledEndpoints, "run: npm run endpoint-paths").toEqual(Object.fromEntries(declared));
 });

@@ -50,13 +50,14 @@ export function newConfigurationPages(signedIn: SignedIn, context: Context): voi
         ${configurationForm(form, action, "Create the configuration", choices)}`,
     };
   };
-  signedIn("GET", "/zones/:id/new", async (caller, { params }, reply) => {
+  signedIn("GET", "/zones/:id/new", "createConfiguration", async (caller, { params }, reply) => {
     const zone = await getZoneName(context, caller, zoneIdOf(params));
     sendPage(reply, await page(caller, zone, emptyForm));
   });
   signedIn(
     "POST",
     "/zones/:id/new",
+    "createConfiguration",
     async (caller, { params, body }, reply) => {
       const zone = await getZoneName(context, caller, zoneIdOf(params));
       const form = await attempt(body, async () => {
@@ -99,13 +100,19 @@ export function editPages(
         ${configurationForm(form, action, "Save", { zones, identities }, markOf(formOf(known).fields))}`,
     };
   };
-  signedIn("GET", "/configurations/:id/edit", async (caller, { params }, reply) => {
-    const known = await find(caller, params);
-    sendPage(reply, await page(caller, known, formOf(known)));
-  });
+  signedIn(
+    "GET",
+    "/configurations/:id/edit",
+    "updateConfiguration",
+    async (caller, { params }, reply) => {
+      const known = await find(caller, params);
+      sendPage(reply, await page(caller, known, formOf(known)));
+    },
+  );
   signedIn(
     "POST",
     "/configurations/:id/edit",
+    "updateConfiguration",
     async (caller, { params, body }, reply) => {
       const known = await find(caller, params);
       const form = await attempt(body, async () => {

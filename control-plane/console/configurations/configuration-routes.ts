@@ -23,6 +23,7 @@ import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import { planOptionsIn } from "../plans/plan-options.ts";
+import type { Needs } from "../page-permissions.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const refresh = 3;
@@ -56,12 +57,18 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
       refused?.status,
     );
   };
-  signedIn("GET", "/configurations/:id", async (caller, { params, query }, reply) => {
-    await send(reply, caller, await find(caller, params), query);
-  });
+  signedIn(
+    "GET",
+    "/configurations/:id",
+    "getConfiguration",
+    async (caller, { params, query }, reply) => {
+      await send(reply, caller, await find(caller, params), query);
+    },
+  );
   /** A form of the page, where it is sent to, and where one is after it. */
   const act = (
     path: string,
+    needs: Needs,
     kind: "start" | "state" | "remove" | "rule",
     work: (
       caller: UserCaller,
@@ -70,15 +77,20 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
       params: unknown,
     ) => Promise<string>,
   ): void =>
-    signedIn("POST", `/configurations/:id/${path}`, async (caller, { params, body }, reply) => {
-      const configuration = await find(caller, params);
-      const refused = await attempt(body, async () => {
-        reply.redirect(await work(caller, configuration, new Form(body), params), 303);
-      });
-      if (refused) await send(reply, caller, configuration, {}, { [kind]: refused }, refused);
-    });
+    signedIn(
+      "POST",
+      `/configurations/:id/${path}`,
+      needs,
+      async (caller, { params, body }, reply) => {
+        const configuration = await find(caller, params);
+        const refused = await attempt(body, async () => {
+          reply.redirect(await work(caller, configuration, new Form(body), params), 303);
+        });
+        if (refused) await send(reply, caller, configuration, {}, { [kind]: refused }, refused);
+      },
+    );
 
-  act("jobs", "start", async (caller, { id, name }, form) => {
+  act("jobs", "plan", "start", async (caller, { id, name }, form) => {
     const job_type = form.text("job_type");
     if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
       throw invalid("body.confirm", "this is not its name");
@@ -86,45 +98,51 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug"), ...options });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
   });
-  act("approval", "rule", async (caller, { id }, form) => {
+  act("approval", "administer", "rule", async (caller, { id }, form) => {
     await updateConfiguration(context, caller, id, (now) => {
       const change = judgeChange({ approval: ruleIn(form, now) });
       return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
     });
     return `/configurations/${id}#approvals`;
   });
-  act("state/unlock", "state", async (caller, { id }) => {
+  act("state/unlock", "breakStateLock", "state", async (caller, { id }) => {
     await breakStateLock(context, caller, id);
     return `/configurations/${id}#state-title`;
   });
-  act("state/:serial/rollback", "state", async (caller, { id }, _, params) => {
+  act("state/:serial/rollback", "rollBackState", "state", async (caller, { id }, _, params) => {
     const { serial } = params as { serial: string };
     if (!/^\d{1,15}$/.test(serial)) throw notFound("state version");
     await rollBackState(context, caller, id, Number(serial));
     return `/configurations/${id}#state-title`;
   });
-  act("delete", "remove", async (caller, { id, zone_id }) => {
+  act("delete", "deleteConfiguration", "remove", async (caller, { id, zone_id }) => {
     await deleteConfiguration(context, caller, id);
     return `/zones/${zone_id}`;
   });
 
   entriesForms(signedIn, {
     path: "/configurations",
+    needs: "updateConfiguration",
     kinds: entryKinds,
     find,
     update: (caller, { id }, change) => updateConfiguration(context, caller, id, change),
     send: (reply, caller, configuration, entries) =>
       send(reply, caller, configuration, {}, { entries }, entries.form),
   });
-  signedIn("POST", "/configurations/:id/variable-sets", async (caller, { params, body }, reply) => {
-    const configuration = await find(caller, params);
-    const { id: configuration_id } = configuration;
-    const sets = await attempt(body, async () => {
-      await attachOrDetach(context, caller, new Form(body), { configuration_id });
-      reply.redirect(`/configurations/${configuration_id}#variable-sets`, 303);
-    });
-    if (sets) await send(reply, caller, configuration, {}, { sets }, sets);
-  });
+  signedIn(
+    "POST",
+    "/configurations/:id/variable-sets",
+    "attachToConfiguration",
+    async (caller, { params, body }, reply) => {
+      const configuration = await find(caller, params);
+      const { id: configuration_id } = configuration;
+      const sets = await attempt(body, async () => {
+        await attachOrDetach(context, caller, new Form(body), { configuration_id });
+        reply.redirect(`/configurations/${configuration_id}#variable-sets`, 303);
+      });
+      if (sets) await send(reply, caller, configuration, {}, { sets }, sets);
+    },
+  );
 }
 
 function idOf(params: unknown): string {

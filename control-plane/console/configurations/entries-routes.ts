@@ -5,6 +5,7 @@ import type { UserCaller } from "../../services/callers.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { attempt, Form } from "../page/form.ts";
+import type { Needs } from "../page-permissions.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { formLimit } from "./configuration-form-routes.ts";
 import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
@@ -14,6 +15,7 @@ import type { Entries, RefusedEntry, Valued } from "./entries-view.ts";
 interface EntriesOwner<T> {
   /** Its page is at this address followed by its id. */
   readonly path: string;
+  readonly needs: Needs;
   readonly kinds: readonly Entries[];
   readonly find: (caller: UserCaller, params: unknown) => Promise<T>;
   readonly update: (
@@ -32,12 +34,13 @@ interface EntriesOwner<T> {
 /** Adds one route for each kind. */
 export function entriesForms<T extends Valued & { readonly id: string }>(
   signedIn: SignedIn,
-  { path, kinds, find, update, send }: EntriesOwner<T>,
+  { path, needs, kinds, find, update, send }: EntriesOwner<T>,
 ): void {
   for (const kind of kinds)
     signedIn(
       "POST",
       `${path}/:id/${kind}`,
+      needs,
       async (caller, { params, body }, reply) => {
         const thing = await find(caller, params);
         const typed = new Form(body);

@@ -46,10 +46,10 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
     const body = identitiesPage(identities.slice(0, shown), next, form);
     return { ...frame(caller), title: "Cloud identities", body };
   };
-  signedIn("GET", "/identities", async (caller, { query }, reply) => {
+  signedIn("GET", "/identities", "listCloudIdentities", async (caller, { query }, reply) => {
     sendPage(reply, await list(caller, query, new Form()));
   });
-  signedIn("POST", "/identities", async (caller, { body, query }, reply) => {
+  signedIn("POST", "/identities", "createCloudIdentity", async (caller, { body, query }, reply) => {
     const form = await attempt(body, async () => {
       const input = judgeNew({ ...typed(body), provider: "aws" });
       const { id } = await createCloudIdentity(context, caller, input);
@@ -91,30 +91,46 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
     if (!validate(id)) throw notFound("cloud identity");
     return getCloudIdentity(context, caller, id);
   };
-  signedIn("GET", "/identities/:id", async (caller, { params, query }, reply) => {
-    const made = await page(caller, await find(caller, params), query);
-    sendPage(reply, made.page, made.status);
-  });
-  signedIn("POST", "/identities/:id", async (caller, { params, body }, reply) => {
-    const identity = await find(caller, params);
-    const edit = await attempt(
-      body,
-      async () => {
-        await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
-        reply.redirect(`/identities/${identity.id}`, 303);
-      },
-      "edit",
-    );
-    if (edit) sendPage(reply, (await page(caller, identity, {}, { edit })).page, edit.status);
-  });
-  signedIn("POST", "/identities/:id/delete", async (caller, { params }, reply) => {
-    const identity = await find(caller, params);
-    const remove = await attempt({}, async () => {
-      await deleteCloudIdentity(context, caller, identity.id);
-      reply.redirect("/identities", 303);
-    });
-    if (remove) sendPage(reply, (await page(caller, identity, {}, { remove })).page, remove.status);
-  });
+  signedIn(
+    "GET",
+    "/identities/:id",
+    "getCloudIdentity",
+    async (caller, { params, query }, reply) => {
+      const made = await page(caller, await find(caller, params), query);
+      sendPage(reply, made.page, made.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/identities/:id",
+    "updateCloudIdentity",
+    async (caller, { params, body }, reply) => {
+      const identity = await find(caller, params);
+      const edit = await attempt(
+        body,
+        async () => {
+          await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
+          reply.redirect(`/identities/${identity.id}`, 303);
+        },
+        "edit",
+      );
+      if (edit) sendPage(reply, (await page(caller, identity, {}, { edit })).page, edit.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/identities/:id/delete",
+    "deleteCloudIdentity",
+    async (caller, { params }, reply) => {
+      const identity = await find(caller, params);
+      const remove = await attempt({}, async () => {
+        await deleteCloudIdentity(context, caller, identity.id);
+        reply.redirect("/identities", 303);
+      });
+      if (remove)
+        sendPage(reply, (await page(caller, identity, {}, { remove })).page, remove.status);
+    },
+  );
 }
 
 /** The account of the role itself: where most workers are. */

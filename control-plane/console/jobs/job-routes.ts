@@ -34,6 +34,7 @@ import type { JobStory } from "./job-story.ts";
 import type { LogStart } from "../logs/log-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
+import type { Needs } from "../page-permissions.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
@@ -115,7 +116,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     const often = isWaiting ? refreshWaiting : refresh;
     sendPage(reply, isOver ? page : { ...page, refresh: often }, form?.status);
   };
-  signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
+  signedIn("GET", "/jobs/:id", "getJob", async (caller, request, reply) => {
     const { id } = request.params as { id: string };
     if (!validate(id)) {
       reply.redirect(`/jobs/${await findByStart(context, caller, id)}`, 303);
@@ -123,7 +124,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     }
     await send(caller, id, request, reply);
   });
-  signedIn("POST", "/jobs/:id/approvals", async (caller, request, reply) => {
+  signedIn("POST", "/jobs/:id/approvals", "decideJob", async (caller, request, reply) => {
     const id = idOf(request.params);
     const refused = await attempt(request.body, async () => {
       const form = new Form(request.body);
@@ -138,7 +139,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     });
     if (refused) await send(caller, id, request, reply, refused);
   });
-  signedIn("GET", "/jobs/:id/log", async (caller, { params }, reply) => {
+  signedIn("GET", "/jobs/:id/log", "getJobLogs", async (caller, { params }, reply) => {
     const id = idOf(params);
     await checkOwnJob(context, caller, id);
     reply
@@ -153,9 +154,10 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
   });
   const act = (
     verb: string,
+    needs: Needs,
     change: (caller: UserCaller, job: string, form: Form) => Promise<Job>,
   ) =>
-    signedIn("POST", `/jobs/:id/${verb}`, async (caller, request, reply) => {
+    signedIn("POST", `/jobs/:id/${verb}`, needs, async (caller, request, reply) => {
       const id = idOf(request.params);
       // A page that was open for long offers what is refused now; the page as it is now says why.
       const refused = await attempt({}, async () => {
@@ -164,15 +166,16 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       });
       if (refused) await send(caller, id, request, reply, refused);
     });
-  act("cancel", (caller, id) => cancelJob(context, caller, id));
+  act("cancel", "plan", (caller, id) => cancelJob(context, caller, id));
   // A page that was open for long may offer what was done since.
   act(
     "retry",
+    "plan",
     async (caller, id) =>
       (await findRetry(context, caller, await getJob(context, caller, id))) ??
       retryJob(context, caller, id),
   );
-  act("deploy", async (caller, id, form) => {
+  act("deploy", "deploy", async (caller, id, form) => {
     const { configuration_id } = await getJob(context, caller, id);
     if (configuration_id === null) throw notFound("configuration any more");
     const debug = form.isOn("debug");

@@ -22,7 +22,7 @@ const refresh = 2;
 
 /** Adds it. */
 export function jobsPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/jobs", async (caller, { query }, reply) => {
+  signedIn("GET", "/jobs", "listJobs", async (caller, { query }, reply) => {
     const { before } = query as Record<string, unknown>;
     const filter = readFilter(query);
     const [page, configuration] = await Promise.all([

@@ -32,7 +32,7 @@ const refresh = 2;
 
 /** Adds them. */
 export function overviewPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/", async (caller, _, reply) => {
+  signedIn("GET", "/", "read", async (caller, _, reply) => {
     const list = (status: JobStatus, limit: number) =>
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>

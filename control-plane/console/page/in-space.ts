@@ -3,9 +3,9 @@
  * place, so that no page can forget it.
  */
 import { roleFor } from "../../domain/roles.ts";
-import type { Permission } from "../../../protocol/roles.ts";
+import type { Permission, Role } from "../../../protocol/roles.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { permissionOfForm, permissionOfLink } from "../page-permissions.ts";
+import type { PagePermissions } from "../page-permissions.ts";
 
 /** The slug of the team in which a caller acts; null: their personal space. */
 export const teamOf = ({ spaces, space_id }: UserCaller): string | null =>
@@ -27,7 +27,7 @@ export function inTeam(address: string, team: string | null): string {
 }
 
 /** The page with links and forms that stay in the space, and without buttons that would be refused. */
-export function fitToSpace(page: string, caller: UserCaller): string {
+export function fitToSpace(page: string, caller: UserCaller, permissions: PagePermissions): string {
   const team = teamOf(caller);
   const linked =
     team === null
@@ -41,22 +41,27 @@ export function fitToSpace(page: string, caller: UserCaller): string {
             /<form\s+method="get"\s+action="([^"]*\?team=[^"]*)"[^>]*>/g,
             (form) => `${form}<input type="hidden" name="team" value="${team}" />`,
           );
+  const lacking = (permission: Permission | undefined): Role | undefined =>
+    permission && roleFor(caller, permission);
   return linked
     .replaceAll(
       /<form\s+method="post"\s+action="([^"]*)"[^>]*>.*?<\/form>/gs,
-      (form, action: string) => withoutRefused(form, action, caller),
+      (form, action: string) => {
+        // What a form of a job needs depends on the job.
+        const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
+        return withoutRefused(
+          form,
+          lacking((needs as Permission | undefined) ?? permissions.of("POST", action)),
+        );
+      },
     )
     .replaceAll(/<a\s([^>]*)href="([^"]*)"[^>]*>([^<]*)<\/a\s*>/g, (link, start, address, words) =>
-      asRefused(link, { start, address, words }, caller),
+      asRefused(link, { start, words }, lacking(permissions.of("GET", address))),
     );
 }
 
 /** The form. If the caller lacks its role, buttons and boxes are off, and the role is named. */
-function withoutRefused(form: string, action: string, caller: UserCaller): string {
-  // What a form of a job needs depends on the job.
-  const [, needs] = /^<form\s[^>]*data-needs="(\w+)"/.exec(form) ?? [];
-  const permission = (needs as Permission | undefined) ?? permissionOfForm(action);
-  const role = permission === undefined ? undefined : roleFor(caller, permission);
+function withoutRefused(form: string, role: Role | undefined): string {
   return role === undefined
     ? form
     : form
@@ -71,11 +76,9 @@ const lastButton = /.*<\/button\s*>/s;
 /** A link. If the caller lacks the role for what it leads to, it leads nowhere and the role is named. */
 function asRefused(
   link: string,
-  { start, address, words }: Readonly<Record<"start" | "address" | "words", string>>,
-  caller: UserCaller,
+  { start, words }: Readonly<Record<"start" | "words", string>>,
+  role: Role | undefined,
 ): string {
-  const permission = permissionOfLink(address);
-  const role = permission === undefined ? undefined : roleFor(caller, permission);
   return role === undefined
     ? link
     : `<span><a ${start}role="link" aria-disabled="true" title="Needs the role ${role}">${words}</a>

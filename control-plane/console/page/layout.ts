@@ -52,7 +52,11 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
       "cache-control": "no-store",
     })
     .type("text/html; charset=utf-8");
-  answerUnread(reply, status, caller ? fitToSpace(text, caller) : text);
+  answerUnread(
+    reply,
+    status,
+    caller ? fitToSpace(text, caller, reply.server.pagePermissions) : text,
+  );
 }
 
 const document = (

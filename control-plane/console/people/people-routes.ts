@@ -59,30 +59,45 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
     });
     return { ...frame(caller), title: "Settings", body };
   };
-  signedIn("GET", "/settings", async (caller, _, reply) => {
+  signedIn("GET", "/settings", "account", async (caller, _, reply) => {
     sendPage(reply, await settings(caller, newTokenForm(givableRoles(caller))));
   });
-  signedIn("POST", "/settings/access-tokens", async (caller, { body: fields }, reply) => {
-    const form = await attempt(fields, async () => {
-      const token = await createAccessToken(context, caller, judgeToken(tokenOf(fields)));
-      const body = createdTokenPage(token, context.publicUrl());
-      sendPage(reply, { ...frame(caller), title: "A new access token", body });
-    });
-    if (form) sendPage(reply, await settings(caller, form), form.status);
-  });
-  signedIn("POST", "/settings/access-tokens/:id/revoke", async (caller, { params }, reply) => {
-    const { id } = params as { id: string };
-    if (!validate(id)) throw notFound("access token");
-    await revokeAccessToken(context, caller, id);
-    reply.redirect("/settings#access-tokens", 303);
-  });
-  signedIn("POST", "/settings/logins/:id/revoke", async (caller, { params }, reply) => {
-    const { id } = params as { id: string };
-    if (!validate(id)) throw notFound("login");
-    await endOwnLogin(context, caller, id);
-    reply.redirect("/settings", 303);
-  });
-  signedIn("GET", "/audit", async (caller, { query }, reply) => {
+  signedIn(
+    "POST",
+    "/settings/access-tokens",
+    "createAccessToken",
+    async (caller, { body: fields }, reply) => {
+      const form = await attempt(fields, async () => {
+        const token = await createAccessToken(context, caller, judgeToken(tokenOf(fields)));
+        const body = createdTokenPage(token, context.publicUrl());
+        sendPage(reply, { ...frame(caller), title: "A new access token", body });
+      });
+      if (form) sendPage(reply, await settings(caller, form), form.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/settings/access-tokens/:id/revoke",
+    "revokeAccessToken",
+    async (caller, { params }, reply) => {
+      const { id } = params as { id: string };
+      if (!validate(id)) throw notFound("access token");
+      await revokeAccessToken(context, caller, id);
+      reply.redirect("/settings#access-tokens", 303);
+    },
+  );
+  signedIn(
+    "POST",
+    "/settings/logins/:id/revoke",
+    "revokeLogin",
+    async (caller, { params }, reply) => {
+      const { id } = params as { id: string };
+      if (!validate(id)) throw notFound("login");
+      await endOwnLogin(context, caller, id);
+      reply.redirect("/settings", 303);
+    },
+  );
+  signedIn("GET", "/audit", "listAuditEntries", async (caller, { query }, reply) => {
     const { before, action: wanted } = query as Record<string, unknown>;
     const from = typeof before === "string" && validate(before) ? before : undefined;
     // What is no action filters nothing.

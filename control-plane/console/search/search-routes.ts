@@ -8,7 +8,7 @@ import { searchPage } from "./search-page.ts";
 
 /** Adds it. */
 export function searchPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/search", async (caller, { query }, reply) => {
+  signedIn("GET", "/search", "read", async (caller, { query }, reply) => {
     const { q } = query as Record<string, unknown>;
     const text = typeof q === "string" ? q.trim() : "";
     const [found, jobs] = await Promise.all([

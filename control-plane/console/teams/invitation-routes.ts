@@ -13,13 +13,13 @@ import type { SignedIn } from "../signed-in.ts";
 
 /** Adds `/invitations/{token}`. */
 export function invitationPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/invitations/:token", async (caller, { params }, reply) => {
+  signedIn("GET", "/invitations/:token", "read", async (caller, { params }, reply) => {
     const { token } = params as { token: string };
     const invitation = await openInvitation(context, caller, token);
     const body = invitationPage(caller, invitation, token);
     sendPage(reply, { title: `Join ${invitation.team.name}`, email: caller.email, body });
   });
-  signedIn("POST", "/invitations/:token", async (caller, { params }, reply) => {
+  signedIn("POST", "/invitations/:token", "account", async (caller, { params }, reply) => {
     const { token } = params as { token: string };
     const slug = await acceptInvitation(context, caller, token);
     reply.redirect(overviewOf(slug), 303);

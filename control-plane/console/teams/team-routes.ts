@@ -65,27 +65,27 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
     return { ...frame(caller), title: team.name, body, from: `/teams/${team.slug}` };
   };
 
-  signedIn("GET", "/teams", async (caller, _, reply) => {
+  signedIn("GET", "/teams", "listTeams", async (caller, _, reply) => {
     sendPage(reply, await list(caller, new Form()));
   });
-  signedIn("POST", "/teams", async (caller, { body }, reply) => {
+  signedIn("POST", "/teams", "createTeam", async (caller, { body }, reply) => {
     const form = await attempt(body, async () => {
       const { slug } = await createTeam(context, caller, judgeTeam(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (form) sendPage(reply, await list(caller, form), form.status);
   });
-  signedIn("GET", "/teams/:slug", async (caller, _, reply) => {
+  signedIn("GET", "/teams/:slug", "getTeam", async (caller, _, reply) => {
     sendPage(reply, await page(caller));
   });
-  signedIn("POST", "/teams/:slug", async (caller, { body }, reply) => {
+  signedIn("POST", "/teams/:slug", "updateTeam", async (caller, { body }, reply) => {
     const rename = await attempt(body, async () => {
       const { slug } = await updateTeam(context, caller, judgeChange(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (rename) sendPage(reply, await page(caller, { rename }), rename.status);
   });
-  signedIn("POST", "/teams/:slug/delete", async (caller, { params, body }, reply) => {
+  signedIn("POST", "/teams/:slug/delete", "deleteTeam", async (caller, { params, body }, reply) => {
     const remove = await attempt(body, async () => {
       if (new Form(body).word("confirm") !== slugOf(params))
         throw new RefusalError("invalid_request", "The slug that you typed is not the team's");
@@ -94,46 +94,66 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
     });
     if (remove) sendPage(reply, await page(caller, { remove }), remove.status);
   });
-  signedIn("POST", "/teams/:slug/members/:user", async (caller, { params, body }, reply) => {
-    const members = await attempt({}, async () => {
-      const change = judgeMember({ role: new Form(body).text("role") });
-      await updateMember(context, caller, memberOf(params), change);
-      reply.redirect(`/teams/${slugOf(params)}#members`, 303);
-    });
-    if (members) sendPage(reply, await page(caller, { members }), members.status);
-  });
-  signedIn("POST", "/teams/:slug/members/:user/remove", async (caller, { params }, reply) => {
-    const user = memberOf(params);
-    const members = await attempt({}, async () => {
-      await removeMember(context, caller, user);
-      const isSelf = user === caller.user_id;
-      reply.redirect(isSelf ? "/teams?team=" : `/teams/${slugOf(params)}#members`, 303);
-    });
-    if (members) sendPage(reply, await page(caller, { members }), members.status);
-  });
-  signedIn("POST", "/teams/:slug/invitations", async (caller, { body }, reply) => {
-    const invite = await attempt(body, async () => {
-      const form = new Form(body);
-      const email = form.word("email");
-      const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
-      const made = await createInvitation(context, caller, judgeInvitation(asked));
-      const team = await getTeam(context, caller);
-      const title = `An invitation to ${team.name}`;
-      const hasProvider = Object.values(context.providers).some(Boolean);
-      sendPage(reply, {
-        ...frame(caller),
-        title,
-        body: createdInvitationPage(team, made, hasProvider),
+  signedIn(
+    "POST",
+    "/teams/:slug/members/:user",
+    "updateMember",
+    async (caller, { params, body }, reply) => {
+      const members = await attempt({}, async () => {
+        const change = judgeMember({ role: new Form(body).text("role") });
+        await updateMember(context, caller, memberOf(params), change);
+        reply.redirect(`/teams/${slugOf(params)}#members`, 303);
       });
-    });
-    if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
-  });
-  signedIn("POST", "/teams/:slug/invitations/:id/revoke", async (caller, { params }, reply) => {
-    const { id } = params as { id: string };
-    if (!validate(id)) throw notFound("open invitation");
-    await revokeInvitation(context, caller, id);
-    reply.redirect(`/teams/${slugOf(params)}#invitations`, 303);
-  });
+      if (members) sendPage(reply, await page(caller, { members }), members.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/teams/:slug/members/:user/remove",
+    "removeMember",
+    async (caller, { params }, reply) => {
+      const user = memberOf(params);
+      const members = await attempt({}, async () => {
+        await removeMember(context, caller, user);
+        const isSelf = user === caller.user_id;
+        reply.redirect(isSelf ? "/teams?team=" : `/teams/${slugOf(params)}#members`, 303);
+      });
+      if (members) sendPage(reply, await page(caller, { members }), members.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/teams/:slug/invitations",
+    "createInvitation",
+    async (caller, { body }, reply) => {
+      const invite = await attempt(body, async () => {
+        const form = new Form(body);
+        const email = form.word("email");
+        const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
+        const made = await createInvitation(context, caller, judgeInvitation(asked));
+        const team = await getTeam(context, caller);
+        const title = `An invitation to ${team.name}`;
+        const hasProvider = Object.values(context.providers).some(Boolean);
+        sendPage(reply, {
+          ...frame(caller),
+          title,
+          body: createdInvitationPage(team, made, hasProvider),
+        });
+      });
+      if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
+    },
+  );
+  signedIn(
+    "POST",
+    "/teams/:slug/invitations/:id/revoke",
+    "revokeInvitation",
+    async (caller, { params }, reply) => {
+      const { id } = params as { id: string };
+      if (!validate(id)) throw notFound("open invitation");
+      await revokeInvitation(context, caller, id);
+      reply.redirect(`/teams/${slugOf(params)}#invitations`, 303);
+    },
+  );
 }
 
 /** The fields of a team; an empty slug is none. */

@@ -27,6 +27,7 @@ import { listZoneNames } from "../../services/zones/zones.ts";
 import { entriesForms } from "../configurations/entries-routes.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
+import type { Needs } from "../page-permissions.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { isAttaching } from "./attach-input.ts";
 import { variableSetPage, variableSetsPage, type VariableSetForms } from "./variable-sets-page.ts";
@@ -51,16 +52,21 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     const body = variableSetsPage(sets.slice(0, shown), next, form);
     return { ...frame(caller), title: "Variable sets", body };
   };
-  signedIn("GET", "/variable-sets", async (caller, { query }, reply) => {
+  signedIn("GET", "/variable-sets", "listVariableSets", async (caller, { query }, reply) => {
     sendPage(reply, await list(caller, query, new Form()));
   });
-  signedIn("POST", "/variable-sets", async (caller, { body, query }, reply) => {
-    const form = await attempt(body, async () => {
-      const { id } = await createVariableSet(context, caller, judgeNew(typed(body)));
-      reply.redirect(`/variable-sets/${id}`, 303);
-    });
-    if (form) sendPage(reply, await list(caller, query, form), form.status);
-  });
+  signedIn(
+    "POST",
+    "/variable-sets",
+    "createVariableSet",
+    async (caller, { body, query }, reply) => {
+      const form = await attempt(body, async () => {
+        const { id } = await createVariableSet(context, caller, judgeNew(typed(body)));
+        reply.redirect(`/variable-sets/${id}`, 303);
+      });
+      if (form) sendPage(reply, await list(caller, query, form), form.status);
+    },
+  );
 
   const find = (caller: UserCaller, params: unknown): Promise<VariableSet> => {
     const { id } = params as { id: string };
@@ -90,55 +96,62 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     const from = `/variable-sets/${set.id}`;
     sendPage(reply, { ...frame(caller), title: set.name, body, from }, refused?.status);
   };
-  signedIn("GET", "/variable-sets/:id", async (caller, { params }, reply) => {
+  signedIn("GET", "/variable-sets/:id", "getVariableSet", async (caller, { params }, reply) => {
     await send(reply, caller, await find(caller, params));
   });
   /** A form of the page, where it is sent to, and where one is after it. */
   const act = (
     path: string,
+    needs: Needs,
     kind: "rename" | "zone" | "configuration" | "remove",
     work: (caller: UserCaller, id: string, form: Form) => Promise<string>,
   ): void =>
-    signedIn("POST", `/variable-sets/:id${path}`, async (caller, { params, body }, reply) => {
-      const set = await find(caller, params);
-      const refused = await attempt(
-        body,
-        async () => {
-          reply.redirect(await work(caller, set.id, new Form(body)), 303);
-        },
-        kind,
-      );
-      if (refused) await send(reply, caller, set, { [kind]: refused }, refused);
-    });
+    signedIn(
+      "POST",
+      `/variable-sets/:id${path}`,
+      needs,
+      async (caller, { params, body }, reply) => {
+        const set = await find(caller, params);
+        const refused = await attempt(
+          body,
+          async () => {
+            reply.redirect(await work(caller, set.id, new Form(body)), 303);
+          },
+          kind,
+        );
+        if (refused) await send(reply, caller, set, { [kind]: refused }, refused);
+      },
+    );
   const attach = async (caller: UserCaller, id: string, form: Form, target: Target) => {
     await setAttached(context, caller, id, target, isAttaching(form));
     return `/variable-sets/${id}#attached`;
   };
 
-  act("", "rename", async (caller, id, form) => {
+  act("", "updateVariableSet", "rename", async (caller, id, form) => {
     await updateVariableSet(context, caller, id, ({ name }) => {
       refuseStale(form, { name });
       return judgeChange(typed(form.fields));
     });
     return `/variable-sets/${id}`;
   });
-  act("/zones", "zone", (caller, id, form) => {
+  act("/zones", "attachToZone", "zone", (caller, id, form) => {
     const zone_id = form.word("zone");
     if (!validate(zone_id)) throw invalid("body.zone", "is missing: choose a zone");
     return attach(caller, id, form, { zone_id });
   });
-  act("/configurations", "configuration", async (caller, id, form) => {
+  act("/configurations", "attachToConfiguration", "configuration", async (caller, id, form) => {
     const name = form.word("configuration");
     if (name === "") throw invalid("body.configuration", "must not be empty");
     const { id: configuration_id } = await getConfiguration(context, caller, name);
     return attach(caller, id, form, { configuration_id });
   });
-  act("/delete", "remove", async (caller, id) => {
+  act("/delete", "deleteVariableSet", "remove", async (caller, id) => {
     await deleteVariableSet(context, caller, id);
     return "/variable-sets";
   });
   entriesForms(signedIn, {
     path: "/variable-sets",
+    needs: "updateVariableSet",
     kinds: valueKinds,
     find,
     update: (caller, { id }, change) => updateVariableSet(context, caller, id, change),

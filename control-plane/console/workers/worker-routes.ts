@@ -65,16 +65,21 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const from = inTeam("/workers", teamOf(caller));
     return { ...frame(caller), title: "Workers", body, refresh, from };
   };
-  signedIn("GET", "/workers", async (caller, _, reply) => {
+  signedIn("GET", "/workers", "listWorkers", async (caller, _, reply) => {
     sendPage(reply, await list(caller, new Form()));
   });
-  signedIn("POST", "/workers/revoke-token", async (caller, { body }, reply) => {
-    const refused = await attempt(body, async () => {
-      await revokeRegistrationToken(context, caller, new Form(body).text("id"));
-      reply.redirect("/workers", 303);
-    });
-    if (refused) sendPage(reply, await list(caller, refused), refused.status);
-  });
+  signedIn(
+    "POST",
+    "/workers/revoke-token",
+    "revokeRegistrationToken",
+    async (caller, { body }, reply) => {
+      const refused = await attempt(body, async () => {
+        await revokeRegistrationToken(context, caller, new Form(body).text("id"));
+        reply.redirect("/workers", 303);
+      });
+      if (refused) sendPage(reply, await list(caller, refused), refused.status);
+    },
+  );
   const page = async (caller: UserCaller, worker: Worker, teardown?: Form): Promise<Page> => {
     const { id, name: title } = worker;
     const by = deployConfigurationOf(worker)?.configuration_id;
@@ -96,47 +101,58 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const body = workerPage(story, teardown);
     return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
   };
-  signedIn("GET", "/workers/:id", async (caller, { params }, reply) => {
+  signedIn("GET", "/workers/:id", "getWorker", async (caller, { params }, reply) => {
     sendPage(reply, await page(caller, await getWorker(context, caller, idOf(params))));
   });
-  signedIn("POST", "/workers/:id/teardown", async (caller, { params, body }, reply) => {
-    const worker = await getWorker(context, caller, idOf(params));
-    const refused = await attempt(body, async () => {
-      const form = new Form(body);
-      refuseStale(form, deployConfigurationOf(worker));
-      if (form.word("confirm") !== worker.name.trim())
-        throw invalid("body.confirm", "this is not its name");
-      const asked = {
-        job_type: "DESTROY_WORKER",
-        assigned_worker_id: worker.id,
-        debug: form.isOn("debug"),
-      } as const;
-      const { id } = await createJob(context, caller, asked);
-      reply.redirect(`/jobs/${id}`, 303);
-    });
-    if (refused) sendPage(reply, await page(caller, worker, refused), refused.status);
-  });
+  signedIn(
+    "POST",
+    "/workers/:id/teardown",
+    "administer",
+    async (caller, { params, body }, reply) => {
+      const worker = await getWorker(context, caller, idOf(params));
+      const refused = await attempt(body, async () => {
+        const form = new Form(body);
+        refuseStale(form, deployConfigurationOf(worker));
+        if (form.word("confirm") !== worker.name.trim())
+          throw invalid("body.confirm", "this is not its name");
+        const asked = {
+          job_type: "DESTROY_WORKER",
+          assigned_worker_id: worker.id,
+          debug: form.isOn("debug"),
+        } as const;
+        const { id } = await createJob(context, caller, asked);
+        reply.redirect(`/jobs/${id}`, 303);
+      });
+      if (refused) sendPage(reply, await page(caller, worker, refused), refused.status);
+    },
+  );
   editPages(signedIn, context);
-  signedIn("POST", "/workers/register", async (caller, _, reply) => {
+  signedIn("POST", "/workers/register", "createRegistrationToken", async (caller, _, reply) => {
     const token = await createRegistrationToken(context, caller, {});
     const body = registrationPage(token, context.publicUrl());
     sendPage(reply, { ...frame(caller), title: "Add a worker", body });
   });
-  signedIn("POST", "/workers/:id/rotate", async (caller, { params, body: form }, reply) => {
-    const overlap = new Form(form).isOn("at_once") ? 0 : undefined;
-    const body = rotatedPage(await rotateToken(context, caller, idOf(params), overlap));
-    sendPage(reply, { ...frame(caller), title: "A new token", body });
-  });
+  signedIn(
+    "POST",
+    "/workers/:id/rotate",
+    "rotateWorkerToken",
+    async (caller, { params, body: form }, reply) => {
+      const overlap = new Form(form).isOn("at_once") ? 0 : undefined;
+      const body = rotatedPage(await rotateToken(context, caller, idOf(params), overlap));
+      sendPage(reply, { ...frame(caller), title: "A new token", body });
+    },
+  );
   for (const isDraining of [true, false])
     signedIn(
       "POST",
       `/workers/:id/${isDraining ? "drain" : "undrain"}`,
+      isDraining ? "drainWorker" : "undrainWorker",
       async (caller, { params }, reply) => {
         const { id } = await setDraining(context, caller, idOf(params), isDraining);
         reply.redirect(`/workers/${id}`, 303);
       },
     );
-  signedIn("POST", "/workers/:id/remove", async (caller, { params }, reply) => {
+  signedIn("POST", "/workers/:id/remove", "deleteWorker", async (caller, { params }, reply) => {
     await deleteWorker(context, caller, idOf(params));
     reply.redirect("/workers", 303);
   });
@@ -154,11 +170,11 @@ function editPages(signedIn: SignedIn, context: Context): void {
     if (worker.mode === "cloud-hosted") throw notFound("worker of yours");
     return worker;
   };
-  signedIn("GET", "/workers/:id/edit", async (caller, { params }, reply) => {
+  signedIn("GET", "/workers/:id/edit", "updateWorker", async (caller, { params }, reply) => {
     const worker = await find(caller, params);
     sendPage(reply, await page(caller, worker, formOf(worker)));
   });
-  signedIn("POST", "/workers/:id/edit", async (caller, { params, body }, reply) => {
+  signedIn("POST", "/workers/:id/edit", "updateWorker", async (caller, { params, body }, reply) => {
     const worker = await find(caller, params);
     const form = await attempt(body, async () => {
       await updateWorker(context, caller, worker.id, (now) =>

@@ -15,22 +15,17 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
 import { countRefusal } from "../storage/quotas.ts";
-import { storeContent } from "../storage/stored-content.ts";
+import { storeContent, type Recorded } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
 import { isUnsaved } from "./unsaved.ts";
 import { addOwnVersion, followState, lockedRefusal, view } from "./versions.ts";
 import { shortOf } from "../definitions.ts";
 
-interface PushedState {
-  readonly version: StateVersion;
-  /** False if it was the newest version already. */
-  readonly isNew: boolean;
-}
-
 /**
  * POST …/state/versions. Like terraform's own `state push`, it accepts only a later version of the
- * stored state. With `force` any state becomes the newest one, and no history is lost.
+ * stored state. With `force` any state becomes the newest one, and no history is lost. `stored` is
+ * false if it was the newest version already.
  */
 export async function pushState(
   context: Context,
@@ -38,7 +33,7 @@ export async function pushState(
   name: string,
   content: AsyncIterable<Uint8Array>,
   force: boolean,
-): Promise<PushedState> {
+): Promise<Recorded<StateVersion>> {
   const { read } = context.store;
   const named = await findNamed(read, user.space_id, name);
   const { id: spec } = named;
@@ -66,18 +61,17 @@ export async function pushState(
         await releaseLock(tx, lock.job_id);
         await ringNextOfSpec(tx, rings, spec);
       }
-      if (newest && isRepeated(newest, summary))
-        return { answer: { version: view(newest), isNew: false }, stored: false };
+      if (newest && isRepeated(newest, summary)) return { answer: view(newest), stored: false };
       if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
       const version = { spec_id: spec, ...summary, ...written, copy_of: null };
       const row = await addOwnVersion(context, tx, user, version);
       await followState(tx, spec, outputs);
       const target = { id: spec, name: named.name, details: { serial: row.serial } };
       await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
-      return { answer: { version: view(row), isNew: true }, stored: true };
+      return { answer: view(row), stored: true };
     });
   });
-  return (await countRefusal(context, stored)).answer;
+  return countRefusal(context, stored);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Lists are written item by item, no faster than they are read. */
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { sendListById, sendPagesById } from "../../../control-plane/http/list.ts";
+import { listById, pagesById } from "../../../control-plane/http/list.ts";
 import { writeWhole } from "../../../control-plane/services/json-text.ts";
 
 const megabyte = 1024 * 1024;
@@ -19,16 +19,14 @@ afterEach(() => app.close());
 async function serve(amount: number, size: number, gone = new Set<string>()): Promise<string> {
   const ids = Array.from({ length: amount }, (_, number) => uuidOf(amount - number));
   app.get("/", (request, reply) => {
-    sendListById(
-      reply,
-      "things",
-      request.query as { limit?: number; cursor?: string },
+    const list = listById(
       async (before, limit) => ids.filter((id) => !before || id < before).slice(0, limit),
       (id) => {
         written += 1;
         return writeWhole(gone.has(id) ? undefined : { id, text: "x".repeat(size) });
       },
-    ).catch((error: unknown) => reply.send(error));
+    );
+    list(reply, "things", request.query as object).catch((error: unknown) => reply.send(error));
   });
   return app.listen({ port: 0 });
 }
@@ -70,10 +68,7 @@ it("continues after pages with few items", async () => {
   let searched = 0;
   // Each page searches ten ids and finds the third of them.
   app.get("/", (request, reply) => {
-    sendPagesById(
-      reply,
-      "things",
-      request.query as { limit?: number; cursor?: string },
+    const list = pagesById(
       async (before) => {
         searched += 1;
         const rest = ids.filter((id) => !before || id < before);
@@ -81,7 +76,8 @@ it("continues after pages with few items", async () => {
         return { items, next: rest.length > 10 ? rest[9] : undefined };
       },
       (id) => writeWhole({ id }),
-    ).catch((error: unknown) => reply.send(error));
+    );
+    list(reply, "things", request.query as object).catch((error: unknown) => reply.send(error));
   });
   const url = await app.listen({ port: 0 });
   const read = async (query: string) =>
