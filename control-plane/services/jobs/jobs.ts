@@ -26,6 +26,7 @@ import { writingOf, type Writing } from "../definitions.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, untilUnchanged } from "../large-work.ts";
 import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs, type Rings } from "./changes.ts";
 import { checkJobPermission } from "./own-source.ts";
+import { labelsFor } from "../plans/deployable.ts";
 import { measureRequest, resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { cancelOf, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
@@ -239,7 +240,7 @@ function newJob(
     assigned_worker_id: input.assigned_worker_id ?? null,
     plan_job_id: input.plan_job_id ?? null,
     destroys: options?.destroy && options.targets.length === 0 ? 1 : 0,
-    labels: input.labels ? JSON.stringify(input.labels) : (spec?.labels ?? "[]"),
+    labels: labelsFor(input, spec),
     features: JSON.stringify(features),
     config_hash: hash,
     timeout_seconds: timeoutSeconds,

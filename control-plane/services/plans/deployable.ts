@@ -18,9 +18,10 @@ import { findState } from "../../store/states/states.ts";
 export async function checkPlan(
   tx: Queries,
   owner: string,
-  { job_type, configuration_id, plan_job_id }: CreateJob,
-  { cloud_identity_id }: Pick<SpecRow, "cloud_identity_id">,
+  request: CreateJob,
+  spec: Pick<SpecRow, "cloud_identity_id" | "labels">,
 ): Promise<JobRow> {
+  const { job_type, configuration_id, plan_job_id } = request;
   if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "can be set only for a DEPLOY");
   const id = plan_job_id ?? "";
   const plan = await tx.first(findOwnJob, { id, owner });
@@ -39,12 +40,38 @@ export async function checkPlan(
       `The plan was already deployed, by the job ${use.id}`,
     );
   await checkFresh(tx, plan);
-  if (cloud_identity_id !== plan.cloud_identity_id)
+  if (spec.cloud_identity_id !== plan.cloud_identity_id)
     throw new RefusalError(
       "plan_is_stale",
       "The configuration has another cloud identity than when the plan was made, so plan again",
     );
+  if (spec.cloud_identity_id === null) checkPlacement(plan, request, labelsFor(request, spec));
   return plan;
+}
+
+/** Returns the labels that a job of `spec` requires of its worker, JSON. */
+export const labelsFor = (
+  { labels }: Pick<CreateJob, "labels">,
+  spec: Pick<SpecRow, "labels"> | undefined,
+): string => (labels ? JSON.stringify(labels) : (spec?.labels ?? "[]"));
+
+/**
+ * Throws if other workers may run the deployment than may have made the plan. Without a cloud identity
+ * terraform uses the worker's own credentials, so the worker decides the role.
+ */
+function checkPlacement(
+  plan: JobRow,
+  { assigned_worker_id = null }: Pick<CreateJob, "assigned_worker_id">,
+  labels: string,
+): void {
+  const [then, now] = [plan.labels, labels].map(
+    (json) => new Set(JSON.parse(json) as readonly string[]),
+  );
+  if (isDeepStrictEqual(then, now) && plan.assigned_worker_id === assigned_worker_id) return;
+  throw new RefusalError(
+    "plan_is_stale",
+    "The deployment requires other labels or another worker than the plan did, and without a cloud identity the worker's own role decides what it may change, so plan again",
+  );
 }
 
 /**

@@ -722,4 +722,24 @@ describe("the cloud role of a plan", () => {
     await client.get(updateCloudIdentity, { params: { id: identity }, body });
     expect(await steps.claim()).toBe(job.id);
   });
+
+  it("without one comes from the worker, so labels and worker must be those of the plan", async ({
+    client,
+    spec,
+    steps,
+    worker,
+  }) => {
+    const plan = await steps.plan();
+    const deploy = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: plan.id };
+    const refuse = async (other: Partial<CreateJob>) =>
+      client.refusal(createJob, { body: { ...deploy, ...other } });
+    expect(await refuse({ labels: ["production"] })).toBe("409 plan_is_stale");
+    expect(await refuse({ assigned_worker_id: worker.id })).toBe("409 plan_is_stale");
+    const setLabels = async (labels: string[]) =>
+      client.get(updateConfiguration, { params: { name: spec }, body: { labels } });
+    await setLabels(["production"]);
+    expect(await refuse({})).toBe("409 plan_is_stale");
+    await setLabels([]);
+    expect((await steps.deploy(plan)).status).toBe("QUEUED");
+  });
 });
