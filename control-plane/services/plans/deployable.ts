@@ -52,7 +52,7 @@ export async function checkPlan(
 /** Returns the labels that a job of `spec` requires of its worker, JSON. */
 export const labelsFor = (
   { labels }: Pick<CreateJob, "labels">,
-  spec: Pick<SpecRow, "labels"> | undefined,
+  spec: Pick<SpecRow, "labels"> | null,
 ): string => (labels ? JSON.stringify(labels) : (spec?.labels ?? "[]"));
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
+import { setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact, addJob } from "../../../helpers/plane/rows.ts";
 
@@ -58,6 +59,8 @@ describe("a retry of a job", () => {
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
     await addArtifact(plane.context.store, plan.id);
+    // As if the worker had this label when it claimed the plan.
+    await setRows(plane, "jobs", { labels: '["gpu"]' }, { id: plan.id });
     const body = {
       job_type: "DEPLOY" as const,
       configuration_id: spec,
