@@ -26,10 +26,10 @@ test("every file that the Dockerfile copies exists", () => {
   expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
 });
 
-test("the image's agent cancels its jobs within the stop time of the README", () => {
+test("the image's agent cancels its jobs within the stop time of docs/containers.md", () => {
   const [, jobs] = /WINDLASS_STOP_SECONDS=(\d+)/.exec(text) ?? [];
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const [, stop] = /agent --stop-timeout (\d+)/.exec(readme) ?? [];
+  const page = readFileSync(join(root, "docs/containers.md"), "utf8");
+  const [, stop] = /--stop-timeout (\d+)[^`]*windlass agent/.exec(page) ?? [];
   // A cancelled apply may take ten minutes, and its report one more.
   expect(Number(stop) - Number(jobs)).toBeGreaterThan(660);
 });

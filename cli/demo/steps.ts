@@ -143,7 +143,7 @@ async function showOutputs(api: Api, configuration: Configuration): Promise<void
 const next = `Next:
   npm run demo -- --keep    run it again and keep it running, with a sign-in link
   npm start                 start a control plane that keeps its data
-  README.md                 how the parts work together, and how to add a runner`;
+  docs/quick-start.md       how to add a runner, and deploy a directory of your own`;
 
 async function keepRunning(demo: DemoProcesses, server: string, link: string): Promise<void> {
   print(`

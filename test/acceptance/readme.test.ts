@@ -54,10 +54,7 @@ const pagesRunElsewhere: ReadonlyMap<string, string> = new Map([
 const ran = new Set<string>();
 const documented = documentedCommands();
 
-/** The shell blocks of a chapter of the README. */
-const readme = readFileSync(join(root, "README.md"), "utf8");
-const blocks = (chapter: string): string[] =>
-  shellBlocks(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "");
+const blocks = shellBlocks(readFileSync(join(root, "docs/quick-start.md"), "utf8"));
 
 /** A directory like a checkout in which nothing has run yet. Jobs of other users may enter it. */
 function freshCheckout(): string {
@@ -139,8 +136,8 @@ it("the command lines of the README and the pages work in their order", async ()
     return JSON.parse(stdout) as T;
   };
 
-  // README, "Run it by hand".
-  const [start = "", signIn = "", runner = "", up = "", ...more] = blocks("Run it by hand");
+  // docs/quick-start.md.
+  const [start = "", signIn = "", runner = "", up = "", ...more] = blocks;
   expect(more).toEqual([]);
   await using first = await openShell(env, checkout);
   first.type(note(start));
