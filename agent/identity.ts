@@ -7,7 +7,6 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { calledEndpoints as endpoints } from "../protocol/called-endpoints.ts";
 import { call, ProblemError, type CallOptions } from "../protocol/transport.ts";
 import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
@@ -116,7 +115,7 @@ export async function isProvedAt(
   const nonce = randomUUID();
   try {
     const body = { worker_id: identity.workerId, nonce };
-    const answer = await call(url, endpoints.proveWorker, { body }, calling);
+    const answer = await call(url, "proveWorker", { body }, calling);
     return judgeProof(identity, nonce, answer ?? {}).knowsToken;
   } catch (error) {
     // A server without this endpoint refuses the call.
@@ -154,7 +153,7 @@ async function register(
   try {
     const answer = await repeat({ url, log, signal }, () => {
       tries++;
-      return call(url, endpoints.registerWorker, { body }, { headers, ...calling });
+      return call(url, "registerWorker", { body }, { headers, ...calling });
     });
     if (!answer) throw new Error("the response to the registration has no identity");
     return { workerId: answer.worker_id, workerToken: answer.worker_token };

@@ -13,7 +13,6 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { endpoints } from "../protocol/endpoints.ts";
 import { call } from "../protocol/transport.ts";
 import { fill, type Filled } from "./lib/fill.ts";
 import { startAgent, startWindlass, stop } from "./lib/processes.ts";
@@ -33,25 +32,20 @@ const server = await startWindlass(async (directory) => {
 let agent = startAgent(server.url, filled.busyWorker, join(scratch, "agent"));
 
 try {
-  const zone = await call(
-    server.url,
-    endpoints.createZone,
-    { body: { name: "bench" } },
-    { headers },
-  );
+  const zone = await call(server.url, "createZone", { body: { name: "bench" } }, { headers });
   const spec = await call(
     server.url,
-    endpoints.createConfiguration,
+    "createConfiguration",
     { body: { name: "smallest", zone_id: zone!.id, source: { type: "inline", files } } },
     { headers },
   );
   const throughAgent = async (): Promise<number> => {
     const body = { job_type: "DEPLOY", configuration_id: spec!.id } as const;
-    let job = await call(server.url, endpoints.createJob, { body }, { headers });
+    let job = await call(server.url, "createJob", { body }, { headers });
     while (job!.status === "QUEUED" || job!.status === "PROCESSING") {
       // The duration is the server's own. Asking more often would only slow the job down.
       await pause(250);
-      job = await call(server.url, endpoints.getJob, { params: { id: job!.id } }, { headers });
+      job = await call(server.url, "getJob", { params: { id: job!.id } }, { headers });
     }
     if (job!.status !== "SUCCESS")
       throw new Error(`the job is ${job!.status}: ${job!.error_message}`);
@@ -132,10 +126,10 @@ try {
     }
     const ended = async (body: Record<string, unknown>) => {
       const given = { configuration_id: spec!.id, ...body } as never;
-      let job = await call(server.url, endpoints.createJob, { body: given }, { headers });
+      let job = await call(server.url, "createJob", { body: given }, { headers });
       while (job!.ended_at === null) {
         await pause(10);
-        job = await call(server.url, endpoints.getJob, { params: { id: job!.id } }, { headers });
+        job = await call(server.url, "getJob", { params: { id: job!.id } }, { headers });
       }
       if (job!.status !== "SUCCESS") throw new Error(`${job!.status}: ${job!.error_message}`);
       return job!;

@@ -9,7 +9,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { execa } from "execa";
-import { endpoints } from "../protocol/endpoints.ts";
 import { call } from "../protocol/transport.ts";
 import { makeCertificate } from "../test/helpers/network/certificate.ts";
 import { startProviderRegistry } from "../test/helpers/agent/provider-registry.ts";
@@ -102,21 +101,19 @@ const diskBytes = async (): Promise<number> => {
 };
 try {
   const { url } = server;
-  const zone = await call(url, endpoints.createZone, { body: { name: "bench" } }, { headers });
+  const zone = await call(url, "createZone", { body: { name: "bench" } }, { headers });
   const configurations: string[] = [];
   for (let at = 0; at < jobsAtOnce; at += 1) {
     const source = { type: "inline" as const, files };
     const body = { name: `providers-${at}`, zone_id: zone!.id, source };
-    configurations.push(
-      (await call(url, endpoints.createConfiguration, { body }, { headers }))!.id,
-    );
+    configurations.push((await call(url, "createConfiguration", { body }, { headers }))!.id);
   }
   const plan = async (configuration_id: string): Promise<void> => {
     const body = { job_type: "PLAN", configuration_id } as const;
-    let job = await call(url, endpoints.createJob, { body }, { headers });
+    let job = await call(url, "createJob", { body }, { headers });
     while (job!.status === "QUEUED" || job!.status === "PROCESSING") {
       await pause(50);
-      job = await call(url, endpoints.getJob, { params: { id: job!.id } }, { headers });
+      job = await call(url, "getJob", { params: { id: job!.id } }, { headers });
     }
     if (job!.status !== "SUCCESS") throw new Error(`${job!.status}: ${job!.error_message}`);
   };

@@ -6,8 +6,6 @@
 import paths from "./endpoint-paths.json" with { type: "json" };
 import type { Endpoints } from "./endpoints.ts";
 
-export type EndpointName = keyof Endpoints;
-
 export const calledEndpoints = Object.fromEntries(
   Object.entries(paths).map(([name, route]) => {
     const [method, path] = route.split(" ");

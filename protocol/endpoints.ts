@@ -107,4 +107,6 @@ type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer
 
 export type Endpoints = All<(typeof tags)[number]["endpoints"]>;
 
+export type EndpointName = keyof Endpoints;
+
 export const endpoints: Endpoints = Object.assign({}, ...tags.map((one) => one.endpoints));

@@ -3,6 +3,7 @@
  * plane does not import it.
  */
 import { request, type Dispatcher } from "../common/http-client.ts";
+import { calledEndpoints } from "./called-endpoints.ts";
 import {
   fillPath,
   type Answer,
@@ -11,6 +12,7 @@ import {
   type Params,
   type Query,
 } from "./endpoint.ts";
+import type { EndpointName, Endpoints } from "./endpoints.ts";
 import type { Problem } from "./problem.ts";
 
 /** An error response: its `status` and, if it was a problem document, its `code`. */
@@ -83,32 +85,37 @@ export interface CallOptions {
   readonly onHeaders?: (headers: Dispatcher.ResponseData["headers"]) => void;
 }
 
-type Input<E extends Endpoint> = (Params<E> extends undefined
+type InputOf<E extends Endpoint> = (Params<E> extends undefined
   ? { params?: undefined }
   : { params: { [K in keyof Params<E>]: string } }) & {
   query?: Partial<Query<E>> | undefined;
 } & (Body<E> extends undefined ? { body?: undefined } : { body: Body<E> });
 
-/** The parsed body, or null if there is no content (204). */
-export type Called<E extends Endpoint> = (Answer<E> extends undefined ? null : Answer<E>) | null;
+/** What is sent to an endpoint. */
+export type Input<N extends EndpointName> = InputOf<Endpoints[N]>;
+
+/** The parsed body; null if the endpoint has none. */
+export type Called<N extends EndpointName> =
+  Answer<Endpoints[N]> extends undefined ? null : Answer<Endpoints[N]>;
 
 /**
- * Calls a JSON endpoint. Throws `ProblemError` for a status of 400 or more, `RedirectError` for a
+ * Calls a JSON endpoint by its name, and returns the parsed body, or null if there is no content
+ * (204). Throws `ProblemError` for a status of 400 or more, `RedirectError` for a
  * redirect, and undici's errors if the server cannot be reached.
  */
-export async function call<E extends Endpoint>(
+export async function call<N extends EndpointName>(
   server: string,
-  endpoint: E,
-  input: Input<E>,
+  name: N,
+  input: Input<N>,
   options: CallOptions = {},
-): Promise<Called<E>> {
-  const response = await send(server, endpoint, input as SendInput, options);
+): Promise<Called<N> | null> {
+  const response = await send(server, name, input as SendInput, options);
   if (response.statusCode === 204) {
     await response.body.dump();
     return null;
   }
   const text = await response.body.text();
-  return (text === "" ? null : JSON.parse(text)) as Called<E>;
+  return (text === "" ? null : JSON.parse(text)) as Called<N>;
 }
 
 export interface SendInput {
@@ -122,11 +129,12 @@ export interface SendInput {
 /** Sends a request with a binary body or response; the caller reads or dumps `body`. */
 export async function send(
   server: string,
-  endpoint: Endpoint,
+  name: EndpointName,
   input: SendInput,
   options: CallOptions = {},
 ): Promise<Dispatcher.ResponseData> {
   const from = server.replace(/\/+$/, "");
+  const endpoint = calledEndpoints[name];
   const path = pathOf(endpoint.path, input.params ?? {}, input.query ?? {});
   const response = await request(`${from}${path}`, {
     method: endpoint.method as Dispatcher.HttpMethod,

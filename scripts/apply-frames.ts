@@ -7,7 +7,6 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { chromium } from "playwright-core";
-import { endpoints } from "../protocol/endpoints.ts";
 import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
 import { visit } from "../test/helpers/console/launch.ts";
 import { readRow, startPlane } from "../test/helpers/plane/plane.ts";
@@ -71,7 +70,7 @@ const configuration_id = await user.configure({
   variables: { second: { value: false }, seconds },
 });
 await user.released(await user.queue({ job_type: "DEPLOY", configuration_id }));
-await user.call(endpoints.updateConfiguration, {
+await user.call("updateConfiguration", {
   params: { name: "network" },
   body: { variables: { second: { value: true }, seconds } },
 });

@@ -3,7 +3,6 @@
  * repeated here, so that no caller has to.
  */
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
@@ -70,7 +69,7 @@ export function createApi(options: ApiOptions): AgentApi {
       };
       const patience = { timeout: answerTimeout + wait * 1000, signal };
       const answer: Partial<HeartbeatAnswer> = await readLeniently(
-        await genuine(known, send(server, endpoints.heartbeat, input, { ...common, ...patience })),
+        await genuine(known, send(server, "heartbeat", input, { ...common, ...patience })),
       );
       const isGenuine = typeof answer.server_time === "string" && names(answer.worker_id, workerId);
       expectGenuine(known, isGenuine);
@@ -87,12 +86,7 @@ export function createApi(options: ApiOptions): AgentApi {
         const patience = { timeout: answerTimeout + wait * 1000, signal };
         const claim = await genuine(
           known,
-          call(
-            server,
-            endpoints.claimJob,
-            { query: { wait } },
-            { ...common, ...patience, headers },
-          ),
+          call(server, "claimJob", { query: { wait } }, { ...common, ...patience, headers }),
         );
         expectGenuine(known, claim === null || typeof claim.job?.id === "string");
         return claim;
@@ -105,7 +99,7 @@ export function createApi(options: ApiOptions): AgentApi {
       const input = { params: { id: workerId } };
       return persist(options, "worker", signal, async () => {
         const worker: { id?: unknown; mode?: unknown } = await readLeniently(
-          await genuine(known, send(server, endpoints.readWorker, input, { ...common, signal })),
+          await genuine(known, send(server, "readWorker", input, { ...common, signal })),
         );
         expectGenuine(known, names(worker.id, workerId));
         return worker.mode === "cloud-hosted";

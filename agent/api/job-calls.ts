@@ -4,7 +4,6 @@ import { createReadStream, createWriteStream, readFileSync, statSync } from "nod
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "../../common/http-client.ts";
-import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
@@ -45,7 +44,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
   const forever = new AbortController().signal;
   const upload = async (
     what: string,
-    endpoint: typeof endpoints.uploadPlanArtifact | typeof endpoints.uploadDebugLog,
+    endpoint: "uploadPlanArtifact" | "uploadDebugLog",
     file: string,
     signal: AbortSignal,
     patience?: Patience,
@@ -86,7 +85,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
   const openState = async (spec_id: string, jobToken: string, signal: AbortSignal) => {
     const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
     const options = { dispatcher: calls.dispatcher, headers: { authorization }, signal };
-    const sent = send(server, endpoints.readState, { params: { spec_id } }, options);
+    const sent = send(server, "readState", { params: { spec_id } }, options);
     try {
       return await contentOf(known, await genuine(known, sent), "content-md5");
     } catch (error) {
@@ -100,7 +99,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       const input = { params, body: report };
       const once = async (): Promise<void> => {
         const answer: { id?: unknown } = await readLeniently(
-          await genuine(known, send(server, endpoints.reportStatus, input, calls)),
+          await genuine(known, send(server, "reportStatus", input, calls)),
         );
         expectGenuine(known, names(answer.id, id));
       };
@@ -113,7 +112,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       try {
         const options = { ...calls, signal };
         const answer: Partial<AppendedLogs> = await readLeniently(
-          await genuine(known, send(server, endpoints.appendLogs, { params, body }, options)),
+          await genuine(known, send(server, "appendLogs", { params, body }, options)),
         );
         // A control plane of an earlier release names the chunk and the status, but not the job.
         const { job_id = id, id: chunk, job_status } = answer;
@@ -128,20 +127,20 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         throw logProxy.failed(error);
       }
     },
-    uploadPlan: (file, signal) => upload("upload plan", endpoints.uploadPlanArtifact, file, signal),
+    uploadPlan: (file, signal) => upload("upload plan", "uploadPlanArtifact", file, signal),
     // The report of the job's end waits for it, and neither a cancel nor the job's timeout ends it.
     uploadDebugLog: (file) =>
-      upload("upload debug log", endpoints.uploadDebugLog, file, forever, debugLogPatience),
+      upload("upload debug log", "uploadDebugLog", file, forever, debugLogPatience),
     downloadPlan: async (file, signal) =>
       settle(
         persist(calls, "download plan", signal, () =>
-          download(server, endpoints.downloadPlanArtifact, params, file, { ...calls, signal }),
+          download(server, "downloadPlanArtifact", params, file, { ...calls, signal }),
         ),
       ),
     downloadSource: async (file, signal) => {
       const found = await settle(
         persist(calls, "download source", signal, () =>
-          download(server, endpoints.downloadSource, params, file, { ...calls, signal }),
+          download(server, "downloadSource", params, file, { ...calls, signal }),
         ),
       );
       if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
@@ -211,7 +210,7 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
  */
 async function download(
   server: string,
-  endpoint: typeof endpoints.downloadPlanArtifact | typeof endpoints.downloadSource,
+  endpoint: "downloadPlanArtifact" | "downloadSource",
   params: { id: string },
   file: string,
   options: JobCalls & { signal: AbortSignal },

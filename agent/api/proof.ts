@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
 import type { Connector } from "../../common/http-client.ts";
 import { kibibyte, second } from "../../common/units.ts";
-import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
+import { calledEndpoints } from "../../protocol/called-endpoints.ts";
 import type { WorkerProof } from "../../protocol/workers.ts";
 import { plainConnector } from "../machine/network.ts";
 import type { KnownServer } from "./known-server.ts";
@@ -73,7 +73,7 @@ export function provingConnector(
     options: ConnectOptions,
   ) => Promise<Socket>;
   const { host, pathname } = new URL(server);
-  const path = pathname.replace(/\/+$/, "") + endpoints.proveWorker.path;
+  const path = pathname.replace(/\/+$/, "") + calledEndpoints.proveWorker.path;
   const prove = async (socket: Socket): Promise<"proved" | "usable" | "used up"> => {
     const nonce = randomUUID();
     const body = JSON.stringify({ worker_id: identity.workerId, nonce });

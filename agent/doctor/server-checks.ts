@@ -2,7 +2,6 @@
  * Checks what the agent needs to use the control plane: network, proxy, certificate, clock,
  * identity.
  */
-import { calledEndpoints as endpoints } from "../../protocol/called-endpoints.ts";
 import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -24,7 +23,7 @@ export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
   const signal = AbortSignal.timeout(patience);
   const asked = Date.now();
   try {
-    const answer = await send(config.url, endpoints.readReadiness, {}, { dispatcher, signal });
+    const answer = await send(config.url, "readReadiness", {}, { dispatcher, signal });
     await answer.body.dump();
     const milliseconds = Date.now() - asked;
     const server = ok("server", `${config.url} responds in ${milliseconds} ms${viaProxy(config)}`);
@@ -149,7 +148,7 @@ async function workerOf(
   const headers = { "x-worker-id": id, "x-worker-token": workerToken };
   try {
     const input = { params: { id } };
-    const answer = await send(config.url, endpoints.readWorker, input, { headers, dispatcher });
+    const answer = await send(config.url, "readWorker", input, { headers, dispatcher });
     const { name, status } = (await answer.body.json()) as { name?: string; status?: string };
     return ok("identity", `worker ${name ?? id}${status ? `, ${status}` : ""}`);
   } catch (error) {

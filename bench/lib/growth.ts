@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { call } from "../../protocol/transport.ts";
 import { fill, token, type Filled } from "./fill.ts";
 import { startWindlass } from "./processes.ts";
@@ -29,24 +28,24 @@ export async function growthPerJob(jobs: number): Promise<number> {
   const { url } = server;
   const worker = { headers: { "x-worker-id": filled.busyWorker, "x-worker-token": token } };
   try {
-    const zone = await call(url, endpoints.createZone, { body: { name: "bench" } }, { headers });
+    const zone = await call(url, "createZone", { body: { name: "bench" } }, { headers });
     const source = { type: "inline", files: { "main.tf": "" } } as const;
     const body = { name: "bench", zone_id: zone!.id, source };
-    const configuration = await call(url, endpoints.createConfiguration, { body }, { headers });
+    const configuration = await call(url, "createConfiguration", { body }, { headers });
     const run = async () => {
       const job = { job_type: "PLAN", configuration_id: configuration!.id } as const;
-      const { id } = (await call(url, endpoints.createJob, { body: job }, { headers }))!;
-      await call(url, endpoints.claimJob, {}, worker);
+      const { id } = (await call(url, "createJob", { body: job }, { headers }))!;
+      await call(url, "claimJob", {}, worker);
       for (let seq = 1; seq <= chunks; seq += perPost) {
         const posted = Array.from({ length: perPost }, (_, index) => ({
           seq: seq + index,
           stream_type: "STDOUT" as const,
           log_chunk: chunk,
         }));
-        await call(url, endpoints.appendLogs, { params: { id }, body: { chunks: posted } }, worker);
+        await call(url, "appendLogs", { params: { id }, body: { chunks: posted } }, worker);
       }
       const ended = { status: "SUCCESS", last_seq: chunks } as const;
-      await call(url, endpoints.reportStatus, { params: { id }, body: ended }, worker);
+      await call(url, "reportStatus", { params: { id }, body: ended }, worker);
     };
     const archived = async () => {
       const left = db.prepare("select count(*) from log_chunks").pluck();

@@ -1,7 +1,6 @@
 /** The API client of a signed-in user: selects the server and the token, and renews the token. */
-import type { Endpoint } from "../../protocol/endpoint.ts";
 import { calledEndpoints } from "../../protocol/called-endpoints.ts";
-import type { Endpoints } from "../../protocol/endpoints.ts";
+import type { EndpointName } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import {
   call,
@@ -9,6 +8,7 @@ import {
   send,
   type Called,
   type CallOptions,
+  type Input,
   type SendInput,
 } from "../../protocol/transport.ts";
 import { sentence } from "../../protocol/words.ts";
@@ -19,9 +19,6 @@ import { chooseTeam, isSlug, listTeamsRemedy, teamWords } from "./team.ts";
 import { shellWordsOr } from "../terminal/shell-word.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
-
-type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
-type ResponseOf<N extends keyof Endpoints> = Exclude<Called<Endpoints[N]>, null>;
 
 export interface Api {
   readonly server: string;
@@ -38,9 +35,9 @@ export interface Api {
   /** The same user in another space: a team by its slug, or with "" the personal space. */
   inSpace(team: string): Api;
   /** Calls an endpoint by its name. Throws `CliError` with the cause and a remedy. */
-  call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<ResponseOf<N>>;
+  call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Called<N>>;
   /** Like `call`, for binary bodies; the caller reads the response body. */
-  send(name: keyof Endpoints, input?: SendInput, options?: CallOptions): ReturnType<typeof send>;
+  send(name: EndpointName, input?: SendInput, options?: CallOptions): ReturnType<typeof send>;
 }
 
 export interface ApiOptions {
@@ -59,7 +56,7 @@ export function openApi(given: ApiOptions): Api {
   const credential = credentialOf(settings, server, profile);
   let team = chooseTeam(option, settings, credential);
   /** What is named by its id may be in another space: later calls act there too. */
-  const follow = (name: keyof Endpoints): CallOptions => ({
+  const follow = (name: EndpointName): CallOptions => ({
     onHeaders: ({ [teamHeader]: slug }) => {
       if (typeof slug !== "string" || (slug !== "" && !isSlug(slug))) return;
       if (isPersonal(name) || slug === (team?.slug ?? "")) return;
@@ -68,7 +65,7 @@ export function openApi(given: ApiOptions): Api {
   });
   /** A stream of logs connects again by itself, and goes on after its last line. */
   const attempt = <T>(
-    name: keyof Endpoints,
+    name: EndpointName,
     once: (headers: Record<string, string>) => Promise<T>,
   ): Promise<T> =>
     name === "streamJobLogs"
@@ -84,7 +81,7 @@ export function openApi(given: ApiOptions): Api {
           },
         });
   const signedIn = async <T>(
-    name: keyof Endpoints,
+    name: EndpointName,
     once: (headers: Record<string, string>) => Promise<T>,
   ): Promise<T> => {
     const used = await credential.token(false);
@@ -103,7 +100,7 @@ export function openApi(given: ApiOptions): Api {
       );
     }
   };
-  const failure = (error: unknown, name: keyof Endpoints, input: object = {}): unknown => {
+  const failure = (error: unknown, name: EndpointName, input: object = {}): unknown => {
     const acting = teamIn(input) ?? team?.slug;
     const known = withRemedy(toCliError(error, credential.server), {
       team_not_found: (acting === team?.slug && team?.remedy) || listTeamsRemedy,
@@ -130,7 +127,7 @@ export function openApi(given: ApiOptions): Api {
     call: async (name, input) => {
       try {
         const response = await attempt(name, (headers) =>
-          call(credential.server, calledEndpoints[name], (input ?? {}) as never, {
+          call(credential.server, name, (input ?? {}) as never, {
             ...follow(name),
             headers,
             signal,
@@ -145,7 +142,7 @@ export function openApi(given: ApiOptions): Api {
       const signals = more.signal ? [signal, more.signal] : [signal];
       try {
         return await attempt(name, (headers) =>
-          send(credential.server, calledEndpoints[name], input, {
+          send(credential.server, name, input, {
             ...follow(name),
             ...more,
             headers: { ...headers, ...more.headers },
@@ -163,16 +160,15 @@ export function openApi(given: ApiOptions): Api {
 const teamIn = ({ params, body }: { params?: { slug?: unknown }; body?: unknown }): unknown =>
   params?.slug ?? (body as { team?: unknown } | undefined)?.team;
 
-const isOfJob = (name: keyof Endpoints): boolean =>
-  calledEndpoints[name].path.includes("/jobs/{id}");
+const isOfJob = (name: EndpointName): boolean => calledEndpoints[name].path.includes("/jobs/{id}");
 
-const isRead = (name: keyof Endpoints): boolean => calledEndpoints[name].method === "GET";
+const isRead = (name: EndpointName): boolean => calledEndpoints[name].method === "GET";
 
 /**
  * Whether an endpoint is about the user and not about what is in a space. It is called without a
  * team, so that a user who left the current team can still choose another one.
  */
-const isPersonal = (name: keyof Endpoints): boolean =>
+const isPersonal = (name: EndpointName): boolean =>
   /^\/api\/cli\/(teams|logins)\b/.test(calledEndpoints[name].path);
 
 /** Validates a server address and removes trailing slashes. */
@@ -289,7 +285,7 @@ async function tokenOf(directory: string, name: string, renew: boolean): Promise
 
 async function refresh({ server, refresh_token }: Profile) {
   try {
-    const pair = await call(server, calledEndpoints.refreshTokens, { body: { refresh_token } });
+    const pair = await call(server, "refreshTokens", { body: { refresh_token } });
     if (pair) return pair;
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)

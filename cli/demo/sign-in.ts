@@ -1,7 +1,6 @@
 /** Signs in as a user does: one-time link, device code, verification code. */
 import { randomUUID } from "node:crypto";
 import { request } from "../../common/http-client.ts";
-import { authEndpoints } from "../../protocol/auth.ts";
 import { call } from "../../protocol/transport.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -14,14 +13,14 @@ export async function signIn(server: string, link: string, signal: AbortSignal):
   const device_code = randomUUID();
   const approved = await call(
     server,
-    authEndpoints.generateDeviceLogin,
+    "generateDeviceLogin",
     { body: { device_code } },
     { headers: { cookie, origin: server }, signal },
   );
   const verification_code = approved?.verification_code ?? "";
   const tokens = await call(
     server,
-    authEndpoints.exchangeDeviceLogin,
+    "exchangeDeviceLogin",
     { body: { device_code, verification_code } },
     { signal },
   );

@@ -1,7 +1,6 @@
 /** The device login, similar to RFC 8628: an address to open and six characters to type. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { call, ProblemError } from "../../protocol/transport.ts";
 import { findProfile, notSignedIn, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
@@ -113,7 +112,7 @@ async function checkServer(server: string, signal: AbortSignal): Promise<void> {
   const device_code = randomUUID();
   const body = { device_code, verification_code: "-" };
   try {
-    await call(server, endpoints.exchangeDeviceLogin, { body }, { signal });
+    await call(server, "exchangeDeviceLogin", { body }, { signal });
   } catch (error) {
     if (error instanceof ProblemError) {
       if (error.code === "authorization_pending" || error.status === 429) return;
@@ -156,7 +155,7 @@ async function exchange(server: string, device_code: string, signal: AbortSignal
       if (code === "") continue;
       const body = { device_code, verification_code: code.slice(0, 16) };
       try {
-        const tokens = await call(server, endpoints.exchangeDeviceLogin, { body }, { signal });
+        const tokens = await call(server, "exchangeDeviceLogin", { body }, { signal });
         if (tokens) return tokens;
         throw new CliError(`${server} sent an empty response to the sign-in.`);
       } catch (error) {

@@ -1,7 +1,6 @@
 /** What a person needs for each page and form of the console. */
-import type { EndpointName } from "../../protocol/called-endpoints.ts";
 import type { Endpoint } from "../../protocol/endpoint.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
+import { endpoints, type EndpointName } from "../../protocol/endpoints.ts";
 import type { Permission } from "../../protocol/roles.ts";
 
 /** A permission, or the endpoint that does the same as the page and needs the same. */

@@ -14,7 +14,6 @@ import { startServer } from "../../control-plane/server.ts";
 import { retainOnce } from "../../control-plane/services/storage/retention.ts";
 import { isBackupRunning } from "../../control-plane/store/facts.ts";
 import { snapshotDatabase } from "../../control-plane/store/storage/snapshot.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
 import {
   addHeldJob,
@@ -73,7 +72,7 @@ async function busyJob(
     job,
     log: async (line: string) => {
       const body = { log_chunk: line, stream_type: "STDOUT" as const };
-      await callsOf(on, worker.headers).get(endpoints.appendLogs, { params: { id: job.id }, body });
+      await callsOf(on, worker.headers).call("appendLogs", { params: { id: job.id }, body });
     },
     state: async () => {
       serial += 1;
@@ -96,7 +95,7 @@ async function busyJob(
       expect(answer.status).toBe(201);
     },
     succeed: () =>
-      callsOf(on, worker.headers).get(endpoints.reportStatus, {
+      callsOf(on, worker.headers).call("reportStatus", {
         params: { id: job.id },
         body: { status: "SUCCESS" },
       }),
@@ -150,7 +149,7 @@ describe("a backup of a running server", () => {
     expect(restored.exitCode).toBe(0);
     const again = await startOn(fresh);
     const client = await clientHeaders(again, owner);
-    const { logs } = await callsOf(again, client).get(endpoints.getJobLogs, {
+    const { logs } = await callsOf(again, client).call("getJobLogs", {
       params: { id: done.job.id },
     });
     expect(logs.map(({ log_chunk }) => log_chunk)).toEqual(
@@ -352,10 +351,10 @@ describe("a restore", () => {
     });
     const { access_token, refresh_token } = await signIn(plane);
     const user = callsOf(plane, bearer(access_token));
-    const pipeline = await user.get(endpoints.createAccessToken, {
+    const pipeline = await user.call("createAccessToken", {
       body: { name: "ci", role: "viewer" },
     });
-    const { registration_token } = await user.get(endpoints.createRegistrationToken, {
+    const { registration_token } = await user.call("createRegistrationToken", {
       body: {},
     });
     const { created_at } = await backup();
@@ -393,7 +392,7 @@ describe("a restore", () => {
     const { log_pruned_at: _, ...kept } = over;
     expect(await readJob(again, over)).toMatchObject(kept);
     const runner = callsOf(again, worker.headers);
-    expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
+    expect(await runner.ask("claimJob")).toBeNull();
     // A runner may still be changing these configurations, so their states stay locked until a
     // report or a user unlocks them.
     const locks = await again.context.store.read.sql
@@ -404,29 +403,25 @@ describe("a restore", () => {
       new Set([claimed.id, running.id, cancelled.id]),
     );
     const client = callsOf(again, await clientHeaders(again, owner));
-    const retried = await client.get(endpoints.retryJob, { params: { id: running.id } });
+    const retried = await client.call("retryJob", { params: { id: running.id } });
     expect(retried.waiting_reason).toBe("state_locked");
-    expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
+    expect(await runner.ask("claimJob")).toBeNull();
     const params = { id: running.id };
-    await runner.get(endpoints.reportStatus, { params, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params, body: { status: "SUCCESS" } });
     expect((await readJob(again, running)).status).toBe("SUCCESS");
-    expect((await runner.get(endpoints.claimJob, {})).job.id).toBe(retried.id);
+    expect((await runner.call("claimJob")).job.id).toBe(retried.id);
 
     // Credentials that may have been revoked after the backup stop working.
-    expect(
-      await callsOf(again, {}).refusal(endpoints.refreshTokens, { body: { refresh_token } }),
-    ).toBe("401 invalid_refresh_token");
-    expect(await callsOf(again, bearer(access_token)).refusal(endpoints.listZones, {})).toMatch(
-      /^401/,
+    expect(await callsOf(again, {}).refusal("refreshTokens", { body: { refresh_token } })).toBe(
+      "401 invalid_refresh_token",
     );
-    expect(
-      await callsOf(again, bearer(pipeline.access_token)).refusal(endpoints.listZones, {}),
-    ).toBe("401 unauthenticated");
+    expect(await callsOf(again, bearer(access_token)).refusal("listZones")).toMatch(/^401/);
+    expect(await callsOf(again, bearer(pipeline.access_token)).refusal("listZones")).toBe(
+      "401 unauthenticated",
+    );
     const registering = { body: { name: "again" } };
     const headers = { "x-registration-token": registration_token };
-    expect(await callsOf(again, headers).refusal(endpoints.registerWorker, registering)).toMatch(
-      /^401/,
-    );
+    expect(await callsOf(again, headers).refusal("registerWorker", registering)).toMatch(/^401/);
     await again.close();
     // A second start settles nothing again.
     const later = await startOn(fresh);
@@ -450,7 +445,7 @@ describe("a restore", () => {
     const again = await startOn(fresh);
     const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: job.id };
     const client = callsOf(again, await clientHeaders(again, owner));
-    await expect(client.ask(endpoints.createJob, { body })).rejects.toMatchObject({
+    await expect(client.ask("createJob", { body })).rejects.toMatchObject({
       status: 409,
       message: expect.stringContaining("restored"),
     });

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { copyFixture, writeFiles } from "../helpers/agent/fixtures.ts";
@@ -156,7 +155,7 @@ output "nothing" {
     expect(deployed).toMatchObject({ status: "SUCCESS", job_type: "DEPLOY" });
     expect(withoutIds(deployed.execution_metadata?.outputs)).toEqual(withoutIds(outputs));
     const { user } = machine;
-    const { plan_summary } = await user.call(endpoints.getPlanSummary, {
+    const { plan_summary } = await user.call("getPlanSummary", {
       params: { id: deployed.plan_job_id ?? "" },
     });
     expect(plan_summary?.counts).toMatchObject(counts);
@@ -204,7 +203,7 @@ describe.concurrent("a failure is reported with terraform's words:", () => {
     const up = await machine.run("up", folder("up"), "--name", name, "--yes");
     expect(up.exitCode).toBe(1);
     const configuration = await machine.json<Configuration>("configurations", "show", name);
-    const { jobs } = await machine.user.call(endpoints.listJobs, { query: {} });
+    const { jobs } = await machine.user.call("listJobs");
     const job = jobs.find(({ configuration_id }) => configuration_id === configuration.id);
     const said = job?.error_message ?? "";
     expect(said).toContain(error.slice(0, 60));

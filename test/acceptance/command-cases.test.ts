@@ -2,7 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { WorkerIdentity } from "../../protocol/workers.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -56,7 +55,7 @@ describe.concurrent("the command line", () => {
   test("names what a teardown destroys when it is set and before it is queued", async () => {
     await using ada = await userMachine(plane);
     const { user } = ada;
-    const { worker_id: id } = await user.call(endpoints.createWorker, {
+    const { worker_id: id } = await user.call("createWorker", {
       body: { name: "old", labels: ["eu"] },
     });
     await user.configure({ name: "network", source: inline });
@@ -76,7 +75,7 @@ describe.concurrent("the command line", () => {
     await update(id, "--deploy-file", file);
     const queued = await ada.run("jobs", "destroy-worker", "new", "--yes");
     expect(queued.stderr).toContain('destroy module.worker of "pool", and remove the worker.');
-    const { jobs } = await user.call(endpoints.listJobs, { query: {} });
+    const { jobs } = await user.call("listJobs");
     expect(jobs).toHaveLength(1);
     const waits = await ada.run("jobs", "show", jobs[0]?.id ?? "");
     expect(waits.stdout).toContain('the runner of "new" cannot run its own teardown');

@@ -5,7 +5,6 @@ import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { providerTitles, type ProviderName } from "../../control-plane/domain/providers.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch, startAgent } from "../helpers/agent/agent-process.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
 import { callsOf, type Calls } from "../helpers/plane/calls.ts";
@@ -90,10 +89,10 @@ describe("in a browser", () => {
   test("a user adds a worker, watches a plan and its deployment through a restart of the server, and cancels a job", async () => {
     const { page, complaints } = await signedIn();
     const person = await callsAs(page);
-    const zone = await person.get(endpoints.createZone, { body: { name: "zone" } });
+    const zone = await person.call("createZone", { body: { name: "zone" } });
     const configure = async (name: string, script: string) => {
       const body = { name, zone_id: zone.id, source: sourceRunning(script) } as const;
-      return (await person.get(endpoints.createConfiguration, { body })).id;
+      return (await person.call("createConfiguration", { body })).id;
     };
 
     await page.goto(`${url}/workers`);
@@ -112,7 +111,7 @@ describe("in a browser", () => {
     await page.getByText("ONLINE").waitFor();
 
     const configuration_id = await configure("talk", printing(150));
-    const { id } = await person.get(endpoints.createJob, {
+    const { id } = await person.call("createJob", {
       body: { job_type: "PLAN", configuration_id },
     });
     await page.goto(`${url}/jobs/${id}`);
@@ -143,7 +142,7 @@ describe("in a browser", () => {
     expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
 
     const lasting = await configure("last", printing(3000));
-    const running = await person.get(endpoints.createJob, {
+    const running = await person.call("createJob", {
       body: { job_type: "DEPLOY", configuration_id: lasting },
     });
     await page.goto(`${url}/jobs/${running.id}`);
@@ -153,7 +152,7 @@ describe("in a browser", () => {
     await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
     await page.getByText("This is the whole log.").waitFor();
     await page.getByRole("button", { name: "Run it again" }).waitFor();
-    const ended = await person.get(endpoints.getJob, { params: { id: running.id } });
+    const ended = await person.call("getJob", { params: { id: running.id } });
     expect(ended).toMatchObject({ status: "CANCELLED", log_complete: true });
     expect(ended.released_at).not.toBeNull();
     // The browser's console has the failed requests of the time when the server was away.

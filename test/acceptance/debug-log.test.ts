@@ -1,7 +1,6 @@
 /** The debug log of a job, with a real agent, control plane and terraform. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { send } from "../../protocol/transport.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
@@ -47,7 +46,7 @@ resource "terraform_data" "a" {
 async function debugLog({ id }: Job): Promise<string> {
   const headers = bearer(machine.user.environment.WINDLASS_TOKEN);
   const input = { params: { id } };
-  const { body } = await send(plane.url, endpoints.downloadDebugLog, input, { headers });
+  const { body } = await send(plane.url, "downloadDebugLog", input, { headers });
   return gunzipSync(Buffer.from(await body.arrayBuffer())).toString();
 }
 
@@ -105,7 +104,7 @@ test("the debug log of a job that was adopted and cancelled is complete", async 
   await machine.agent.exited;
   machine.restart();
   await machine.ready();
-  await user.call(endpoints.cancelJob, { params: deploy });
+  await user.call("cancelJob", { params: deploy });
   expect(await user.released(deploy)).toMatchObject({ status: "CANCELLED" });
   const text = await debugLog(deploy);
   expect(text).toContain("before the kill");

@@ -8,7 +8,6 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/plane/calls.ts";
 import { clientHeaders } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -108,30 +107,28 @@ it("a PLAN and its DEPLOY succeed on a runner that uses only the published endpo
     mode: "self-hosted",
   });
   const identity = (await register.json()) as { worker_id: string; worker_token: string };
-  const spec = await client.get(endpoints.createConfiguration, {
+  const spec = await client.call("createConfiguration", {
     body: { name: "simple", zone_id: owner.zone, source: { type: "inline", files } },
   });
-  const plan = await client.get(endpoints.createJob, {
+  const plan = await client.call("createJob", {
     body: { job_type: "PLAN", configuration_id: spec.id },
   });
   expect(await runOneJob(identity)).toBe(plan.id);
-  const deploy = await client.get(endpoints.createJob, {
+  const deploy = await client.call("createJob", {
     body: { job_type: "DEPLOY", configuration_id: spec.id, plan_job_id: plan.id },
   });
   expect(await runOneJob(identity)).toBe(deploy.id);
 
-  expect(await client.get(endpoints.getJob, { params: deploy })).toMatchObject({
+  expect(await client.call("getJob", { params: deploy })).toMatchObject({
     status: "SUCCESS",
     error_message: null,
   });
-  expect(
-    await client.get(endpoints.getConfiguration, { params: { name: "simple" } }),
-  ).toMatchObject({
+  expect(await client.call("getConfiguration", { params: { name: "simple" } })).toMatchObject({
     status: "DEPLOYED",
     cluster_name: "from-a-simple-runner",
     gitops_url: "https://git.example.test/x",
   });
-  const { logs } = await client.get(endpoints.getJobLogs, { params: deploy, query: {} });
+  const { logs } = await client.call("getJobLogs", { params: deploy, query: {} });
   expect(logs.map(({ log_chunk }) => log_chunk).join("")).toContain(
     "Apply complete! Resources: 1 added",
   );

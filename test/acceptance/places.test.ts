@@ -4,7 +4,6 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { packDirectory } from "../../cli/configurations/pack.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { findingsOf } from "../helpers/console/accessibility.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
@@ -24,7 +23,7 @@ const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] 
 const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: true }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
-const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
 
 describe("in a browser", () => {
   skipAt(lackOfBrowser());
@@ -85,7 +84,7 @@ describe("in a browser", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const id = await fixture.configure("edited");
     const variables = { password: { value: "hunter1", sensitive: true } };
-    await fixture.person.get(endpoints.updateConfiguration, {
+    await fixture.person.call("updateConfiguration", {
       params: { name: id },
       body: { variables },
     });
@@ -177,7 +176,7 @@ describe("in a browser", () => {
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
     await page.getByRole("cell", { name: "rolled back to 1" }).waitFor();
-    const { state_versions } = await fixture.person.get(endpoints.listStateVersions, {
+    const { state_versions } = await fixture.person.call("listStateVersions", {
       params: { name: id },
       query: {},
     });
@@ -206,7 +205,7 @@ describe("in a browser", () => {
     const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
     const params = { id: idIn(page) };
     expect(copied).toEqual(
-      await fixture.person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
+      await fixture.person.call("getTrustPolicy", { params, query: { principal } }),
     );
     await open(page, "Delete this identity");
     await press(page, "Delete the identity");
@@ -221,7 +220,7 @@ describe("in a browser", () => {
       "windows.tf": "a\r\nb\r\n",
       "empty.tf": "",
     };
-    const { id } = await fixture.person.get(endpoints.createConfiguration, {
+    const { id } = await fixture.person.call("createConfiguration", {
       body: { name: "unchanged", zone_id: fixture.owner.zone, source: { type: "inline", files } },
     });
     const before = await read(id);

@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { sessionToken } from "../../control-plane/services/people/credentials.ts";
 import { permissionForJob } from "../../control-plane/domain/roles.ts";
 import { startSession } from "../../control-plane/services/people/logins.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
 import type { JobType } from "../../protocol/jobs.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
@@ -285,11 +284,11 @@ async function newMember({ admin, slug }: Space, role: Role): Promise<Credential
 }
 
 const newToken = ({ client }: Space, role: Role, name = "ci") =>
-  client.get(endpoints.createAccessToken, { body: { name, role } });
+  client.call("createAccessToken", { body: { name, role } });
 
 /** The login of these headers. */
 async function loginOf(headers: Headers): Promise<string> {
-  const { logins } = await callsOf(plane, headers).get(endpoints.listLogins, { query: {} });
+  const { logins } = await callsOf(plane, headers).call("listLogins");
   return logins.find(({ current }) => current)?.id ?? "";
 }
 
@@ -483,17 +482,17 @@ it("no credential that has ended, or is of another team, opens anything of a tea
   const admin = await newMember(elsewhere, "admin");
   const removed = await newMember(space, "admin");
   const own = callsOf(plane, removed.cli);
-  const kept = await own.get(endpoints.createAccessToken, {
+  const kept = await own.call("createAccessToken", {
     body: { name: "kept by", role: "admin" },
   });
   const params = { slug: space.slug, user_id: removed.userId };
-  await space.admin.client.ask(endpoints.removeMember, { params });
+  await space.admin.client.call("removeMember", { params });
   const [expired, revoked] = [
     await newToken(space, "admin", "expired"),
     await newToken(space, "admin", "revoked"),
   ];
   await setRows(plane, "access_tokens", { expires_at: 1 }, { id: expired.id });
-  await space.client.ask(endpoints.revokeAccessToken, { params: { id: revoked.id } });
+  await space.client.call("revokeAccessToken", { params: { id: revoked.id } });
   const outsiders: Record<string, Headers> = {
     "a caller without a credential": {},
     "an admin of another team": admin.cli,

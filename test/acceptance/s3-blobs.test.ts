@@ -22,7 +22,6 @@ import { sealedBlobs } from "../../control-plane/blobs/sealed.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { startServer, type RunningServer } from "../../control-plane/server.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { blobsContract } from "../control-plane/blobs/contract.ts";
 import { inPieces } from "../helpers/machine/pieces.ts";
 import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
@@ -344,7 +343,7 @@ describe("a server whose files are in S3", () => {
     const metrics = await ask(plane, "GET", "/metrics");
     expect(metrics.text).toContain('windlass_storage_working{part="files"} 0');
     expect(metrics.text).toContain('windlass_storage_working{part="database"} 1');
-    await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", active_job_ids: [job.id] } });
+    await runner.call("heartbeat", { body: { version: "1.0.0", active_job_ids: [job.id] } });
     proxy.fault = () => undefined;
     await expect.poll(readyz, patience).toEqual({ status: 200, saysAway: false });
     expect((await upload()).status).toBe(201);
@@ -359,9 +358,9 @@ describe("a server whose files are in S3", () => {
       stream_type: "STDOUT" as const,
       log_chunk: `${index} `.repeat(2000),
     }));
-    await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
+    await runner.ask("appendLogs", { params, body: { chunks } });
     const before = await ask(plane, "GET", logs, { headers });
-    await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS" } });
+    await runner.ask("reportStatus", { params, body: { status: "SUCCESS" } });
     await expect.poll(() => readRows(plane, "log_chunks")).toEqual([]);
     const after = await ask(plane, "GET", logs, { headers });
     expect(after.text).toBe(before.text);
@@ -371,7 +370,7 @@ describe("a server whose files are in S3", () => {
     // what is in the archive is not refused.
     proxy.fault = () => "error";
     expect((await ask(plane, "GET", logs, { headers })).status).toBe(503);
-    await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
+    await runner.ask("appendLogs", { params, body: { chunks } });
     proxy.fault = () => undefined;
     expect((await ask(plane, "GET", logs, { headers })).text).toBe(before.text);
     // The store has another byte than it was sent: no runner gets a whole plan that differs.

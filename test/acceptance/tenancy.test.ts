@@ -3,7 +3,6 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { signToken } from "../../control-plane/services/people/jwt.ts";
 import { endLogin } from "../../control-plane/services/people/logins.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
@@ -314,15 +313,15 @@ beforeAll(async () => {
   const browserA = await openBrowser(plane, `${words[3]}@example.com`);
   const a = await signIn(plane, browserA);
   owner = bearer(a.access_token);
-  const zone = await callsOf(plane, owner).get(endpoints.createZone, { body: { name: words[0]! } });
-  const identity = await callsOf(plane, owner).get(endpoints.createCloudIdentity, {
+  const zone = await callsOf(plane, owner).call("createZone", { body: { name: words[0]! } });
+  const identity = await callsOf(plane, owner).call("createCloudIdentity", {
     body: {
       name: words[1]!,
       provider: "aws",
       role_arn: `arn:aws:iam::123456789012:role/${words[2]}`,
     },
   });
-  const set = await callsOf(plane, owner).get(endpoints.createVariableSet, {
+  const set = await callsOf(plane, owner).call("createVariableSet", {
     body: { name: words[1]!, variables: { x: { value: words[2]! } }, zone_ids: [zone.id] },
   });
   const userA = await userOf(browserA.email);
@@ -352,13 +351,13 @@ beforeAll(async () => {
   });
   const sha256 = String(archive.json()["sha256"]);
   const accessTokenOf = (headers: Record<string, string>, name: string, role: Role) =>
-    callsOf(plane, headers).get(endpoints.createAccessToken, { body: { name, role } });
+    callsOf(plane, headers).call("createAccessToken", { body: { name, role } });
   const tokenA = await accessTokenOf(owner, "kept", "admin");
   const [revoked, expiredToken] = [
     await accessTokenOf(owner, "revoked", "admin"),
     await accessTokenOf(owner, "expired", "admin"),
   ];
-  await callsOf(plane, owner).ask(endpoints.revokeAccessToken, { params: { id: revoked.id } });
+  await callsOf(plane, owner).call("revokeAccessToken", { params: { id: revoked.id } });
   await setRows(plane, "access_tokens", { expires_at: 1 }, { id: expiredToken.id });
   ids = [
     zone.id,
@@ -383,7 +382,7 @@ beforeAll(async () => {
   const ownerB = {
     id: userB,
     zone: (
-      await callsOf(plane, bearer(b.access_token)).get(endpoints.createZone, {
+      await callsOf(plane, bearer(b.access_token)).call("createZone", {
         body: { name: "B" },
       })
     ).id,
@@ -391,20 +390,19 @@ beforeAll(async () => {
   const workerB = await addTestWorker(plane, ownerB);
   workerOfB = workerB.id;
   specB = await addSpec(store, ownerB);
-  const createdB = await callsOf(plane, bearer(b.access_token)).get(endpoints.createVariableSet, {
+  const createdB = await callsOf(plane, bearer(b.access_token)).call("createVariableSet", {
     body: { name: "B" },
   });
   setOfB = createdB.id;
   const jobB = await addHeldJob(plane, ownerB, workerB, { spec_id: await addSpec(store, ownerB) });
-  const tokenB = await callsOf(plane, bearer(b.access_token)).get(
-    endpoints.createRegistrationToken,
-    { body: {} },
-  );
+  const tokenB = await callsOf(plane, bearer(b.access_token)).call("createRegistrationToken", {
+    body: {},
+  });
   const cloud = await addTestWorker(plane, null);
   const sibling = await addTestWorker(plane, ownerA);
   second = sibling.headers;
   const removed = await addTestWorker(plane, ownerA);
-  await callsOf(plane, owner).ask(endpoints.deleteWorker, { params: { id: removed.id } });
+  await callsOf(plane, owner).call("deleteWorker", { params: { id: removed.id } });
   others = [userB, workerB.id, cloud.id, sibling.id];
   const gone = await openBrowser(plane, browserA.email);
   const goneTokens = await signIn(plane, gone);
@@ -424,7 +422,7 @@ beforeAll(async () => {
   const claims = { sub: userA, email: gone.email, sid: sidOf(a.access_token), jti: randomUUID() };
   const expired = await signToken(past, "access", claims);
   const rotated = { ...(await addTestWorker(plane, ownerA)).headers };
-  await callsOf(plane, owner).get(endpoints.rotateWorkerToken, {
+  await callsOf(plane, owner).call("rotateWorkerToken", {
     params: { id: rotated["x-worker-id"] ?? "" },
     body: { overlap_seconds: 0 },
   });

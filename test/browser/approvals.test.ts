@@ -1,6 +1,5 @@
 /** The page of a deployment that needs approvals. */
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { approvalSteps } from "../helpers/people/approvals.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
 import { addPerson, openTeam } from "../helpers/people/people.ts";
@@ -49,7 +48,7 @@ describe("the page of a deployment that needs approvals", () => {
     await page.goto(`${plane.url}/jobs/${id}`);
     const comment = page.getByRole("textbox", { name: "Comment" });
     await comment.pressSequentially("only the bastion");
-    await calls.get(endpoints.updateConfiguration, {
+    await calls.call("updateConfiguration", {
       params: { name: spec },
       body: { variables: { size: { value: 4 } } },
     });
@@ -68,7 +67,7 @@ describe("the page of a deployment that needs approvals", () => {
     const { page } = await visitor.visit(plane, grace.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     const params = { slug: team.slug, user_id: grace.id };
-    await team.admin.client.get(endpoints.updateMember, { params, body: { role: "planner" } });
+    await team.admin.client.call("updateMember", { params, body: { role: "planner" } });
     // The page may have been drawn anew already, without the button.
     await page.evaluate(`document.getElementById("cancel").form.submit()`);
     const refusal = page.getByText("Nothing was changed. This needs the role deployer.");

@@ -5,13 +5,11 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { addState } from "../helpers/plane/rows.ts";
 import { addTestUser } from "../helpers/people/test-user.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 
-const { createConfiguration, createJob, getConfiguration, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
 const { plane } = planeForFile();
@@ -19,7 +17,7 @@ const { plane } = planeForFile();
 async function person() {
   const { owner, headers, client } = await addTestUser(plane);
   const body = { name: randomUUID(), zone_id: owner.zone, source };
-  const { id } = await client.get(createConfiguration, { body });
+  const { id } = await client.call("createConfiguration", { body });
   return { client, headers, id, params: { name: id } };
 }
 
@@ -38,7 +36,7 @@ it("a configuration value that cannot be decrypted is named in the error and can
       .where("id", "=", id)
       .execute(),
   );
-  const shown = await client.get(getConfiguration, { params });
+  const shown = await client.call("getConfiguration", { params });
   expect(shown.variables).toEqual({ password: { sensitive: true } });
   const queue = () =>
     ask(plane, "POST", "/api/jobs", { headers, json: { job_type: "PLAN", configuration_id: id } });
@@ -52,13 +50,13 @@ it("a configuration value that cannot be decrypted is named in the error and can
   });
   expect(await refused()).toEqual([409, expect.objectContaining(detail("variables.password"))]);
 
-  const change = (body: object) => client.get(updateConfiguration, { params, body });
+  const change = (body: object) => client.call("updateConfiguration", { params, body });
   await change({ timeout_seconds: 60 });
   await change({ variables: { password: { value: "new", sensitive: true } } });
   await change({ environment: { MY_TOKEN: { sensitive: true }, OTHER: "1" } });
   expect(await refused()).toEqual([409, expect.objectContaining(detail("environment.MY_TOKEN"))]);
   await change({ environment: { MY_TOKEN: { value: "new", sensitive: true } } });
-  await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+  await client.call("createJob", { body: { job_type: "PLAN", configuration_id: id } });
 });
 
 it.each(["damaged", "missing"])(

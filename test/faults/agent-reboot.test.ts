@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { fixtureFiles } from "../helpers/agent/fixtures.ts";
@@ -39,7 +38,7 @@ test("an apply during a reboot is FAILED with its outcome unknown, and the state
   // The next job waits until a user has unlocked the state.
   const next = await user.queue({ job_type: "DESTROY", configuration_id });
   expect((await user.read(next)).waiting_reason).toBe("state_locked");
-  await user.call(endpoints.breakStateLock, { params: { name: configuration_id } });
+  await user.call("breakStateLock", { params: { name: configuration_id } });
   expect(await user.released(next)).toMatchObject({ status: "SUCCESS" });
 });
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -132,7 +131,7 @@ describe.concurrent("a job", () => {
     const unanswered = await deploy(here, running("true"));
     await until(() => sts.asked.length > 0);
     const asked = performance.now();
-    await here.user.call(endpoints.cancelJob, { params: { id: unanswered.id } });
+    await here.user.call("cancelJob", { params: { id: unanswered.id } });
     expect(await here.user.released(unanswered)).toMatchObject({
       status: "CANCELLED",
       error_message: "cancelled during credentials",

@@ -1,7 +1,6 @@
 /** A user whose jobs assume a role, with a real agent and a strict STS. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { Plane } from "../helpers/plane/plane.ts";
 import { caller, startStrictSts, type StrictSts } from "../helpers/agent/strict-sts.ts";
@@ -36,10 +35,10 @@ export async function openCloudFixture(
     },
   });
   const { user, work } = owner;
-  const identity = await user.call(endpoints.createCloudIdentity, {
+  const identity = await user.call("createCloudIdentity", {
     body: { name: "production", provider: "aws", role_arn },
   });
-  const policy = await user.call(endpoints.getTrustPolicy, {
+  const policy = await user.call("getTrustPolicy", {
     params: { id: identity.id },
     query: { principal: caller.arn },
   });

@@ -11,7 +11,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { signInWithAccount } from "../../control-plane/services/people/accounts.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 import { callsOf, type Calls } from "../helpers/plane/calls.ts";
 import {
@@ -88,15 +87,11 @@ describe("two control planes", () => {
     [runner, runnerOfSecond] = [callsOf(first, worker.headers), callsOf(second, worker.headers)];
   });
   const queue = async () =>
-    client.get(endpoints.createJob, {
+    client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: await addSpec(first.context.store, owner) },
     });
   const claim = (calls: Calls, wait = 0, key?: string) =>
-    calls.ask(
-      endpoints.claimJob,
-      { query: { wait } },
-      { headers: key ? { "idempotency-key": key } : {} },
-    );
+    calls.ask("claimJob", { query: { wait } }, { headers: key ? { "idempotency-key": key } : {} });
 
   it("give each of 60 jobs to one of 120 claims at both of them", async () => {
     const jobs = await Promise.all(Array.from({ length: 60 }, () => queue()));
@@ -127,25 +122,24 @@ describe("two control planes", () => {
     const claimed = await claim(runner);
     expect(claimed?.job.id).toBe(job.id);
     await runner.ask(
-      endpoints.reportStatus,
+      "reportStatus",
       { params: { id: job.id }, body: { status: "PROCESSING" } },
       { headers: { "x-job-attempt": String(claimed?.job.attempt) } },
     );
-    const beat = runnerOfSecond.get(endpoints.heartbeat, {
+    const beat = runnerOfSecond.call("heartbeat", {
       query: { wait: 30 },
       body: { version: "1.0.0", active_job_ids: [job.id] },
     });
-    await client.ask(endpoints.cancelJob, { params: { id: job.id } });
+    await client.ask("cancelJob", { params: { id: job.id } });
     expect((await beat).cancelled_job_ids).toEqual([job.id]);
   });
 
   it("refuse a worker's token that was replaced at the other one, and accept the new one", async () => {
-    const beat = (calls: Calls) =>
-      calls.refusal(endpoints.heartbeat, { body: { version: "1.0.0" } });
+    const beat = (calls: Calls) => calls.refusal("heartbeat", { body: { version: "1.0.0" } });
     const withToken = (token: string) =>
       callsOf(second, { ...worker.headers, "x-worker-token": token });
     expect(await beat(runnerOfSecond)).toBe("not refused");
-    const { worker_token } = await client.get(endpoints.rotateWorkerToken, {
+    const { worker_token } = await client.call("rotateWorkerToken", {
       params: worker,
       body: { overlap_seconds: 0 },
     });
@@ -159,8 +153,8 @@ describe("two control planes", () => {
     const claimed = await claim(runner);
     const attempt = { "x-job-attempt": String(claimed?.job.attempt) };
     const post = (calls: Calls, seq: number) =>
-      calls.get(
-        endpoints.appendLogs,
+      calls.call(
+        "appendLogs",
         {
           params: { id: job.id },
           body: { seq, stream_type: "STDOUT", log_chunk: `line ${seq}\n` },
@@ -177,7 +171,7 @@ describe("two control planes", () => {
     for (let seq = 2; seq <= 20; seq += 1) await post(seq % 2 ? runner : runnerOfSecond, seq);
     await expect.poll(() => text).toContain("line 20");
     await runner.ask(
-      endpoints.reportStatus,
+      "reportStatus",
       { params: { id: job.id }, body: { status: "SUCCESS", last_seq: 20 } },
       { headers: attempt },
     );
@@ -188,12 +182,12 @@ describe("two control planes", () => {
   });
 
   it("accept at both what one of them signed, and refuse it at both once it is revoked", async () => {
-    expect((await clientOfSecond.get(endpoints.listZones, { query: {} })).zones).toHaveLength(1);
+    expect((await clientOfSecond.call("listZones")).zones).toHaveLength(1);
     const job = await queue();
     const stream = await fetch(`${second.url}/api/jobs/${job.id}/logs/stream`, { headers });
-    const { logins } = await client.get(endpoints.listLogins, { query: {} });
-    await client.ask(endpoints.revokeLogin, { params: { id: logins[0]!.id } });
-    expect(await clientOfSecond.refusal(endpoints.listZones, { query: {} })).toMatch(/^401/);
+    const { logins } = await client.call("listLogins");
+    await client.call("revokeLogin", { params: { id: logins[0]!.id } });
+    expect(await clientOfSecond.refusal("listZones")).toMatch(/^401/);
     // Its open stream ends too, whether the end is regular or the connection is cut.
     await stream.text().catch(() => undefined);
   });
@@ -229,9 +223,7 @@ describe("what two control planes count together", () => {
     );
     expect((await refresh(second)).status).toBe(401);
     for (const plane of [first, second])
-      expect(
-        await callsOf(plane, bearer(access_token)).refusal(endpoints.listZones, { query: {} }),
-      ).toMatch(/^401/);
+      expect(await callsOf(plane, bearer(access_token)).refusal("listZones")).toMatch(/^401/);
   });
 
   it("is the refresh of a provider's token, which all of them wait for", async () => {
@@ -247,7 +239,7 @@ describe("what two control planes count together", () => {
     if (user === "someone_else") throw new Error("the account is taken");
     const headers = await clientHeaders(first, { id: user.user_id } as never);
     const list = (plane: Plane) =>
-      callsOf(plane, headers).get(endpoints.listRepositories, {
+      callsOf(plane, headers).call("listRepositories", {
         params: { git_provider: "bitbucket" },
         query: {},
       });
@@ -257,13 +249,13 @@ describe("what two control planes count together", () => {
 
   it("is the end of an access token", async () => {
     const user = callsOf(first, bearer((await signIn(first)).access_token));
-    const { access_token, id } = await user.get(endpoints.createAccessToken, {
+    const { access_token, id } = await user.call("createAccessToken", {
       body: { name: "pipeline", role: "viewer" },
     });
     const pipeline = callsOf(second, bearer(access_token));
-    await pipeline.get(endpoints.listZones, { query: {} });
-    await user.ask(endpoints.revokeAccessToken, { params: { id } });
-    expect(await pipeline.refusal(endpoints.listZones, { query: {} })).toMatch(/^401/);
+    await pipeline.call("listZones");
+    await user.call("revokeAccessToken", { params: { id } });
+    expect(await pipeline.refusal("listZones")).toMatch(/^401/);
   });
 });
 

@@ -4,7 +4,6 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Level } from "../../agent/job/isolation/isolation.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
 import { inlineSnapshot } from "../helpers/agent/fixtures.ts";
@@ -231,8 +230,8 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
   const secret = "release-secret-of-this-test-32-bytes-long";
   const plane = await startPlane({ RELEASE_API_SECRET: secret });
   try {
-    const { worker_id, worker_token } = await callsOf(plane, bearer(secret)).get(
-      endpoints.registerCloudWorker,
+    const { worker_id, worker_token } = await callsOf(plane, bearer(secret)).call(
+      "registerCloudWorker",
       { body: { name: "cloud" } },
     );
     await using agent = startAgent({

@@ -8,7 +8,6 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { type User } from "../helpers/people/user.ts";
@@ -124,7 +123,7 @@ async function readLog(user: User, { id }: Job) {
   let isOver = false;
   for (let after: number | null = 0; after !== null;) {
     const query: { after: number; limit: number } = { after, limit: 200 };
-    const page = await user.call(endpoints.getJobLogs, { params: { id }, query });
+    const page = await user.call("getJobLogs", { params: { id }, query });
     after = page.next_after;
     for (const { stream_type, log_chunk } of page.logs) {
       if (stream_type === "SYSTEM") {

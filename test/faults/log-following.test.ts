@@ -1,7 +1,6 @@
 /** Following a log while its connections break. */
 import { connect, createServer } from "node:net";
 import { expect, test } from "vitest";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { call } from "../../protocol/transport.ts";
 import { followJob } from "../../cli/logs/follow.ts";
@@ -29,17 +28,12 @@ interface Runner {
 const post = ({ url, headers, job: id }: Runner, log_chunk: string, seq: number) =>
   call(
     url,
-    endpoints.appendLogs,
+    "appendLogs",
     { params: { id }, body: { log_chunk, stream_type: "STDOUT", seq } },
     { headers },
   );
 const end = ({ url, headers, job: id }: Runner, last_seq: number) =>
-  call(
-    url,
-    endpoints.reportStatus,
-    { params: { id }, body: { status: "SUCCESS", last_seq } },
-    { headers },
-  );
+  call(url, "reportStatus", { params: { id }, body: { status: "SUCCESS", last_seq } }, { headers });
 
 test("following continues after many cut connections and delivers each chunk once", async () => {
   const owner = await addOwner(plane.context.store);
@@ -92,7 +86,7 @@ test("following continues after the server was killed and restarted", async () =
   const cookie = cookieOf({ headers: browser } as never) ?? "";
   const login = await approve({ url }, { email: "", headers: { cookie, origin: url } });
   const { device_code, verification_code } = login;
-  const tokens = await call(url, endpoints.exchangeDeviceLogin, {
+  const tokens = await call(url, "exchangeDeviceLogin", {
     body: { device_code, verification_code },
   });
   const token = tokens?.access_token ?? "";
@@ -103,8 +97,8 @@ test("following continues after the server was killed and restarted", async () =
   const headers = { authorization: `Bearer ${token}` };
   const source = { type: "inline" as const, files: { "main.tf": "" } };
   const body = { name: "one", zone_id, source };
-  await call(url, endpoints.createConfiguration, { body }, { headers });
-  const worker = await call(url, endpoints.createWorker, { body: { name: "one" } }, { headers });
+  await call(url, "createConfiguration", { body }, { headers });
+  const worker = await call(url, "createWorker", { body: { name: "one" } }, { headers });
   const { id } = (await json("jobs", "plan", "one")) as { id: string };
   const runner = {
     url,
@@ -114,7 +108,7 @@ test("following continues after the server was killed and restarted", async () =
       "x-worker-token": worker?.worker_token ?? "",
     },
   };
-  await call(url, endpoints.claimJob, { query: {} }, { headers: runner.headers });
+  await call(url, "claimJob", { query: {} }, { headers: runner.headers });
   await post(runner, "before\n", 1);
 
   const follower = windlass(["jobs", "logs", id, "--follow"], { env });

@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { appendChunk } from "../../control-plane/store/logs/logs.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { addTestUser } from "../helpers/people/test-user.ts";
 import {
@@ -125,8 +124,8 @@ async function runningJob() {
     path: `/api/jobs/${job.id}/logs/stream`,
     headers,
     post: (log_chunk: string) =>
-      runner.get(endpoints.appendLogs, { params, body: { log_chunk, stream_type: "STDOUT" } }),
-    succeed: () => runner.get(endpoints.reportStatus, { params, body: { status: "SUCCESS" } }),
+      runner.call("appendLogs", { params, body: { log_chunk, stream_type: "STDOUT" } }),
+    succeed: () => runner.call("reportStatus", { params, body: { status: "SUCCESS" } }),
   };
 }
 

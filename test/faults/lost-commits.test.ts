@@ -4,7 +4,6 @@
  */
 import { expect, it } from "vitest";
 import { archiveLogs } from "../../control-plane/services/logs/archiving.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { addHeldJob, ask, readRows, startPlane } from "../helpers/plane/plane.ts";
@@ -42,8 +41,8 @@ it("a file stays if the response to the commit of its row is lost", async () => 
 
     const params = { id: job.id };
     const line = { seq: 1, stream_type: "STDOUT", log_chunk: "a line\n" } as const;
-    await runner.ask(endpoints.appendLogs, { params, body: line });
-    await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 1 } });
+    await runner.ask("appendLogs", { params, body: line });
+    await runner.ask("reportStatus", { params, body: { status: "SUCCESS", last_seq: 1 } });
     const logs = `/api/cli/jobs/${job.id}/logs`;
     const before = await ask(plane, "GET", logs, { headers });
     proxy.loseCommitOf('insert into "log_archives"');

@@ -9,7 +9,6 @@ import { pino } from "pino";
 import { expect, it, vi } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
 import { startServer } from "../../control-plane/server.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { scratch, until } from "../helpers/agent/agent-process.ts";
 import { faultProxy } from "../helpers/network/fault-proxy.ts";
@@ -86,7 +85,7 @@ async function outlive(plane: Plane, { begin, end }: Outage): Promise<void> {
         { status: "SUCCESS", error_message: null, presumed_lost_at: null, attempt: 1 },
         {},
       ]);
-      const { state_versions } = await user.call(endpoints.listStateVersions, {
+      const { state_versions } = await user.call("listStateVersions", {
         params: { name: job.configuration_id ?? "" },
         query: {},
       });

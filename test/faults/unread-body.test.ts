@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { insertMember } from "../../control-plane/store/teams/members.ts";
 import { findTeamBySlug } from "../../control-plane/store/teams/teams.ts";
 import type { Caller } from "../../protocol/endpoint.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
@@ -122,7 +121,7 @@ describe("a request whose body never arrives", () => {
     const job = { ...stateHeaders(plane, held) };
     const browser = await openBrowser(plane);
     // Both are admins of the team that the addresses name.
-    await callsOf(plane, browser.headers).get(endpoints.createTeam, {
+    await callsOf(plane, browser.headers).call("createTeam", {
       body: { name: "Platform", slug: id },
     });
     await store.write(async (tx) => {

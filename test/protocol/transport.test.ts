@@ -16,9 +16,9 @@ test.each([301, 302, 303, 307, 308])(
     await using server = await redirectingServer((path) => `https://windlass.test${path}`, status);
     const query = { wait: 30 };
     for (const answer of [
-      call(server.url, calledEndpoints.claimJob, { query }),
-      send(server.url, calledEndpoints.claimJob, { query }),
-      call(`${server.url}/`, calledEndpoints.listZones, {}),
+      call(server.url, "claimJob", { query }),
+      send(server.url, "claimJob", { query }),
+      call(`${server.url}/`, "listZones", {}),
     ]) {
       const error = await errorOf(answer);
       expect(error).toBeInstanceOf(RedirectError);
@@ -30,7 +30,7 @@ test.each([301, 302, 303, 307, 308])(
 
 test("a redirect to another page names the page, and no server", async () => {
   await using server = await redirectingServer(() => "/sign-in");
-  const error = await errorOf(call(server.url, calledEndpoints.listZones, {}));
+  const error = await errorOf(call(server.url, "listZones", {}));
   expect(error.message).toBe(`${server.url} redirects to ${server.url}/sign-in`);
   expect(error.server).toBeUndefined();
 });

@@ -4,7 +4,6 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { SequencedChunk } from "../../../protocol/executions.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
 import type { LogSink } from "../../../agent/logs/delivery.ts";
 import { listen } from "../../helpers/network/listen.ts";
@@ -66,7 +65,7 @@ export const sinkTo = (server: string): LogSink => ({
     const params = { id: "019a0000-0000-7000-8000-000000000000" };
     const [only] = chunks;
     const body = chunks.length === 1 && only ? only : { chunks };
-    const acknowledged = await call(server, endpoints.appendLogs, { params, body }, { signal });
+    const acknowledged = await call(server, "appendLogs", { params, body }, { signal });
     return { job_status: acknowledged?.job_status ?? "PROCESSING" };
   },
 });

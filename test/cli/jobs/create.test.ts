@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { openApi } from "../../../cli/api/api.ts";
 import { cancel, deploy } from "../../../cli/jobs/create.ts";
 import type { Run } from "../../../cli/run.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
@@ -63,7 +62,7 @@ test("only a plan that succeeded is deployed; another one is named with what to 
   );
   const targeted = { job_type: "PLAN" as const, configuration_id, targets: ["a.b"] };
   const { id: cancelled } = await user.queue(targeted);
-  await user.person.get(endpoints.cancelJob, { params: { id: cancelled } });
+  await user.person.call("cancelJob", { params: { id: cancelled } });
   expect(await refusal(cancelled)).toBe(
     `The plan of "network" (job ${short(cancelled)}) is CANCELLED, so it cannot be deployed. For a new plan: windlass jobs plan network --target a.b`,
   );

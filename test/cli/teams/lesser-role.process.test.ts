@@ -1,7 +1,6 @@
 /** Commands that need a higher role than the caller has end before they do anything. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { copyFixture } from "../../helpers/agent/fixtures.ts";
 import { addPerson, openTeam } from "../../helpers/people/people.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -19,7 +18,7 @@ test("a planner's up and update pack nothing, and its jobs destroy plans nothing
     approval: { when: "always", count: 1, by_author: true },
   });
   const body = { name: "ci", role: "planner" } as const;
-  const { access_token } = await ada.user.call(endpoints.createAccessToken, { body });
+  const { access_token } = await ada.user.call("createAccessToken", { body });
   const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
   const directory = copyFixture("success-cluster", join(ada.path, "network"));
   for (const words of [
@@ -48,7 +47,7 @@ test("a refusal names the role that is enough, whatever the role of the caller",
   });
   for (const role of ["viewer", "planner"] as const) {
     const body = { name: `as-${role}`, role };
-    const { access_token } = await ada.user.call(endpoints.createAccessToken, { body });
+    const { access_token } = await ada.user.call("createAccessToken", { body });
     const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
     for (const [least, ...words] of [
       ["deployer", "jobs", "deploy", "app"],
@@ -69,7 +68,7 @@ test("empty lists of an access token say why they are empty", async () => {
   await using ada = await userMachine(plane);
   await ada.json("teams", "create", "Ops", "--slug", "ops-of-ada");
   const body = { name: "ci", role: "planner" } as const;
-  const { access_token } = await ada.user.call(endpoints.createAccessToken, { body });
+  const { access_token } = await ada.user.call("createAccessToken", { body });
   const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
   const { stdout, stderr } = await windlass(["teams", "list"], { env });
   expect(`${stdout as string}${stderr as string}`).toBe(
@@ -84,11 +83,11 @@ test("whoami says that an access token is limited to a lower role of its creator
   const team = await openTeam(plane);
   const grace = await addPerson(plane, team, "deployer");
   const calls = callsWithin(plane, grace.headers, team.slug);
-  const { access_token } = await calls.get(endpoints.createAccessToken, {
+  const { access_token } = await calls.call("createAccessToken", {
     body: { name: "bb", role: "deployer" },
   });
   const params = { slug: team.slug, user_id: grace.id };
-  await team.admin.client.get(endpoints.updateMember, { params, body: { role: "viewer" } });
+  await team.admin.client.call("updateMember", { params, body: { role: "viewer" } });
   const env = { ...ada.environment, WINDLASS_URL: plane.url, WINDLASS_TOKEN: access_token };
   expect((await windlass(["whoami"], { env })).stdout).toMatch(
     /^role +deployer, limited to viewer: the role of its creator$/m,

@@ -1,6 +1,5 @@
 /** Forms that no page would send: for another user's data, and malformed ones. */
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { submit } from "../../helpers/console/forms.ts";
@@ -89,7 +88,7 @@ test("forms for another user's data return 404 and change nothing", async () => 
     );
     expect(status).toBe(404);
   }
-  const read = await callsOf(plane, other.headers).get(endpoints.getConfiguration, {
+  const read = await callsOf(plane, other.headers).call("getConfiguration", {
     params: { name: own },
   });
   expect(read).toMatchObject({ zone_id: other.owner.zone, cloud_identity_id: null });

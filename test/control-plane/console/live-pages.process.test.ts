@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { scratch } from "../../helpers/agent/agent-process.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { addTestWorker, ask, setJob } from "../../helpers/plane/plane.ts";
@@ -40,12 +39,12 @@ describe("the pages of workers", () => {
   test("say that a worker is behind only if a higher version is released", async () => {
     const { headers, id } = await addTestWorker(plane, fixture.owner);
     const beat = async (version: string) => {
-      await callsOf(plane, headers).get(endpoints.heartbeat, { query: {}, body: { version } });
+      await callsOf(plane, headers).call("heartbeat", { query: {}, body: { version } });
       return read(`/workers/${id}`);
     };
     expect(await beat("1.0.0")).not.toContain("is available");
     const pipeline = callsOf(plane, bearer(sampleSettings.RELEASE_API_SECRET));
-    await pipeline.get(endpoints.publishRelease, { body: { version: "1.10.0" } });
+    await pipeline.call("publishRelease", { body: { version: "1.10.0" } });
     expect(await beat("1.9.0")).toContain("It runs version 1.9.0; version 1.10.0 is available.");
     for (const path of ["/workers", "/"]) expect(await read(path)).toContain("1.9.0 behind 1.10.0");
     for (const version of ["1.10.0", "1.11.0-rc.1", "dev", "1.9"])

@@ -3,7 +3,6 @@
  * error.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { submit as send, type Fields } from "../../helpers/console/forms.ts";
 import { ask } from "../../helpers/plane/plane.ts";
@@ -30,9 +29,9 @@ const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(coun
 describe("a variable", () => {
   const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
   const change = (name: string, variables: Record<string, { value: unknown }>) =>
-    fixture.person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
+    fixture.person.call("updateConfiguration", { params: { name }, body: { variables } });
   const read = async (name: string) =>
-    (await fixture.person.get(endpoints.getConfiguration, { params: { name } })).variables;
+    (await fixture.person.call("getConfiguration", { params: { name } })).variables;
 
   test("that was a number keeps every digit", async () => {
     const id = await fixture.configure("numbers");
@@ -129,10 +128,10 @@ test("a configuration that only the API accepts can be edited and destroyed with
     [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
   ] as const) {
     const body = { name, zone_id, source };
-    const { id } = await fixture.person.get(endpoints.createConfiguration, { body });
+    const { id } = await fixture.person.call("createConfiguration", { body });
     const edited = await submit(`/configurations/${id}/edit`, { ...whole, zone_id, name });
     expect(edited.status).toBe(303);
-    const { source: now } = await fixture.person.get(endpoints.getConfiguration, {
+    const { source: now } = await fixture.person.call("getConfiguration", {
       params: { name: id },
     });
     expect(now).toEqual({ type: "git", url: whole.url });

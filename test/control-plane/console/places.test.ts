@@ -1,7 +1,6 @@
 /** The forms of zones, configurations and identities, sent without a browser. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { type Fields, submit as send, words } from "../../helpers/console/forms.ts";
@@ -19,10 +18,10 @@ beforeAll(async () => {
 const submit = (path: string, fields: Fields, headers = fixture.headers): Promise<TestResponse> =>
   send(plane, path, fields, headers);
 const page = (path: string, headers = fixture.headers) => ask(plane, "GET", path, { headers });
-const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
 const audit = async () => {
   const query = { limit: 1 };
-  return (await fixture.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
+  return (await fixture.person.call("listAuditEntries", { query })).audit_entries[0];
 };
 const statusAndWords = (answer: TestResponse) => `${answer.status} ${words(answer)}`;
 
@@ -145,7 +144,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     const begun = await submit(`/configurations/${id}/jobs`, fields);
     const job = await fixture.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
     expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
-    await fixture.person.get(endpoints.cancelJob, { params: { id: job.id } });
+    await fixture.person.call("cancelJob", { params: { id: job.id } });
   });
 });
 
@@ -154,7 +153,7 @@ describe("the forms of variables", () => {
 
   test("add, change and remove single variables, and keep their types", async () => {
     const id = idOf(await create());
-    await fixture.person.get(endpoints.updateConfiguration, {
+    await fixture.person.call("updateConfiguration", {
       params: { name: id },
       body: { variables: { count: { value: 3 }, list: { value: [1] }, text: { value: "a\r\nb" } } },
     });
@@ -217,7 +216,7 @@ describe("the forms of variables", () => {
     expect(shown.filter((text) => text.includes("planted"))).toEqual([]);
     const { headers } = await addTestWorker(plane, fixture.owner);
     await fixture.queue({ job_type: "PLAN", configuration_id: id });
-    const { job } = await callsOf(plane, headers).get(endpoints.claimJob, { query: {} });
+    const { job } = await callsOf(plane, headers).call("claimJob");
     expect(job.config_snapshot.variables).toEqual({
       key: { value: "planted-3", sensitive: true },
       other: { value: "seen", sensitive: false },
@@ -290,7 +289,7 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
   const id = await fixture.configure("long history");
   for (let job = 0; job < 22; job += 1) {
     const { id: one } = await fixture.queue({ job_type: "PLAN", configuration_id: id });
-    await fixture.person.get(endpoints.cancelJob, { params: { id: one } });
+    await fixture.person.call("cancelJob", { params: { id: one } });
   }
   await writeState(plane, fixture, id);
   const first = (await page(`/configurations/${id}`)).text;

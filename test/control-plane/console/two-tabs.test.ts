@@ -2,7 +2,6 @@
  * Two users or tabs edit the same configuration: neither overwrites a change that it has not seen.
  */
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/console/forms.ts";
 import { ask } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -15,7 +14,7 @@ beforeAll(async () => {
 });
 
 const send = (path: string, fields: Fields) => submit(plane, path, fields, fixture.headers);
-const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
 
 /** The version mark in the form that follows `after` on a page. */
 async function seen(path: string, after = ""): Promise<string> {
@@ -121,7 +120,7 @@ test("a change of a variable that was removed after its form was opened can be a
 });
 
 test("a rename of a zone that was renamed after the form was opened is refused", async () => {
-  const { id } = await fixture.person.get(endpoints.createZone, { body: { name: "first" } });
+  const { id } = await fixture.person.call("createZone", { body: { name: "first" } });
   const path = `/zones/${id}`;
   const known = await seen(path, 'aria-labelledby="rename"');
   expect((await send(path, { name: "second", seen: known })).status).toBe(303);
@@ -131,7 +130,7 @@ test("a rename of a zone that was renamed after the form was opened is refused",
     text: expect.stringContaining("This was changed in another tab or by another user"),
   });
   expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
-  expect(await fixture.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
+  expect(await fixture.person.call("getZone", { params: { id } })).toMatchObject({
     name: "second",
   });
   const fresh = /name="seen" value="([^"]+)"/.exec(refused.text)?.[1] ?? "none";
@@ -159,7 +158,7 @@ test("a rename of a variable set, or a change of its value, after the form was o
     expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
   }
   const params = { id: path.split("/")[2] ?? "" };
-  expect(await fixture.person.get(endpoints.getVariableSet, { params })).toMatchObject({
+  expect(await fixture.person.call("getVariableSet", { params })).toMatchObject({
     name: "renamed",
     variables: { region: { value: "new" } },
   });

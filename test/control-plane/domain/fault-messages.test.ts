@@ -14,40 +14,47 @@ function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[]
     return ((error as RefusalError).more.errors ?? []).map(faultText);
   }
 }
-const { createCloudIdentity, createConfiguration, createJob } = endpoints;
 const given = { name: "n", zone_id: "019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04" };
 const inline = { type: "inline", files: { "main.tf": "" } };
 
 describe("the message for a fault", () => {
   it.each<[schema: Parameters<typeof judge>[0], input: unknown, faults: string[]]>([
-    [createJob.body, {}, ["job_type is missing"]],
+    [endpoints.createJob.body, {}, ["job_type is missing"]],
     [
-      createJob.body,
+      endpoints.createJob.body,
       { job_type: "RUN" },
       ["job_type must be one of PLAN, DEPLOY, DESTROY, DESTROY_WORKER"],
     ],
     [
-      createJob.body,
+      endpoints.createJob.body,
       { job_type: "PLAN", configuration_id: "x" },
       ["configuration_id must be a UUID, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04"],
     ],
-    [createJob.body, { job_type: "PLAN", color: 1 }, ["color is not a field that is known here"]],
     [
-      createJob.body,
+      endpoints.createJob.body,
+      { job_type: "PLAN", color: 1 },
+      ["color is not a field that is known here"],
+    ],
+    [
+      endpoints.createJob.body,
       { job_type: "PLAN", labels: ["a", "-b"] },
       [
         "labels (entry 2) must be letters, digits and . _ / : = -, beginning with a letter or a digit",
       ],
     ],
     [
-      createJob.body,
+      endpoints.createJob.body,
       { job_type: "PLAN", labels: ["a", "a"] },
       ["labels must not name the same thing twice"],
     ],
-    [createJob.body, { job_type: "PLAN", plan_job_id: 5 }, ["plan_job_id must be text or null"]],
-    [createJob.body, [], ["body must be an object"]],
     [
-      createCloudIdentity.body,
+      endpoints.createJob.body,
+      { job_type: "PLAN", plan_job_id: 5 },
+      ["plan_job_id must be text or null"],
+    ],
+    [endpoints.createJob.body, [], ["body must be an object"]],
+    [
+      endpoints.createCloudIdentity.body,
       { name: "", provider: "aws", role_arn: "admin" },
       [
         "name must not be empty",
@@ -55,38 +62,38 @@ describe("the message for a fault", () => {
       ],
     ],
     [
-      createCloudIdentity.body,
+      endpoints.createCloudIdentity.body,
       { name: "x".repeat(101), provider: "aws", role_arn: "arn:aws:iam::123456789012:role/a" },
       ["name must have at most 100 characters"],
     ],
     [
-      createConfiguration.body,
+      endpoints.createConfiguration.body,
       { ...given, source: inline, timeout_seconds: 0, parallelism: 1.5 },
       ["parallelism must be a whole number or null", "timeout_seconds must be 1 or more"],
     ],
     [
-      createConfiguration.body,
+      endpoints.createConfiguration.body,
       { ...given, source: inline, variables: { "1a": {} } },
       [
         'variables must not contain the name "1a": a name must be up to 255 letters, digits, _ and -, beginning with a letter or _',
       ],
     ],
     [
-      createConfiguration.body,
+      endpoints.createConfiguration.body,
       { ...given, source: inline, environment: { A: 5 } },
       ["environment.A must be text or an object"],
     ],
     [
-      createConfiguration.body,
+      endpoints.createConfiguration.body,
       { ...given, source: { type: "inline", files: {} } },
       ["source.files must not be empty"],
     ],
     [
-      createConfiguration.body,
+      endpoints.createConfiguration.body,
       { ...given, source: { type: "ftp", url: "x" } },
       ["source.type must be one of git, archive, inline"],
     ],
-    [createConfiguration.body, { ...given, source: {} }, ["source.type is missing"]],
+    [endpoints.createConfiguration.body, { ...given, source: {} }, ["source.type is missing"]],
   ])("is as written in row %#", (schema, input, faults) => {
     expect(faultsOf(schema, input)).toEqual(faults);
   });
@@ -94,9 +101,11 @@ describe("the message for a fault", () => {
   it("truncates long names", () => {
     const name = "-".repeat(100_000);
     const body = { ...given, source: inline, variables: { [name]: {} } };
-    const [fault = ""] = faultsOf(createConfiguration.body, body);
+    const [fault = ""] = faultsOf(endpoints.createConfiguration.body, body);
     expect(fault.length).toBeLessThan(300);
-    expect(faultsOf(createJob.body, { job_type: "PLAN", [name]: 1 })[0]?.length).toBeLessThan(300);
+    expect(
+      faultsOf(endpoints.createJob.body, { job_type: "PLAN", [name]: 1 })[0]?.length,
+    ).toBeLessThan(300);
   });
 
   it("exists for every keyword of every endpoint, and every pattern of user input has a described form", () => {

@@ -1,6 +1,5 @@
 /** Ids are accepted in upper case wherever a request carries them. */
 import { beforeAll, expect, it } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
 import { addTestUser } from "../../helpers/people/test-user.ts";
 import {
@@ -29,27 +28,27 @@ const capital = (id: string) => ({ id: id.toUpperCase() });
 
 it("upper-case ids work in paths", async () => {
   const { id: job } = await addJob(plane.context.store, owner, { spec_id: spec });
-  expect(await client.get(endpoints.getZone, { params: capital(owner.zone) })).toMatchObject({
+  expect(await client.call("getZone", { params: capital(owner.zone) })).toMatchObject({
     id: owner.zone,
   });
-  expect(await client.get(endpoints.getWorker, { params: capital(worker.id) })).toMatchObject({
+  expect(await client.call("getWorker", { params: capital(worker.id) })).toMatchObject({
     id: worker.id,
   });
-  expect(await runner.get(endpoints.readWorker, { params: capital(worker.id) })).toMatchObject({
+  expect(await runner.call("readWorker", { params: capital(worker.id) })).toMatchObject({
     id: worker.id,
   });
-  expect(await client.get(endpoints.cancelJob, { params: capital(job) })).toMatchObject({
+  expect(await client.call("cancelJob", { params: capital(job) })).toMatchObject({
     id: job,
   });
   const name = spec.toUpperCase();
-  expect(await client.get(endpoints.getConfiguration, { params: { name } })).toMatchObject({
+  expect(await client.call("getConfiguration", { params: { name } })).toMatchObject({
     id: spec,
   });
 });
 
 it("upper-case ids work in bodies and queries", async () => {
   const of = await addSpec(plane.context.store, owner);
-  const { id } = await client.get(endpoints.createJob, {
+  const { id } = await client.call("createJob", {
     body: {
       job_type: "PLAN",
       configuration_id: of.toUpperCase(),
@@ -59,12 +58,12 @@ it("upper-case ids work in bodies and queries", async () => {
   const stored = await readJob(plane, { id } as never);
   expect(stored).toMatchObject({ spec_id: of, assigned_worker_id: worker.id });
   const query = { zone_id: owner.zone.toUpperCase(), limit: 1 };
-  const page = await client.get(endpoints.listJobs, { query });
+  const page = await client.call("listJobs", { query });
   expect(page.jobs).toMatchObject([{ id }]);
   const cursor = page.next_cursor?.toUpperCase() ?? "";
-  const next = await client.get(endpoints.listJobs, { query: { ...query, cursor } });
+  const next = await client.call("listJobs", { query: { ...query, cursor } });
   expect(next.jobs.map((job) => job.id)).not.toContain(id);
-  const made = await client.get(endpoints.createConfiguration, {
+  const made = await client.call("createConfiguration", {
     body: {
       name: "made",
       zone_id: owner.zone.toUpperCase(),
@@ -72,7 +71,7 @@ it("upper-case ids work in bodies and queries", async () => {
     },
   });
   expect(made.zone_id).toBe(owner.zone);
-  const { metadata } = await client.get(endpoints.updateWorker, {
+  const { metadata } = await client.call("updateWorker", {
     params: worker,
     body: { deploy_configuration: { configuration_id: of.toUpperCase() } },
   });
@@ -83,7 +82,7 @@ it("upper-case ids work in a heartbeat's list of jobs", async () => {
   const of = await addSpec(plane.context.store, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: of });
   const beat = (active_job_ids: string[]) =>
-    runner.get(endpoints.heartbeat, { body: { version: "1.0.0", active_job_ids } });
+    runner.call("heartbeat", { body: { version: "1.0.0", active_job_ids } });
   await beat([job.id.toUpperCase()]);
   expect((await readJob(plane, job)).omitted_at).toBeNull();
   await beat([]);
@@ -100,12 +99,12 @@ it("upper-case ids work in credentials and for the state of a job token", async 
   // No state has been written.
   expect(status).toBe(204);
   const capitals = { ...worker.headers, "x-worker-id": worker.id.toUpperCase() };
-  await callsOf(plane, capitals).get(endpoints.heartbeat, { body: { version: "1.0.0" } });
+  await callsOf(plane, capitals).call("heartbeat", { body: { version: "1.0.0" } });
 });
 
 it("upper-case ids work in the addresses of pages", async () => {
   const browser = await openBrowser(plane);
-  const zone = await callsOf(plane, browser.headers).get(endpoints.createZone, {
+  const zone = await callsOf(plane, browser.headers).call("createZone", {
     body: { name: "seen" },
   });
   const page = await ask(plane, "GET", `/zones/${zone.id.toUpperCase()}`, browser);
@@ -116,24 +115,24 @@ it("the id of a configuration cannot be the name of another, and one that has su
   const source = { type: "inline", files: { "main.tf": "" } } as const;
   const zone_id = owner.zone;
   const first = { name: "first", zone_id, source };
-  const { id: known } = await client.get(endpoints.createConfiguration, { body: first });
+  const { id: known } = await client.call("createConfiguration", { body: first });
   const body = { name: known, zone_id, source };
-  expect(await client.refusal(endpoints.createConfiguration, { body })).toBe("409 name_taken");
-  const { id } = await client.get(endpoints.createConfiguration, {
+  expect(await client.refusal("createConfiguration", { body })).toBe("409 name_taken");
+  const { id } = await client.call("createConfiguration", {
     body: { ...body, name: "hider" },
   });
   const params = { name: id };
-  expect(
-    await client.refusal(endpoints.updateConfiguration, { params, body: { name: known } }),
-  ).toBe("409 name_taken");
+  expect(await client.refusal("updateConfiguration", { params, body: { name: known } })).toBe(
+    "409 name_taken",
+  );
   // An older version accepted such a name.
   await plane.context.store.write((tx) =>
     tx.sql.updateTable("specs").set({ name: known }).where("id", "=", id).execute(),
   );
   const find = async (name: string) =>
-    (await client.get(endpoints.getConfiguration, { params: { name } })).id;
+    (await client.call("getConfiguration", { params: { name } })).id;
   expect([await find(known), await find(id)]).toEqual([known, id]);
   const relabelled = { name: known, labels: ["kept"] };
-  await client.get(endpoints.updateConfiguration, { params, body: relabelled });
-  await client.get(endpoints.updateConfiguration, { params, body: { name: "renamed" } });
+  await client.call("updateConfiguration", { params, body: relabelled });
+  await client.call("updateConfiguration", { params, body: { name: "renamed" } });
 });

@@ -1,7 +1,6 @@
 /** Names that look the same are the same name, in every form that Unicode has for them. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { type Calls, callsOf } from "../../helpers/plane/calls.ts";
 import { submit, words } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -14,7 +13,7 @@ let zone_id: string;
 beforeAll(async () => {
   ({ headers } = await openBrowser(plane));
   person = callsOf(plane, headers);
-  ({ id: zone_id } = await person.get(endpoints.createZone, { body: { name: "zone" } }));
+  ({ id: zone_id } = await person.call("createZone", { body: { name: "zone" } }));
 });
 
 const composed = "Z\u00fcrich 東京";
@@ -23,28 +22,28 @@ const source = { type: "inline", files: { "main.tf": "" } } as const;
 const rename = { params: { id: "" }, body: { name: decomposed } };
 
 it("a name is stored and looked up in its composed form", async () => {
-  const zone = await person.get(endpoints.createZone, { body: { name: decomposed } });
+  const zone = await person.call("createZone", { body: { name: decomposed } });
   expect(zone.name).toBe(composed);
   for (const name of [composed, decomposed])
-    expect(await person.refusal(endpoints.createZone, { body: { name } })).toBe("409 name_taken");
-  const other = await person.get(endpoints.createZone, { body: { name: "other" } });
-  expect(await person.refusal(endpoints.updateZone, { ...rename, params: { id: other.id } })).toBe(
+    expect(await person.refusal("createZone", { body: { name } })).toBe("409 name_taken");
+  const other = await person.call("createZone", { body: { name: "other" } });
+  expect(await person.refusal("updateZone", { ...rename, params: { id: other.id } })).toBe(
     "409 name_taken",
   );
   const body = { name: decomposed, zone_id, source };
-  const { id } = await person.get(endpoints.createConfiguration, { body });
+  const { id } = await person.call("createConfiguration", { body });
   for (const name of [composed, decomposed])
-    expect(await person.get(endpoints.getConfiguration, { params: { name } })).toMatchObject({
+    expect(await person.call("getConfiguration", { params: { name } })).toMatchObject({
       id,
       name: composed,
       project_name: composed,
     });
   const query = { configuration: decomposed };
-  expect(await person.get(endpoints.listJobs, { query })).toMatchObject({ jobs: [] });
-  const { worker_id } = await person.get(endpoints.registerWorker, {
+  expect(await person.call("listJobs", { query })).toMatchObject({ jobs: [] });
+  const { worker_id } = await person.call("registerWorker", {
     body: { name: decomposed, mode: "self-hosted" },
   });
-  const worker = await person.get(endpoints.getWorker, { params: { id: worker_id } });
+  const worker = await person.call("getWorker", { params: { id: worker_id } });
   expect(worker.name).toBe(composed);
   const form = await submit(plane, "/zones", { name: decomposed }, headers);
   expect(`${form.status} ${words(form)}`).toMatch(/^409 .*already exists/);
@@ -54,7 +53,7 @@ it("a blank name is refused", async () => {
   for (const name of [" ", "  \u00a0"]) {
     const form = await submit(plane, "/zones", { name }, headers);
     expect(`${form.status} ${words(form)}`).toMatch(/^400 .*Must not be empty/);
-    const answer = await person.refusal(endpoints.createTeam, { body: { name } });
+    const answer = await person.refusal("createTeam", { body: { name } });
     expect(answer).toBe("400 invalid_request");
   }
 });
@@ -63,25 +62,25 @@ it.each(["a\u202eb", "a\u2066b", "\u200fa", "a\u200bb", "a\u2028b"])(
   "the name %j is refused, and stays readable where it was accepted earlier",
   async (name) => {
     const body = { name };
-    expect(await person.refusal(endpoints.createZone, { body })).toBe("400 invalid_request");
+    expect(await person.refusal("createZone", { body })).toBe("400 invalid_request");
     const earlier = { name: randomUUID(), zone_id, source };
-    const { id } = await person.get(endpoints.createConfiguration, { body: earlier });
+    const { id } = await person.call("createConfiguration", { body: earlier });
     await plane.context.store.write((tx) =>
       tx.sql.updateTable("specs").set({ name }).where("id", "=", id).execute(),
     );
     const params = { name: id };
-    expect(await person.get(endpoints.getConfiguration, { params })).toMatchObject({ id, name });
+    expect(await person.call("getConfiguration", { params })).toMatchObject({ id, name });
   },
 );
 
 it("a decomposed name of an earlier version is found by its id, and composed by a new name", async () => {
   const body = { name: "kept", zone_id, source };
-  const { id } = await person.get(endpoints.createConfiguration, { body });
+  const { id } = await person.call("createConfiguration", { body });
   await plane.context.store.write((tx) =>
     tx.sql.updateTable("specs").set({ name: "e\u0301" }).where("id", "=", id).execute(),
   );
   const params = { name: id };
-  expect((await person.get(endpoints.getConfiguration, { params })).name).toBe("e\u0301");
+  expect((await person.call("getConfiguration", { params })).name).toBe("e\u0301");
   const change = { params, body: { name: "e\u0301" } };
-  expect((await person.get(endpoints.updateConfiguration, change)).name).toBe("\u00e9");
+  expect((await person.call("updateConfiguration", change)).name).toBe("\u00e9");
 });

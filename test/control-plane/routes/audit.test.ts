@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
 import { addTestUser } from "../../helpers/people/test-user.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -13,8 +12,6 @@ import { addHeldJob, ask, readJob } from "../../helpers/plane/plane.ts";
 import { command } from "../../helpers/store/postgres.ts";
 import { addJob, type Owner } from "../../helpers/plane/rows.ts";
 import { origin } from "../../helpers/people/sign-in.ts";
-
-const { createZone: addZone, listAuditEntries: list } = endpoints;
 
 const { plane } = planeForFile();
 const { plane: impatient } = planeForFile({
@@ -25,12 +22,12 @@ const { plane: impatient } = planeForFile({
 /** A user who has created zones with these names, in this order. */
 async function person(...names: string[]) {
   const user = await addTestUser(plane);
-  for (const name of names) await user.client.get(addZone, { body: { name } });
+  for (const name of names) await user.client.call("createZone", { body: { name } });
   return user;
 }
 
 const namesOf = async (client: Calls, query: object = {}): Promise<(string | null)[]> =>
-  (await client.get(list, { query })).audit_entries.map(({ target }) => target.name);
+  (await client.call("listAuditEntries", { query })).audit_entries.map(({ target }) => target.name);
 
 const callerOf = ({ id }: Owner): UserCaller => ({
   user_id: id,
@@ -49,8 +46,8 @@ describe("a list of audit entries", () => {
     expect(await namesOf(client)).toEqual(["b", "a"]);
     const more = { ...headers, "user-agent": "x".repeat(5000), "x-request-id": "mine" };
     const started = Date.now();
-    const zone = await callsOf(plane, more).get(addZone, { body: { name: "c" } });
-    const [entry] = (await client.get(list, { query: { limit: 1 } })).audit_entries;
+    const zone = await callsOf(plane, more).call("createZone", { body: { name: "c" } });
+    const [entry] = (await client.call("listAuditEntries", { query: { limit: 1 } })).audit_entries;
     expect(entry).toMatchObject({
       action: "zone.create",
       actor: { kind: "cli_login" },
@@ -66,8 +63,8 @@ describe("a list of audit entries", () => {
   it("ignores X-Forwarded-For from an untrusted client", async () => {
     const { client, headers } = await person();
     const claimed = { ...headers, "x-forwarded-for": "203.0.113.9" };
-    await callsOf(plane, claimed).get(addZone, { body: { name: "a" } });
-    const { audit_entries } = await client.get(list, { query: {} });
+    await callsOf(plane, claimed).call("createZone", { body: { name: "a" } });
+    const { audit_entries } = await client.call("listAuditEntries");
     expect(audit_entries.map(({ ip_address }) => ip_address)).toEqual(["127.0.0.1"]);
   });
 
@@ -75,20 +72,20 @@ describe("a list of audit entries", () => {
     const { client } = await person("a");
     const other = await person("theirs");
     expect(await namesOf(other.client)).toEqual(["theirs"]);
-    const target_id = (await client.get(list, { query: {} })).audit_entries[0]?.target.id;
+    const target_id = (await client.call("listAuditEntries")).audit_entries[0]?.target.id;
     expect(await namesOf(other.client, { target_id })).toEqual([]);
   });
 
   it("names the configuration of a job, as it was called then", async () => {
     const { client, owner } = await person();
     const source = { type: "inline", files: { "main.tf": "" } } as const;
-    const { id } = await client.get(endpoints.createConfiguration, {
+    const { id } = await client.call("createConfiguration", {
       body: { name: "network", zone_id: owner.zone, source },
     });
-    await client.get(endpoints.createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    await client.call("createJob", { body: { job_type: "PLAN", configuration_id: id } });
     const params = { name: id };
-    await client.get(endpoints.updateConfiguration, { params, body: { name: "renamed" } });
-    const { audit_entries } = await client.get(list, { query: { limit: 3 } });
+    await client.call("updateConfiguration", { params, body: { name: "renamed" } });
+    const { audit_entries } = await client.call("listAuditEntries", { query: { limit: 3 } });
     expect(audit_entries.map(({ action, configuration }) => [action, configuration])).toEqual([
       ["configuration.update", undefined],
       ["job.create", { id, name: "network" }],
@@ -106,10 +103,10 @@ describe("a list of audit entries", () => {
       const page: {
         audit_entries: { target: { name: string | null } }[];
         next_cursor: string | null;
-      } = await client.get(list, { query });
+      } = await client.call("listAuditEntries", { query });
       seen.push(...page.audit_entries.map(({ target }) => target.name));
       cursor = page.next_cursor;
-      await client.get(addZone, { body: { name: `later ${seen.length}` } });
+      await client.call("createZone", { body: { name: `later ${seen.length}` } });
     } while (cursor !== null);
     expect(seen).toEqual(names.toReversed());
   });
@@ -118,8 +115,8 @@ describe("a list of audit entries", () => {
     const { client, headers } = await person("a");
     await sleep(5);
     const since = new Date().toISOString();
-    const zone = await client.get(addZone, { body: { name: "b" } });
-    await client.ask(endpoints.deleteZone, { params: { id: zone.id } });
+    const zone = await client.call("createZone", { body: { name: "b" } });
+    await client.call("deleteZone", { params: { id: zone.id } });
     expect(await namesOf(client, { since })).toEqual(["b", "b"]);
     expect(await namesOf(client, { until: since })).toEqual(["a"]);
     expect(await namesOf(client, { action: "zone.create" })).toEqual(["b", "a"]);
@@ -163,9 +160,9 @@ describe("an audit entry", () => {
       await change(`drop trigger "full"${ownerUrl === undefined ? "" : " on audit_entries"}`);
     }
     expect((await readJob(plane, job)).status).toBe("QUEUED");
-    const { zones } = await client.get(endpoints.listZones, { query: {} });
+    const { zones } = await client.call("listZones");
     expect(zones.map(({ name }) => name)).toEqual(["a", "zone"]);
-    expect(await client.refusal(addZone, { body: { name: "a" } })).toBe("409 name_taken");
+    expect(await client.refusal("createZone", { body: { name: "a" } })).toBe("409 name_taken");
     expect(await namesOf(client)).toEqual(["a"]);
   });
 
@@ -176,7 +173,7 @@ describe("an audit entry", () => {
     const deadline = Date.now() + 20_000;
     while ((await readJob(impatient, job)).status !== "FAILED" && Date.now() < deadline)
       await sleep(20);
-    const { audit_entries } = await client.get(list, { query: {} });
+    const { audit_entries } = await client.call("listAuditEntries");
     expect(audit_entries).toMatchObject([
       {
         action: "job.lose",

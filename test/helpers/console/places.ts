@@ -1,5 +1,4 @@
 /** Zones, configurations, identities and variable sets for screenshots and tests of all pages. */
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { approvalSteps } from "../people/approvals.ts";
 import type { Calls } from "../plane/calls.ts";
 import {
@@ -19,9 +18,9 @@ export async function fillPlaces(
   fixture: SampleUser,
 ): Promise<Record<string, string>> {
   const { person } = fixture;
-  const { id: finance } = await person.get(endpoints.createZone, { body: { name: "finance" } });
-  const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
-  const identity = await person.get(endpoints.createCloudIdentity, {
+  const { id: finance } = await person.call("createZone", { body: { name: "finance" } });
+  const { id: empty } = await person.call("createZone", { body: { name: "staging" } });
+  const identity = await person.call("createCloudIdentity", {
     body: {
       name: "terraform-production",
       provider: "aws",
@@ -29,7 +28,7 @@ export async function fillPlaces(
     },
   });
   const url = "https://git.example.com/platform/infrastructure.git";
-  const { id } = await person.get(endpoints.createConfiguration, {
+  const { id } = await person.call("createConfiguration", {
     body: {
       name: "payments",
       zone_id: finance,
@@ -46,7 +45,7 @@ export async function fillPlaces(
       environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
     },
   });
-  const set = await person.get(endpoints.createVariableSet, {
+  const set = await person.call("createVariableSet", {
     body: {
       name: "shared by finance",
       variables: {
@@ -58,26 +57,26 @@ export async function fillPlaces(
       zone_ids: [finance],
     },
   });
-  await person.get(endpoints.createVariableSet, {
+  await person.call("createVariableSet", {
     body: {
       name: "payments only",
       variables: { owner_email: { value: "payments@example.com" } },
       configuration_ids: [id],
     },
   });
-  const bare = await person.get(endpoints.createVariableSet, { body: { name: "empty" } });
-  const { slug } = await person.get(endpoints.createTeam, {
+  const bare = await person.call("createVariableSet", { body: { name: "empty" } });
+  const { slug } = await person.call("createTeam", {
     body: { name: "Platform & Data", slug: newSlug() },
   });
   for (const email of [null, "grace.hopper@research.example.com"])
-    await person.get(endpoints.createInvitation, {
+    await person.call("createInvitation", {
       params: { slug },
       body: { role: "deployer", email },
     });
   const waiting = await addWaiting(plane, fixture, slug);
   await writeState(plane, fixture, id);
   const fresh = await fixture.configure("fresh");
-  await person.get(endpoints.updateWorker, {
+  await person.call("updateWorker", {
     params: { id: fixture.worker },
     body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
   });
@@ -86,7 +85,7 @@ export async function fillPlaces(
     ["github-actions", "deployer"],
   ] as const) {
     const body = { name, role };
-    const { access_token } = await person.get(endpoints.createAccessToken, { body });
+    const { access_token } = await person.call("createAccessToken", { body });
     if (role === "deployer")
       await ask(plane, "GET", "/api/cli/zones", {
         headers: { authorization: `Bearer ${access_token}` },

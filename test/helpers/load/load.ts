@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { approve, bearer, cookieOf, type Browser } from "../people/sign-in.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
 import { Acknowledged } from "./acknowledged.ts";
 import { ask, type TestResponse } from "../plane/plane.ts";
@@ -197,7 +196,7 @@ export class Load {
       const headers = { cookie: browser.headers.cookie, origin: this.url };
       const { device_code, verification_code } = await approve(this, { email: "", headers });
       const body = { device_code, verification_code };
-      return (await call(this.url, endpoints.exchangeDeviceLogin, { body }))?.refresh_token;
+      return (await call(this.url, "exchangeDeviceLogin", { body }))?.refresh_token;
     } catch {
       // A response was lost in between: starts again with another code.
       return undefined;

@@ -1,5 +1,4 @@
 /** Deployments under an approval rule, for tests of single routes. */
-import { endpoints } from "../../../protocol/endpoints.ts";
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
@@ -8,29 +7,27 @@ import { addArtifact, addOwner } from "../plane/rows.ts";
 import { emptySummary } from "../plane/plan-summaries.ts";
 import { setRows, type Plane } from "../plane/plane.ts";
 
-const { claimJob, createJob, decideJob, reportStatus, updateConfiguration } = endpoints;
-
 /** What one owner, their client and their runner do with one configuration. */
 export function approvalSteps(plane: Plane, client: Calls, runner: Calls, spec: string) {
   return {
     /** Sets the rule; null removes it. */
     rule: (approval: Partial<ApprovalRule> | null) =>
-      client.get(updateConfiguration, {
+      client.call("updateConfiguration", {
         params: { name: spec },
         body: { approval: approval && { when: "always", ...approval } },
       }),
     /** Makes a plan; null: its runner reports no summary. */
     async plan(counts: Partial<PlanCounts> | null = { create: 1 }): Promise<Job> {
-      const plan = await client.get(createJob, {
+      const plan = await client.call("createJob", {
         body: { job_type: "PLAN", configuration_id: spec },
       });
-      const { job } = await runner.get(claimJob, {});
-      await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
+      const { job } = await runner.call("claimJob");
+      await runner.call("reportStatus", { params: job, body: { status: "PROCESSING" } });
       const summary = counts && {
         ...emptySummary,
         counts: { ...emptySummary.counts, ...counts },
       };
-      await runner.get(reportStatus, {
+      await runner.call("reportStatus", {
         params: job,
         body: { status: "SUCCESS", ...(summary ? { plan_summary: summary } : {}) },
       });
@@ -39,15 +36,15 @@ export function approvalSteps(plane: Plane, client: Calls, runner: Calls, spec: 
     },
     /** Queues the DEPLOY of a plan. */
     deploy: ({ id }: Pick<Job, "id">): Promise<Job> =>
-      client.get(createJob, {
+      client.call("createJob", {
         body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id: id },
       }),
     approve: ({ id }: Pick<Job, "id">, comment: string | null = null): Promise<Job> =>
-      client.get(decideJob, { params: { id }, body: { decision: "approve", comment } }),
+      client.call("decideJob", { params: { id }, body: { decision: "approve", comment } }),
     reject: ({ id }: Pick<Job, "id">, comment: string | null = null): Promise<Job> =>
-      client.get(decideJob, { params: { id }, body: { decision: "reject", comment } }),
+      client.call("decideJob", { params: { id }, body: { decision: "reject", comment } }),
     /** Claims the next job; undefined if there is none. */
-    claim: async (): Promise<string | undefined> => (await runner.ask(claimJob, {}))?.job.id,
+    claim: async (): Promise<string | undefined> => (await runner.ask("claimJob"))?.job.id,
     /** Makes a job as if another person had created it; returns that person's address. */
     async createdByAnother({ id }: Pick<Job, "id">): Promise<string> {
       const { id: creator_id } = await addOwner(plane.context.store);

@@ -1,6 +1,5 @@
 /** People who are signed in in a browser, alone and in teams. */
 import { acceptInvitation } from "../../../control-plane/services/teams/invitations.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import type { Role } from "../../../protocol/roles.ts";
 import { callerOf } from "./caller.ts";
 import { callsOf } from "../plane/calls.ts";
@@ -32,7 +31,7 @@ export type Person = Awaited<ReturnType<typeof openPerson>>;
 export async function openTeam(plane: Plane, address?: string) {
   const admin = await openPerson(plane, address);
   const slug = newSlug();
-  await admin.client.get(endpoints.createTeam, { body: { name: "Platform", slug } });
+  await admin.client.call("createTeam", { body: { name: "Platform", slug } });
   const calls = callsWithin(plane, admin.headers, slug);
   return { admin, slug, params: { slug }, path: `/teams/${slug}`, calls };
 }
@@ -46,7 +45,7 @@ export async function addPerson(
   address?: string,
 ): Promise<Person> {
   const person = await openPerson(plane, address);
-  const { link } = await admin.client.get(endpoints.createInvitation, { params, body: { role } });
+  const { link } = await admin.client.call("createInvitation", { params, body: { role } });
   await acceptInvitation(plane.context, callerOf(person), link.split("/").at(-1) ?? "");
   return person;
 }

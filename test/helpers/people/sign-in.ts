@@ -1,7 +1,6 @@
 /** Sign-in as users do it: one-time link, browser session, device login. */
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
 import type { ExchangedTokens } from "../../../protocol/auth.ts";
 import { signToken } from "../../../control-plane/services/people/jwt.ts";
@@ -57,12 +56,7 @@ export async function approve(
   { headers }: Browser,
   device_code: string = randomUUID(),
 ): Promise<{ device_code: string; verification_code: string; expires_at: string }> {
-  const login = await call(
-    url,
-    endpoints.generateDeviceLogin,
-    { body: { device_code } },
-    { headers },
-  );
+  const login = await call(url, "generateDeviceLogin", { body: { device_code } }, { headers });
   if (!login) throw new Error("the response is empty");
   return login;
 }
@@ -74,7 +68,7 @@ export async function signIn(plane: Plane, browser?: Browser): Promise<Exchanged
     browser ?? (await openBrowser(plane)),
   );
   const body = { device_code, verification_code };
-  const tokens = await call(plane.url, endpoints.exchangeDeviceLogin, { body });
+  const tokens = await call(plane.url, "exchangeDeviceLogin", { body });
   if (!tokens) throw new Error("the response is empty");
   return tokens;
 }

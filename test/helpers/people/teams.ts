@@ -1,7 +1,6 @@
 /** Teams with members, made through the API. */
 import { randomUUID } from "node:crypto";
 import { acceptInvitation } from "../../../control-plane/services/teams/invitations.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { teamHeader } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";
 import { callerOf } from "./caller.ts";
@@ -18,7 +17,7 @@ export const newSlug = (): string => `team-${(count += 1)}`;
 /** Adds a team of a user; `calls` is the API as this user calls it within the team. */
 export async function addTeam(plane: Plane, { client, headers }: TestUser) {
   const slug = newSlug();
-  await client.get(endpoints.createTeam, { body: { name: "Platform", slug } });
+  await client.call("createTeam", { body: { name: "Platform", slug } });
   return { slug, params: { slug }, calls: callsWithin(plane, headers, slug) };
 }
 
@@ -47,7 +46,7 @@ export async function join(
   user: Pick<TestUser, "owner">,
   role: Role,
 ): Promise<void> {
-  const { link } = await client.get(endpoints.createInvitation, {
+  const { link } = await client.call("createInvitation", {
     params: { slug },
     body: { role },
   });

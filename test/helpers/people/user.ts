@@ -1,19 +1,16 @@
 /** A user who calls the API of a control plane as the client does. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Endpoint } from "../../../protocol/endpoint.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
-import { call, send, type Called } from "../../../protocol/transport.ts";
+import { send } from "../../../protocol/transport.ts";
+import { callsOf, type Calls } from "../plane/calls.ts";
 import type { Plane } from "../plane/plane.ts";
 import { bearer, signIn } from "./sign-in.ts";
-
-type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
 
 export interface User {
   readonly plane: Plane;
   /** The settings of this user's client. */
   readonly environment: { readonly WINDLASS_URL: string; readonly WINDLASS_TOKEN: string };
-  call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<NonNullable<Called<E>>>;
+  readonly call: Calls["call"];
   /** Creates a configuration in the user's zone. */
   configure(fields: Record<string, unknown>): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
@@ -36,30 +33,26 @@ export async function newUser(plane: Plane): Promise<User> {
   const user: User = {
     plane,
     environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN: access_token },
-    call: async (endpoint, input) => {
-      const answer = await call(plane.url, endpoint, input, { headers });
-      if (answer === null && endpoint.answer) throw new Error(`${endpoint.path} returned nothing`);
-      return answer as never;
-    },
+    call: callsOf(plane, headers).call,
     configure: async (fields) => {
       const body = { name: `configuration ${++count}`, zone_id: zone.id, ...fields };
-      return (await user.call(endpoints.createConfiguration, { body: body as never })).id;
+      return (await user.call("createConfiguration", { body: body as never })).id;
     },
-    queue: (body) => user.call(endpoints.createJob, { body }),
-    read: ({ id }) => user.call(endpoints.getJob, { params: { id } }),
+    queue: (body) => user.call("createJob", { body }),
+    read: ({ id }) => user.call("getJob", { params: { id } }),
     reaches: (job, ...statuses) => waitFor(job, (now) => statuses.includes(now.status)),
     released: (job) => waitFor(job, (now) => now.released_at !== null),
     log: async ({ id }, stream = "STDOUT") => {
-      const { logs } = await user.call(endpoints.getJobLogs, { params: { id } });
+      const { logs } = await user.call("getJobLogs", { params: { id } });
       const wanted = logs.filter(({ stream_type }) => stream_type === stream);
       return wanted.map(({ log_chunk }) => log_chunk).join("");
     },
     upload: async (bytes) => {
-      const answer = await send(plane.url, endpoints.uploadArchive, { bytes }, { headers });
+      const answer = await send(plane.url, "uploadArchive", { bytes }, { headers });
       return ((await answer.body.json()) as { sha256: string }).sha256;
     },
     registrationToken: async () => {
-      const made = await user.call(endpoints.createRegistrationToken, { body: {} });
+      const made = await user.call("createRegistrationToken", { body: {} });
       return made.registration_token;
     },
   };
@@ -70,6 +63,6 @@ export async function newUser(plane: Plane): Promise<User> {
       await sleep(30);
     }
   }
-  const zone = await user.call(endpoints.createZone, { body: { name: "zone" } });
+  const zone = await user.call("createZone", { body: { name: "zone" } });
   return user;
 }

@@ -4,50 +4,54 @@
 import { Ajv } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
-import { call, ProblemError, type CallOptions } from "../../../protocol/transport.ts";
+import { endpoints, type EndpointName } from "../../../protocol/endpoints.ts";
+import {
+  call,
+  ProblemError,
+  type Called,
+  type CallOptions,
+  type Input,
+} from "../../../protocol/transport.ts";
 import type { Plane } from "./plane.ts";
 
 const ajv = new Ajv({ strict: false });
 (addFormats as unknown as FormatsPlugin)(ajv);
 
-type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
-type Answered<E extends Endpoint> = NonNullable<Awaited<ReturnType<typeof call<E>>>>;
+/** The input may be left out if it may be empty. */
+type Args<N extends EndpointName> =
+  Input<N> extends { params: object } | { body: unknown }
+    ? [input: Input<N>, options?: CallOptions]
+    : [input?: Input<N>, options?: CallOptions];
 
 /** Calls as one caller: the headers are its credential. */
 export function callsOf({ url }: Pick<Plane, "url">, headers: Record<string, string>) {
-  const ask = async <E extends Endpoint>(
-    endpoint: E,
-    input: Input<E>,
-    options: CallOptions = {},
-  ): Promise<Answered<E> | null> => {
-    const merged = { ...options, headers: { ...headers, ...options.headers } };
-    const answer = await call(url, endpoint, input, merged);
-    if (answer !== null && endpoint.answer && !ajv.validate(endpoint.answer, answer))
+  const ask = async <N extends EndpointName>(
+    name: N,
+    ...args: Args<N>
+  ): Promise<Called<N> | null> => {
+    const [input, options] = args as [Input<N>?, CallOptions?];
+    const merged = { ...options, headers: { ...headers, ...options?.headers } };
+    const answer = await call(url, name, input ?? {}, merged);
+    const { answer: schema }: Endpoint = endpoints[name];
+    if (answer !== null && schema && !ajv.validate(schema, answer))
       throw new Error(
-        `${endpoint.path} returned a body that its schema does not allow: ${ajv.errorsText()}`,
+        `${name} returned a body that its schema does not allow: ${ajv.errorsText()}`,
       );
-    return answer as Answered<E> | null;
+    return answer;
   };
   return {
+    /** Calls an endpoint that may have no content to return. */
     ask,
-    /** Calls and requires a response with a body. */
-    get: async <E extends Endpoint>(
-      endpoint: E,
-      input: Input<E>,
-      options?: CallOptions,
-    ): Promise<Answered<E>> => {
-      const answer = await ask(endpoint, input, options);
-      if (answer === null) throw new Error(`${endpoint.path} returned no body`);
+    /** Calls, and requires a response with a body if the endpoint has one. */
+    call: async <N extends EndpointName>(name: N, ...args: Args<N>): Promise<Called<N>> => {
+      const answer = await ask(name, ...args);
+      if (answer === null && endpoints[name].answer) throw new Error(`${name} returned no body`);
       return answer;
     },
     /** Calls and requires a refusal, returned as `409 not_job_holder`. */
-    refusal: async <E extends Endpoint>(
-      endpoint: E,
-      input: Input<E>,
-      options?: CallOptions,
-    ): Promise<string> => {
+    refusal: async <N extends EndpointName>(name: N, ...args: Args<N>): Promise<string> => {
       try {
-        await ask(endpoint, input, options);
+        await ask(name, ...args);
       } catch (error) {
         if (error instanceof ProblemError) return `${error.status} ${error.code}`;
         throw error;

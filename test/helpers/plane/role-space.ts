@@ -1,6 +1,5 @@
 /** A team with one thing of each kind, and the request of each route about them. */
 import { randomUUID } from "node:crypto";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import { addHeldJob, addTestWorker, ask, readRow, stateHeaders, type Plane } from "./plane.ts";
 import { addArtifact, addJob, addSpec } from "./rows.ts";
 import { addMember, addTeam } from "../people/teams.ts";
@@ -17,23 +16,23 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
   const client = isPersonal ? user.client : calls;
   /** Part of names of its things, and of nothing else. */
   const mark = `mark-${randomUUID()}`;
-  const shared = await client.get(endpoints.createZone, { body: { name: mark } });
+  const shared = await client.call("createZone", { body: { name: mark } });
   const id = isPersonal ? user.owner.id : (await readRow(plane, "teams", { slug })).id;
   const owner = { id, zone: shared.id };
   const worker = await addTestWorker(plane, owner);
   const member = await addMember(plane, user, slug, "viewer");
-  const invitation = await user.client.get(endpoints.createInvitation, {
+  const invitation = await user.client.call("createInvitation", {
     params: { slug },
     body: { role: "viewer" },
   });
   const [spec, empty] = [await addSpec(store, owner), await addSpec(store, owner)];
-  const zone = await client.get(endpoints.createZone, { body: { name: "empty" } });
-  const identity = await client.get(endpoints.createCloudIdentity, {
+  const zone = await client.call("createZone", { body: { name: "empty" } });
+  const identity = await client.call("createCloudIdentity", {
     body: { name: "i", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" },
   });
-  const set = await client.get(endpoints.createVariableSet, { body: { name: "s" } });
-  const free = await client.get(endpoints.createVariableSet, { body: { name: "free" } });
-  const registration = await client.get(endpoints.createRegistrationToken, { body: {} });
+  const set = await client.call("createVariableSet", { body: { name: "s" } });
+  const free = await client.call("createVariableSet", { body: { name: "free" } });
+  const registration = await client.call("createRegistrationToken", { body: {} });
   const running = await addHeldJob(plane, owner, worker, { spec_id: spec, started_at: 1 });
   const headers = stateHeaders(plane, running);
   const state = { version: 4, serial: 1, lineage: randomUUID(), outputs: {}, resources: [] };
@@ -50,7 +49,7 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
   /** Whether a request deletes what it names. */
   const deletes = (method: string, url: string) =>
     (method === "DELETE" && url.endsWith(":id")) || /\/(delete|remove)$/.test(url);
-  const kept = await client.get(endpoints.createAccessToken, {
+  const kept = await client.call("createAccessToken", {
     body: { name: "kept", role: "viewer" },
   });
 

@@ -3,7 +3,6 @@
  * all pages.
  */
 import { randomUUID } from "node:crypto";
-import { endpoints } from "../../../protocol/endpoints.ts";
 import type { CreateJob, Job, LogResource, LogStep } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { callsOf, type Calls } from "./calls.ts";
@@ -60,7 +59,7 @@ export async function openSampleUser(
 ): Promise<SampleUser> {
   const { headers } = await openBrowser(plane, email);
   const person = callsOf(plane, headers);
-  const zone = await person.get(endpoints.createZone, { body: { name: "production" } });
+  const zone = await person.call("createZone", { body: { name: "production" } });
   const user = await plane.context.store.read.sql
     .selectFrom("users")
     .select("id")
@@ -69,7 +68,7 @@ export async function openSampleUser(
   const owner = { id: user.id, zone: zone.id };
   const { headers: worker, id: workerId } = await addTestWorker(plane, owner);
   const runner = callsOf(plane, worker);
-  await runner.get(endpoints.heartbeat, {
+  await runner.call("heartbeat", {
     query: {},
     body: {
       version: "0.1.0",
@@ -81,7 +80,7 @@ export async function openSampleUser(
     },
   });
   const report = (id: string, body: object) =>
-    runner.get(endpoints.reportStatus, { params: { id }, body: body as never });
+    runner.call("reportStatus", { params: { id }, body: body as never });
   return {
     owner,
     worker: workerId,
@@ -91,23 +90,23 @@ export async function openSampleUser(
     configure: async (name) => {
       const source = { type: "inline", files: { "main.tf": "" } } as const;
       const body = { name, zone_id: zone.id, source };
-      return (await person.get(endpoints.createConfiguration, { body })).id;
+      return (await person.call("createConfiguration", { body })).id;
     },
-    queue: (body) => person.get(endpoints.createJob, { body }),
+    queue: (body) => person.call("createJob", { body }),
     start: async () => {
-      const { job } = await runner.get(endpoints.claimJob, { query: {} });
+      const { job } = await runner.call("claimJob");
       await report(job.id, { status: "PROCESSING" });
       return job.id;
     },
     log: async (id, log_chunk, stream_type = "STDOUT") => {
       const body = { log_chunk, stream_type };
-      await runner.get(endpoints.appendLogs, { params: { id }, body });
+      await runner.call("appendLogs", { params: { id }, body });
     },
     step: async (id, name, event, second = 0) => {
       const at = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
       const log_chunk = event === "started" ? `terraform 1.11.4: ${name}\n` : "";
       const body = { log_chunk, stream_type: "SYSTEM" as const, step: { name, event, at } };
-      await runner.get(endpoints.appendLogs, { params: { id }, body });
+      await runner.call("appendLogs", { params: { id }, body });
     },
     resource: async (id, { address, action, event }, second = 0) => {
       const at = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
@@ -118,14 +117,14 @@ export async function openSampleUser(
         : `${address}: ${event === "started" ? "Creating..." : "Creation complete after 1s"}\n`;
       const stream_type = isFailed ? ("STDERR" as const) : ("STDOUT" as const);
       const body = { log_chunk, stream_type, resource };
-      await runner.get(endpoints.appendLogs, { params: { id }, body });
+      await runner.call("appendLogs", { params: { id }, body });
     },
     resources: async (id, resources) => {
       const chunk = { log_chunk: "a line\n", stream_type: "STDOUT" as const };
       const chunks = resources.map((resource, index) => ({ ...chunk, resource, seq: index + 1 }));
       for (let at = 0; at < chunks.length; at += 200) {
         const body = { chunks: chunks.slice(at, at + 200) };
-        await runner.get(endpoints.appendLogs, { params: { id }, body });
+        await runner.call("appendLogs", { params: { id }, body });
       }
     },
     end: async (id, status, more = {}) => {
@@ -136,7 +135,7 @@ export async function openSampleUser(
         });
       await report(id, { status, ...more });
     },
-    read: (id) => person.get(endpoints.getJob, { params: { id } }),
+    read: (id) => person.call("getJob", { params: { id } }),
   };
 }
 
@@ -243,7 +242,7 @@ export async function addSampleJobs(
   fixture: SampleUser,
 ): Promise<Record<string, string>> {
   const pipeline = callsOf(plane, bearer(sampleSettings.RELEASE_API_SECRET));
-  await pipeline.get(endpoints.publishRelease, { body: { version: "0.2.0" } });
+  await pipeline.call("publishRelease", { body: { version: "0.2.0" } });
   const [network, cluster, shop] = await Promise.all(
     ["network", "cluster-eu", "shop frontend"].map((name) => fixture.configure(name)),
   );

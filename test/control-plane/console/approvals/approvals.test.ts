@@ -1,7 +1,6 @@
 /** Approvals in the console: the page of a deployment, the overview, lists and the rule. */
 import { describe, expect, test } from "vitest";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Role } from "../../../../protocol/roles.ts";
 import { approvalSteps } from "../../../helpers/people/approvals.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
@@ -33,7 +32,7 @@ const form = (id: string) => `action="/jobs/${id}/approvals"`;
 
 /** The slug of a person's team. */
 const teamOf = async ({ client }: Person): Promise<string> =>
-  (await client.get(endpoints.listTeams, {})).teams[0]?.slug ?? "";
+  (await client.call("listTeams")).teams[0]?.slug ?? "";
 
 describe("the page of a deployment that waits for approvals", () => {
   test("shows the plan, the rule and who can approve, and takes decisions with comments", async () => {
@@ -142,7 +141,7 @@ describe("the page of a deployment that waits for approvals", () => {
     const grace = await member("deployer");
     await steps.rule({});
     const job = await steps.deploy(await steps.plan());
-    await team.calls.get(endpoints.updateConfiguration, {
+    await team.calls.call("updateConfiguration", {
       params: { name: spec },
       body: { environment: { A: "b" } },
     });
@@ -153,7 +152,7 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(page.text).not.toContain('value="approve"');
     expect(page.text).toContain('value="reject"');
     expect(words(await grace.page("/"))).toMatch(/Waiting for you .* plan out of date /);
-    const { jobs } = await team.calls.get(endpoints.listJobs, { query: { status: "QUEUED" } });
+    const { jobs } = await team.calls.call("listJobs", { query: { status: "QUEUED" } });
     expect(jobs.map(({ id, approval_need: need }) => [id, need?.plan_staleness])).toEqual([
       [job.id, expect.stringContaining("was changed after the plan was made")],
     ]);
@@ -173,7 +172,7 @@ test("a configuration is not deleted while its deployment waits for approval", a
   await steps.rule({});
   const job = await steps.deploy(await steps.plan());
   const params = { name: spec };
-  await expect(team.calls.ask(endpoints.deleteConfiguration, { params })).rejects.toMatchObject({
+  await expect(team.calls.call("deleteConfiguration", { params })).rejects.toMatchObject({
     code: "configuration_busy",
     message: expect.stringContaining(`(job ${job.id}) has not ended`),
   });
@@ -181,7 +180,7 @@ test("a configuration is not deleted while its deployment waits for approval", a
   await plane.context.store.write((tx) => abandonSpec(tx, spec));
   expect((await admin.page("/")).status).toBe(200);
   expect((await admin.page(`/jobs/${job.id}`)).status).toBe(200);
-  const { jobs } = await team.calls.get(endpoints.listJobs, { query: {} });
+  const { jobs } = await team.calls.call("listJobs");
   const found = jobs.find(({ id }) => id === job.id);
   // The server's round ends it within a minute.
   expect(found?.approval_need?.plan_staleness ?? found?.error_message).toBe(
@@ -232,7 +231,7 @@ describe("the page of a configuration", () => {
     const { admin, spec, member, team } = await openApprovals();
     const path = `/configurations/${spec}`;
     const read = async () =>
-      (await team.calls.get(endpoints.getConfiguration, { params: { name: spec } })).approval;
+      (await team.calls.call("getConfiguration", { params: { name: spec } })).approval;
     const seen = async (): Promise<string> =>
       /approval"[^>]*>\s*<input type="hidden" name="seen" value="([^"]*)"/.exec(
         (await admin.page(path)).text,
@@ -274,7 +273,7 @@ describe("the page of a configuration", () => {
     const planned = await admin.post(`${path}/jobs`, { job_type: "PLAN", mode: "destroy" });
     expect(planned.status).toBe(303);
     const plan = String(planned.headers["location"]).split("/").at(-1) ?? "";
-    const { plan_options } = await team.calls.get(endpoints.getJob, { params: { id: plan } });
+    const { plan_options } = await team.calls.call("getJob", { params: { id: plan } });
     expect(plan_options).toMatchObject({ destroy: true });
   });
 
@@ -286,7 +285,7 @@ describe("the page of a configuration", () => {
       "The deployment then waits for 1 approval by a deployer other than its authors.",
     );
     const job = await steps.deploy(plan);
-    await team.calls.get(endpoints.createJob, {
+    await team.calls.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec },
     });
     await steps.claim();
@@ -295,17 +294,17 @@ describe("the page of a configuration", () => {
       /A DEPLOY waits for 1 approval by a deployer other than .*PLAN runs/,
     );
     expect(page.text).toContain(`href="/jobs/${job.id}">DEPLOY</a>`);
-    const cancelled = await team.calls.get(endpoints.cancelJob, { params: job });
+    const cancelled = await team.calls.call("cancelJob", { params: job });
     expect(cancelled.status).toBe("CANCELLED");
   });
 
   test("a job without a plan from before the rule is planned again, not repeated", async () => {
     const { admin, spec, steps, team } = await openApprovals();
     const body = { job_type: "DESTROY", configuration_id: spec } as const;
-    const { id } = await team.calls.get(endpoints.createJob, { body });
+    const { id } = await team.calls.call("createJob", { body });
     await steps.rule({});
     expect(words(await admin.page(`/jobs/${id}`))).toContain("Waits for a plan");
-    await team.calls.get(endpoints.cancelJob, { params: { id } });
+    await team.calls.call("cancelJob", { params: { id } });
     const page = await admin.page(`/jobs/${id}`);
     expect(page.text).toContain("Plan the destruction, then ask for approval");
     expect(page.text).not.toContain("/retry");

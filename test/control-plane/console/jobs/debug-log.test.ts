@@ -1,6 +1,5 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { submit } from "../../../helpers/console/forms.ts";
 import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -26,7 +25,7 @@ test("the checkbox of each job form with options requests a debug log", async ()
   ] as const) {
     const { headers } = await submit(plane, `/configurations/${id}/jobs`, fields, fixture.headers);
     const made = String(headers["location"]).replace("/jobs/", "");
-    const job = await fixture.person.get(endpoints.getJob, { params: { id: made } });
+    const job = await fixture.person.call("getJob", { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
   const shown = await page(`/configurations/${id}`);

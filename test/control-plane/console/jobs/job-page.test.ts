@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
@@ -301,7 +300,7 @@ test("a destruction is repeated only after a question", async () => {
   );
   const { headers } = await submit(plane, `/jobs/${id}/retry`, {}, fixture.headers);
   const [, again = ""] = /^\/jobs\/(.*)$/.exec(String(headers["location"])) ?? [];
-  await fixture.person.get(endpoints.cancelJob, { params: { id: again } });
+  await fixture.person.call("cancelJob", { params: { id: again } });
 });
 
 test("a job that was retried names its retry, and a second retry leads there", async () => {
@@ -399,7 +398,7 @@ test("the page of a job whose runner is offline does not say that terraform stop
   const running = await read();
   expect(running).toMatch(offline);
   expect(running).not.toMatch(/Terraform stops|stop terraform/);
-  await user.person.get(endpoints.cancelJob, { params: { id: job } });
+  await user.person.call("cancelJob", { params: { id: job } });
   expect(await read()).toMatch(offline);
   await user.end(job, "CANCELLED");
   expect(await read()).not.toMatch(offline);
@@ -492,8 +491,7 @@ test("the beginning of an id leads to the only job with it", async () => {
   expect(several.status).toBe(404);
   expect(words(several)).toContain(`The ids of several jobs begin with ${id.slice(0, 4)}.`);
   expect((await open("/jobs/zzzz")).status).toBe(404);
-  for (const job of [id, other])
-    await fixture.person.get(endpoints.cancelJob, { params: { id: job } });
+  for (const job of [id, other]) await fixture.person.call("cancelJob", { params: { id: job } });
 });
 
 test("a plan is to come, was applied, or was to be applied", async () => {
@@ -535,7 +533,7 @@ test("a job from git names the address, the ref and the commit that it ran", asy
   const configuration_id = await fixture.configure(`git ${randomUUID()}`);
   const source = { type: "git", url: "https://git.example.com/app", ref: "main" } as const;
   const change = { params: { name: configuration_id }, body: { source } };
-  await fixture.person.get(endpoints.updateConfiguration, change);
+  await fixture.person.call("updateConfiguration", change);
   await fixture.queue({ job_type: "PLAN", configuration_id });
   const job = await fixture.start();
   expect(words({ text: await page(job) })).toContain(
@@ -555,11 +553,11 @@ test("a job that waits names the label that it lacks, here and in lists", async 
     "No worker has all of the labels gpu, us: give them to a worker that is to run the job.";
   for (const path of [`/jobs/${id}`, "/jobs", "/", `/configurations/${configuration_id}`])
     expect(words(await ask(plane, "GET", path, { headers: fixture.headers }))).toContain(text);
-  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+  await fixture.person.call("cancelJob", { params: { id } });
 });
 
 test("a job that waits for a draining worker has a link to it, here and in lists", async () => {
-  const { worker_id } = await fixture.person.get(endpoints.createWorker, {
+  const { worker_id } = await fixture.person.call("createWorker", {
     body: { name: "eu-1", labels: ["drained"] },
   });
   const now = Date.now();
@@ -569,7 +567,7 @@ test("a job that waits for a draining worker has a link to it, here and in lists
   const text = `end the drain of <a href="/workers/${worker_id}">eu-1</a>, or start another runner.`;
   for (const path of [`/jobs/${id}`, "/jobs", "/", `/configurations/${configuration_id}`])
     expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
-  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+  await fixture.person.call("cancelJob", { params: { id } });
 });
 
 test("a job that waits for another one has a link to it, here and in lists", async () => {
@@ -580,7 +578,7 @@ test("a job that waits for another one has a link to it, here and in lists", asy
   const text = `<a href="/jobs/${first}">Another job of this configuration</a> is still running.`;
   for (const path of [`/jobs/${id}`, "/jobs", "/"])
     expect((await ask(plane, "GET", path, { headers: fixture.headers })).text).toContain(text);
-  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+  await fixture.person.call("cancelJob", { params: { id } });
   await fixture.end(first, "SUCCESS");
 });
 

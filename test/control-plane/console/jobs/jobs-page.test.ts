@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { listRuns } from "../../../../control-plane/services/jobs/runs.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -114,7 +113,7 @@ describe("the list of jobs", () => {
 
 test("a cancelled job says who cancelled it, and whether it had started", async () => {
   const configuration_id = await fixture.configure("cancelled");
-  const cancel = (id: string) => fixture.person.get(endpoints.cancelJob, { params: { id } });
+  const cancel = (id: string) => fixture.person.call("cancelJob", { params: { id } });
   const waiting = await fixture.queue({ job_type: "PLAN", configuration_id });
   await cancel(waiting.id);
   await fixture.queue({ job_type: "PLAN", configuration_id });
@@ -146,7 +145,7 @@ test("a zone shows the last runs of each configuration: outcome, duration, chang
 });
 
 test("the overview, the search and variable sets show the last runs of configurations in short", async () => {
-  const { id } = await fixture.person.get(endpoints.createVariableSet, {
+  const { id } = await fixture.person.call("createVariableSet", {
     body: { name: "shared" },
   });
   await submit(
@@ -171,11 +170,11 @@ test("the last runs are the thirty newest of each configuration", async () => {
   for (let run = 0; run < 32; run += 1) {
     const configuration_id = run % 16 === 5 ? other : one;
     const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
-    await fixture.person.get(endpoints.cancelJob, { params: { id } });
+    await fixture.person.call("cancelJob", { params: { id } });
     if (configuration_id === one) ids.unshift(id);
   }
   const rest = await fixture.queue({ job_type: "PLAN", configuration_id: one });
-  await fixture.person.get(endpoints.cancelJob, { params: { id: rest.id } });
+  await fixture.person.call("cancelJob", { params: { id: rest.id } });
   const runs = await listRuns(plane.context, [one, other, randomUUID()]);
   expect(runs.get(one)?.map(({ id }) => id)).toEqual([rest.id, ...ids].slice(0, 30));
   expect(runs.get(other)).toHaveLength(2);
@@ -194,7 +193,7 @@ test("the last runs count what runs and waits apart from what has ended", async 
   const running = await fixture.start();
   const last = await fixture.queue({ job_type: "PLAN", configuration_id });
   expect(await shown()).toContain(" 0 of 1 succeeded, 1 cancelled, 1 running, 1 waiting ");
-  await fixture.person.get(endpoints.cancelJob, { params: { id: last.id } });
+  await fixture.person.call("cancelJob", { params: { id: last.id } });
   await fixture.end(running, "SUCCESS");
   expect(await shown()).toContain(" 1 of 3 succeeded, 2 cancelled ");
   expect(first.status).toBe("QUEUED");
@@ -208,7 +207,7 @@ test("an empty cell is marked, so that a narrow screen leaves it out", async () 
     configuration_id: await fixture.configure("waiting"),
   });
   expect((await page("/jobs")).text).toMatch(/<td data-head="Took" class="blank">–</);
-  await fixture.person.get(endpoints.cancelJob, { params: { id: waiting.id } });
+  await fixture.person.call("cancelJob", { params: { id: waiting.id } });
 });
 
 test("the list has when a job was created, as the client's list, and its end beside the duration", async () => {
@@ -235,7 +234,7 @@ test("a plan to destroy everything is named so in lists and on its page", async 
     ">PLAN to destroy QUEUED",
   );
   expect(words(await page(`/jobs/${id}`))).toContain("PLAN to destroy doomed");
-  await fixture.person.get(endpoints.cancelJob, { params: { id } });
+  await fixture.person.call("cancelJob", { params: { id } });
 });
 
 test("a destruction that planned by itself shows how many resources it destroyed", async () => {
@@ -264,6 +263,6 @@ test("a job of a deleted configuration keeps its name, without a link", async ()
     return /<td data-head="Configuration"[^>]*>([^]*?)<\/td>/.exec(text)?.[1]?.trim();
   };
   expect(await cell()).toContain(`href="/configurations/${gone}"`);
-  await user.person.ask(endpoints.deleteConfiguration, { params: { name: gone } });
+  await user.person.call("deleteConfiguration", { params: { name: gone } });
   expect(await cell()).toBe("gone");
 });

@@ -1,6 +1,5 @@
 import { describe, expect } from "vitest";
 import type { LogResource } from "../../../../protocol/jobs.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/console/places.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
@@ -166,7 +165,7 @@ describe("recently ended jobs", () => {
     await run(configuration_id, "FAILED");
     const newest = await run(configuration_id, "SUCCESS");
     const { ask: call } = callsOf(plane, user.headers);
-    await call(endpoints.deleteConfiguration, { params: { name: configuration_id } });
+    await call("deleteConfiguration", { params: { name: configuration_id } });
     const page = await ask(plane, "GET", "/", { headers: user.headers });
     const recent = recentOf(page);
     expect(jobsIn(recent)).toEqual([newest]);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
@@ -10,7 +9,7 @@ test("the audit log links configurations and those of jobs, as long as they exis
   const user = await openSampleUser(plane);
   const [kept, gone] = [await user.configure("kept"), await user.configure("gone")];
   const { id } = await user.queue({ job_type: "PLAN", configuration_id: kept });
-  await user.person.ask(endpoints.deleteConfiguration, { params: { name: gone } });
+  await user.person.call("deleteConfiguration", { params: { name: gone } });
   const page = await ask(plane, "GET", "/audit", { headers: user.headers });
   const text = page.text.replaceAll(/\s+/g, " ");
   const link = `<a href="/configurations/${kept}">kept</a>`;
@@ -22,12 +21,12 @@ test("the audit log links configurations and those of jobs, as long as they exis
 
 test("the audit log links zones, workers, sets and cloud identities, as long as they exist", async () => {
   const user = await openSampleUser(plane);
-  const zone = await user.person.get(endpoints.createZone, { body: { name: "a zone" } });
-  const gone = await user.person.get(endpoints.createZone, { body: { name: "a former zone" } });
-  await user.person.ask(endpoints.deleteZone, { params: { id: gone.id } });
-  const set = await user.person.get(endpoints.createVariableSet, { body: { name: "a set" } });
-  await user.person.get(endpoints.createWorker, { body: { name: "a worker" } });
-  const identity = await user.person.get(endpoints.createCloudIdentity, {
+  const zone = await user.person.call("createZone", { body: { name: "a zone" } });
+  const gone = await user.person.call("createZone", { body: { name: "a former zone" } });
+  await user.person.call("deleteZone", { params: { id: gone.id } });
+  const set = await user.person.call("createVariableSet", { body: { name: "a set" } });
+  await user.person.call("createWorker", { body: { name: "a worker" } });
+  const identity = await user.person.call("createCloudIdentity", {
     body: {
       name: "an account",
       provider: "aws",
@@ -35,7 +34,7 @@ test("the audit log links zones, workers, sets and cloud identities, as long as 
     },
   });
   const other = await openSampleUser(plane);
-  const foreign = await other.person.get(endpoints.createZone, { body: { name: "foreign" } });
+  const foreign = await other.person.call("createZone", { body: { name: "foreign" } });
   const page = await ask(plane, "GET", "/audit", { headers: user.headers });
   const text = page.text.replaceAll(/\s+/g, " ");
   expect(text).toContain(`<a href="/zones/${zone.id}">a zone</a>`);
@@ -50,7 +49,7 @@ test("a page of the audit log has 50 entries, and the way to older ones", async 
   const user = await openSampleUser(plane);
   for (let number = 0; number < 52; number += 1) {
     const body = { name: `zone ${number}` };
-    await user.person.get(endpoints.createZone, { body });
+    await user.person.call("createZone", { body });
   }
   const read = async (path: string) =>
     (await ask(plane, "GET", path, { headers: user.headers })).text;

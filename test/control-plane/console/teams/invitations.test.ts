@@ -1,5 +1,4 @@
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { newLink, openBrowser, type Browser } from "../../../helpers/people/sign-in.ts";
@@ -11,15 +10,14 @@ const { plane, it } = planeForFile();
 /** The path of a new invitation's page. */
 async function invite({ client }: TestUser, slug: string, email?: string): Promise<string> {
   const body = { role: "deployer", ...(email === undefined ? {} : { email }) } as const;
-  const { link } = await client.get(endpoints.createInvitation, { params: { slug }, body });
+  const { link } = await client.call("createInvitation", { params: { slug }, body });
   return new URL(link).pathname;
 }
 
 async function makeTeam() {
   const admin = await addTestUser(plane);
   const { slug, params } = await addTeam(plane, admin);
-  const membersOf = async () =>
-    (await admin.client.get(endpoints.listMembers, { params })).members.length;
+  const membersOf = async () => (await admin.client.call("listMembers", { params })).members.length;
   return { admin, slug, membersOf };
 }
 
@@ -82,10 +80,10 @@ describe("the page of an invitation", () => {
     const second = await invite(admin, slug);
     expect((await open(second, browser)).text).toContain("a member of this team already");
     expect((await post(second, browser)).status).toBe(303);
-    const { invitations } = await admin.client.get(endpoints.listInvitations, { params: { slug } });
+    const { invitations } = await admin.client.call("listInvitations", { params: { slug } });
     expect(invitations).toHaveLength(1);
     const id = invitations[0]?.id ?? "";
-    await admin.client.ask(endpoints.revokeInvitation, { params: { slug, id } });
+    await admin.client.call("revokeInvitation", { params: { slug, id } });
     expect((await open(second, browser)).status).toBe(404);
   });
 

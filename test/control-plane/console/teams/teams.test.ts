@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { roles, type Role } from "../../../../protocol/roles.ts";
 import { words } from "../../../helpers/console/forms.ts";
 import * as people from "../../../helpers/people/people.ts";
@@ -85,7 +84,7 @@ test("the page of a team invites, changes roles and removes members", async () =
   expect((await admin.post(member, { role: "owner" })).status).toBe(400);
   expect((await admin.post(member, { role: "deployer" })).status).toBe(303);
   const roleOf = async () =>
-    (await admin.client.get(endpoints.listMembers, { params: team.params })).members.find(
+    (await admin.client.call("listMembers", { params: team.params })).members.find(
       ({ user_id }) => user_id === id,
     )?.role;
   expect(await roleOf()).toBe("deployer");
@@ -107,9 +106,7 @@ test("lists, links, forms and redirects stay in the team that the address names"
   expect((await browser.page(`/teams${inTeam}`)).text).toContain(`<a href="/jobs${inTeam}"`);
   const made = await browser.post(`/zones${inTeam}`, { name: "shared" });
   const zone = String(made.headers["location"]);
-  expect((await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name)).toEqual([
-    "shared",
-  ]);
+  expect((await team.calls.call("listZones")).zones.map(({ name }) => name)).toEqual(["shared"]);
   expect((await browser.page("/zones")).text).not.toContain("shared");
   // A page of one thing needs no team in its address.
   const page = await browser.page(zone);
@@ -131,10 +128,10 @@ test.each<[role: Role, off: string[]]>([
   "with the role %s, a person sees which role a button needs, and cannot send its form",
   async (role, off) => {
     const team = await openTeam();
-    const zone = await team.calls.get(endpoints.createZone, { body: { name: "shared" } });
+    const zone = await team.calls.call("createZone", { body: { name: "shared" } });
     const source = { type: "inline" as const, files: { "main.tf": "" } };
     const body = { zone_id: zone.id, name: newSlug(), source };
-    const { id } = await team.calls.get(endpoints.createConfiguration, { body });
+    const { id } = await team.calls.call("createConfiguration", { body });
     const browser = await addPerson(team, role);
 
     const page = await browser.page(`/configurations/${id}`);
@@ -150,10 +147,10 @@ test.each<[role: Role, off: string[]]>([
     const may = (least: Role) => roles.indexOf(role) >= roles.indexOf(least);
     // What a job takes depends on its type.
     const job = { configuration_id: id, job_type: "DEPLOY" } as const;
-    const deployment = await team.calls.get(endpoints.createJob, { body: job });
+    const deployment = await team.calls.call("createJob", { body: job });
     const offOnJob = offOn((await browser.page(`/jobs/${deployment.id}`)).text);
     expect(offOnJob).toEqual(may("deployer") ? [] : ["Cancel: Needs the role deployer"]);
-    await team.calls.get(endpoints.cancelJob, { params: deployment });
+    await team.calls.call("cancelJob", { params: deployment });
 
     // Links that lead to what is refused lead nowhere.
     await addState(plane.context.store, { spec_id: id, blob: id, created_at: Date.now() });
@@ -195,14 +192,13 @@ test("a zone moves to another space of which the reader is an admin, and back", 
   const zone = String((await post("/zones", { name: "shared" })).headers["location"]);
   expect((await page(zone)).text).toContain(`<option value="${team.slug}"`);
   expect((await post(`${zone}/team`, { team: newSlug() })).status).toBe(404);
-  const names = async () =>
-    (await team.calls.get(endpoints.listZones, {})).zones.map(({ name }) => name);
+  const names = async () => (await team.calls.call("listZones")).zones.map(({ name }) => name);
   expect(await names()).toEqual([]);
   const source = { type: "inline" as const, files: { "main.tf": "" } };
-  const { id: configuration_id } = await team.admin.client.get(endpoints.createConfiguration, {
+  const { id: configuration_id } = await team.admin.client.call("createConfiguration", {
     body: { zone_id: zone.replace("/zones/", ""), name: "network", source },
   });
-  const job = await team.admin.client.get(endpoints.createJob, {
+  const job = await team.admin.client.call("createJob", {
     body: { job_type: "PLAN", configuration_id },
   });
   const refused = await post(`${zone}/team`, { team: team.slug });
@@ -212,7 +208,7 @@ test("a zone moves to another space of which the reader is an admin, and back", 
       `The PLAN of "network" (job ${job.id}) has not ended: wait for it or cancel it first.`,
     ),
   ]);
-  await team.admin.client.get(endpoints.cancelJob, { params: job });
+  await team.admin.client.call("cancelJob", { params: job });
   expect((await post(`${zone}/team`, { team: team.slug })).status).toBe(303);
   expect(await names()).toEqual(["shared"]);
   expect((await page("/zones")).text).not.toContain("shared");

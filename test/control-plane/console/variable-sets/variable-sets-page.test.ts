@@ -1,7 +1,6 @@
 /** The pages of variable sets, and the sections of zones and configurations about them. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Variable } from "../../../../protocol/values.ts";
 import { submit, words, type Fields } from "../../../helpers/console/forms.ts";
 import { ask, type TestResponse } from "../../../helpers/plane/plane.ts";
@@ -23,7 +22,7 @@ const create = async (name: string): Promise<string> =>
   String((await send("/variable-sets", { name })).headers["location"]);
 const idOf = (path: string): string => path.split("/")[2] ?? "";
 const read = (path: string) =>
-  fixture.person.get(endpoints.getVariableSet, { params: { id: idOf(path) } });
+  fixture.person.call("getVariableSet", { params: { id: idOf(path) } });
 
 test("a set is created, filled, attached, detached and deleted", async () => {
   const path = await create("shared values");
@@ -72,7 +71,7 @@ describe("the pages of a configuration and its zone", () => {
     const { owner, person } = fixture;
     const id = await fixture.configure("shares");
     const make = (name: string, variables: Record<string, Variable>) =>
-      person.get(endpoints.createVariableSet, { body: { name, variables } });
+      person.call("createVariableSet", { body: { name, variables } });
     const shared = { value: "s3cret", sensitive: true };
     const near = await make("of one", { region: { value: "eu-of-one" }, pin: shared });
     const far = await make("of all", { region: { value: "eu-of-all" }, size: { value: 3 } });
@@ -108,7 +107,7 @@ describe("the pages of a configuration and its zone", () => {
     const variables = Object.fromEntries(
       Array.from({ length: 250 }, (_, n) => [`v${n}`, { value: "x".repeat(10_000) }]),
     );
-    await fixture.person.get(endpoints.createVariableSet, {
+    await fixture.person.call("createVariableSet", {
       body: { name: "many", variables, configuration_ids: [id] },
     });
     const { text } = await page(`/configurations/${id}`);

@@ -1,6 +1,5 @@
 /** The forms of a worker, sent without a browser. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { type Fields, submit, words } from "../../../helpers/console/forms.ts";
 import { addTestWorker, ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -25,9 +24,9 @@ const page = async (path = "") => {
   const marks = [...answer.text.matchAll(/name="seen" value="([^"]+)"/g)];
   return { status: answer.status, text: words(answer), seen: marks.map(([, mark = ""]) => mark) };
 };
-const read = () => fixture.person.get(endpoints.getWorker, { params: { id } });
+const read = () => fixture.person.call("getWorker", { params: { id } });
 const teardowns = async () => {
-  const { jobs } = await fixture.person.get(endpoints.listJobs, { query: {} });
+  const { jobs } = await fixture.person.call("listJobs");
   return jobs.filter((job) => job.assigned_worker_id === id);
 };
 
@@ -50,7 +49,7 @@ test("the edit form changes name, labels and deploy configuration, and only chan
   );
   await send("edit", { ...fields, all: "on" });
   const query = { target_id: id, limit: 1 };
-  const { audit_entries } = await fixture.person.get(endpoints.listAuditEntries, { query });
+  const { audit_entries } = await fixture.person.call("listAuditEntries", { query });
   expect(audit_entries).toMatchObject([
     {
       action: "worker.update",
@@ -67,7 +66,7 @@ test("the edit form keeps a snapshot that the client set", async () => {
   const source = { type: "git", url: "https://git.example.com/x.git" } as const;
   const variables = { key: { value: "s3cret", sensitive: true } };
   const snapshot = { source, variables };
-  await fixture.person.get(endpoints.updateWorker, {
+  await fixture.person.call("updateWorker", {
     params: { id },
     body: { deploy_configuration: { snapshot } },
   });
@@ -135,7 +134,7 @@ test("a teardown under an approval rule is planned, with the same targets", asyn
   await send("edit", { name: "ruled", configuration_id: spec, targets });
   const rule = { when: "destructive", count: 1, by_author: false } as const;
   const params = { name: spec };
-  await fixture.person.get(endpoints.updateConfiguration, { params, body: { approval: rule } });
+  await fixture.person.call("updateConfiguration", { params, body: { approval: rule } });
   const { headers } = fixture;
   const { text } = await ask(plane, "GET", `/workers/${id}`, { headers });
   expect(words({ text })).toContain(
@@ -159,7 +158,7 @@ test("a teardown under an approval rule is planned, with the same targets", asyn
 
 test("a teardown needs the worker's name and destroys only what the page showed", async () => {
   const deploy = (targets?: string[]) =>
-    fixture.person.get(endpoints.updateWorker, {
+    fixture.person.call("updateWorker", {
       params: { id },
       body: { deploy_configuration: { configuration_id: spec, ...(targets ? { targets } : {}) } },
     });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { registrationPage } from "../../../../control-plane/console/workers/worker-setup-page.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
@@ -39,7 +38,7 @@ test("a worker is shown with the jobs that it holds, not with those of its last 
 
 test("a worker that never started is not one that went offline, and its page says how to start it", async () => {
   const { headers, worker: seen } = await openSampleUser(plane);
-  const { worker_id: id } = await callsOf(plane, headers).get(endpoints.createWorker, {
+  const { worker_id: id } = await callsOf(plane, headers).call("createWorker", {
     body: { name: "new" },
   });
   const read = async (path: string) => words(await ask(plane, "GET", path, { headers }));

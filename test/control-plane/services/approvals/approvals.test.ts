@@ -2,7 +2,6 @@
 import { describe, expect } from "vitest";
 import { endStale } from "../../../../control-plane/services/approvals/staleness.ts";
 import type { ApprovalRule } from "../../../../protocol/approvals.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { Role } from "../../../../protocol/roles.ts";
 import { approvalSteps } from "../../../helpers/people/approvals.ts";
@@ -14,27 +13,6 @@ import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.t
 import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 import { bearer } from "../../../helpers/people/sign-in.ts";
 
-const {
-  cancelJob,
-  claimJob,
-  createAccessToken,
-  createCloudIdentity,
-  createConfiguration,
-  createJob,
-  createVariableSet,
-  attachToConfiguration,
-  decideJob,
-  getConfiguration,
-  getJob,
-  getPlanSummary,
-  listAuditEntries,
-  listJobs,
-  reportStatus,
-  retryJob,
-  updateCloudIdentity,
-  updateConfiguration,
-  updateWorker,
-} = endpoints;
 const { plane, it: base } = planeForFile();
 
 const roleOf = (name: string) => `arn:aws:iam::123456789012:role/${name}`;
@@ -43,8 +21,8 @@ const it = base
   .extend("steps", ({ client, runner, spec }) => approvalSteps(plane, client, runner, spec))
   .extend("identity", async ({ client, spec }) => {
     const body = { name: "cloud", provider: "aws" as const, role_arn: roleOf("reader") };
-    const { id } = await client.get(createCloudIdentity, { body });
-    await client.get(updateConfiguration, {
+    const { id } = await client.call("createCloudIdentity", { body });
+    await client.call("updateConfiguration", {
       params: { name: spec },
       body: { cloud_identity_id: id },
     });
@@ -52,7 +30,7 @@ const it = base
   })
   .extend("setRole", ({ client, identity }) => async (name: string) => {
     const body = { role_arn: roleOf(name) };
-    await client.get(updateCloudIdentity, { params: { id: identity }, body });
+    await client.call("updateCloudIdentity", { params: { id: identity }, body });
   });
 
 const single: Partial<ApprovalRule> = { by_author: true };
@@ -60,15 +38,15 @@ const single: Partial<ApprovalRule> = { by_author: true };
 describe("an approval rule", () => {
   it("is shown, changed and removed", async ({ client, spec, steps }) => {
     const read = async () =>
-      (await client.get(getConfiguration, { params: { name: spec } })).approval;
+      (await client.call("getConfiguration", { params: { name: spec } })).approval;
     expect(await read()).toBeNull();
     await steps.rule({ when: "destructive", count: 2 });
     expect(await read()).toEqual({ when: "destructive", count: 2, by_author: false });
-    await client.get(updateConfiguration, { params: { name: spec }, body: { labels: ["a"] } });
+    await client.call("updateConfiguration", { params: { name: spec }, body: { labels: ["a"] } });
     expect(await read()).toEqual({ when: "destructive", count: 2, by_author: false });
     await steps.rule(null);
     expect(await read()).toBeNull();
-    const { audit_entries } = await client.get(listAuditEntries, {
+    const { audit_entries } = await client.call("listAuditEntries", {
       query: { target_id: spec, action: "configuration.update" },
     });
     expect(audit_entries.map(({ details }) => details)).toEqual([
@@ -79,11 +57,13 @@ describe("an approval rule", () => {
   });
 
   it("is set and changed by an admin only", async ({ client, owner, spec, steps }) => {
-    const token = await client.get(createAccessToken, { body: { name: "ci", role: "deployer" } });
+    const token = await client.call("createAccessToken", {
+      body: { name: "ci", role: "deployer" },
+    });
     const pipeline = callsOf(plane, bearer(token.access_token));
     const named = { params: { name: spec } };
     const body = { approval: { when: "always" as const } };
-    expect(await pipeline.refusal(updateConfiguration, { ...named, body })).toBe(
+    expect(await pipeline.refusal("updateConfiguration", { ...named, body })).toBe(
       "403 permission_denied",
     );
     const created = {
@@ -92,17 +72,17 @@ describe("an approval rule", () => {
       source: { type: "inline", files: { "main.tf": "" } },
       ...body,
     } as const;
-    expect(await pipeline.refusal(createConfiguration, { body: created })).toBe(
+    expect(await pipeline.refusal("createConfiguration", { body: created })).toBe(
       "403 permission_denied",
     );
-    expect(await client.get(createConfiguration, { body: created })).toMatchObject({
+    expect(await client.call("createConfiguration", { body: created })).toMatchObject({
       approval: { when: "always", count: 1, by_author: false },
     });
     await steps.rule({});
     // The same rule again is no change.
-    await pipeline.get(updateConfiguration, { ...named, body });
+    await pipeline.call("updateConfiguration", { ...named, body });
     expect(
-      await pipeline.refusal(updateConfiguration, { ...named, body: { approval: null } }),
+      await pipeline.refusal("updateConfiguration", { ...named, body: { approval: null } }),
     ).toBe("403 permission_denied");
   });
 
@@ -130,21 +110,21 @@ describe("an approval rule", () => {
       { job_type: "DESTROY", configuration_id: spec },
       { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id },
     ];
-    await client.get(updateWorker, {
+    await client.call("updateWorker", {
       params: worker,
       body: { deploy_configuration: { configuration_id: spec, all: true } },
     });
     const cancelled = [];
     for (const body of direct) {
-      const job = await client.get(createJob, { body });
-      cancelled.push(await client.get(cancelJob, { params: job }));
+      const job = await client.call("createJob", { body });
+      cancelled.push(await client.call("cancelJob", { params: job }));
     }
     await steps.rule({ when: "destructive" });
     for (const body of direct)
-      expect(await client.refusal(createJob, { body })).toBe("409 plan_required");
+      expect(await client.refusal("createJob", { body })).toBe("409 plan_required");
     for (const job of cancelled)
-      expect(await client.refusal(retryJob, { params: job })).toBe("409 plan_required");
-    await client.get(createJob, {
+      expect(await client.refusal("retryJob", { params: job })).toBe("409 plan_required");
+    await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec, destroy: true },
     });
   });
@@ -155,12 +135,12 @@ describe("an approval rule", () => {
     steps,
   }) => {
     const body = { job_type: "DEPLOY", configuration_id: spec } as const;
-    const job = await client.get(createJob, { body });
+    const job = await client.call("createJob", { body });
     await steps.rule(single);
     expect(await steps.claim()).toBeUndefined();
     const params = { id: job.id };
-    expect((await client.get(getJob, { params })).waiting_reason).toMatch(/^waits for a plan/);
-    expect(await client.refusal(decideJob, { params, body: { decision: "approve" } })).toBe(
+    expect((await client.call("getJob", { params })).waiting_reason).toMatch(/^waits for a plan/);
+    expect(await client.refusal("decideJob", { params, body: { decision: "approve" } })).toBe(
       "409 plan_required",
     );
     expect(await steps.reject(job)).toMatchObject({ status: "CANCELLED" });
@@ -169,7 +149,7 @@ describe("an approval rule", () => {
   it("holds up no other job of the configuration", async ({ client, spec, steps }) => {
     await steps.rule({});
     const waiting = await steps.deploy(await steps.plan());
-    const plan = await client.get(createJob, {
+    const plan = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec },
     });
     expect(await steps.claim()).toBe(plan.id);
@@ -192,9 +172,9 @@ describe("an approval rule", () => {
     const job = await steps.deploy(await steps.plan());
     expect(await steps.claim()).toBe(job.id);
     await steps.rule({});
-    await client.ask(endpoints.drainWorker, { params: worker });
-    await client.ask(endpoints.deleteWorker, { params: worker });
-    expect(await client.get(getJob, { params: job })).toMatchObject({
+    await client.ask("drainWorker", { params: worker });
+    await client.call("deleteWorker", { params: worker });
+    expect(await client.call("getJob", { params: job })).toMatchObject({
       status: "QUEUED",
       waiting_reason: expect.stringContaining("waits for 1 approval"),
     });
@@ -206,7 +186,7 @@ describe("an approval", () => {
     await steps.rule(single);
     const job = await steps.deploy(await steps.plan());
     expect(job.waiting_reason).toBe("waits for 1 approval by a deployer");
-    const claim = runner.get(claimJob, { query: { wait: 30 } });
+    const claim = runner.call("claimJob", { query: { wait: 30 } });
     const approved = await steps.approve(job, "looks right");
     expect(approved.approvals).toEqual([
       {
@@ -225,12 +205,13 @@ describe("an approval", () => {
     const plan = await steps.plan();
     const job = await steps.deploy(plan);
     const other = await steps.createdByAnother(job);
-    const refusal = () => client.refusal(decideJob, { params: job, body: { decision: "approve" } });
+    const refusal = () =>
+      client.refusal("decideJob", { params: job, body: { decision: "approve" } });
     expect(await refusal()).toBe("403 approver_is_author");
-    expect(await client.refusal(decideJob, { params: job, body: { decision: "reject" } })).toBe(
+    expect(await client.refusal("decideJob", { params: job, body: { decision: "reject" } })).toBe(
       "403 approver_is_author",
     );
-    const { waiting_reason } = await client.get(getJob, { params: job });
+    const { waiting_reason } = await client.call("getJob", { params: job });
     expect(waiting_reason).toBe(
       `waits for 1 approval by a deployer other than ${other} and ${owner.id}@example.com`,
     );
@@ -255,7 +236,7 @@ describe("an approval", () => {
     expect(again.approvals).toMatchObject([{ decision: "approve", comment: "still" }]);
     expect(again.waiting_reason).toBe("waits for 1 approval by a deployer");
     expect(await steps.claim()).toBeUndefined();
-    expect((await client.get(getJob, { params: job })).status).toBe("QUEUED");
+    expect((await client.call("getJob", { params: job })).status).toBe("QUEUED");
   });
 
   it("of someone who may not approve any more does not count", async ({ steps }) => {
@@ -272,11 +253,11 @@ describe("an approval", () => {
   it("by an access token is refused", async ({ client, steps }) => {
     await steps.rule(single);
     const job = await steps.deploy(await steps.plan());
-    const token = await client.get(createAccessToken, { body: { name: "ci", role: "admin" } });
+    const token = await client.call("createAccessToken", { body: { name: "ci", role: "admin" } });
     const pipeline = callsOf(plane, bearer(token.access_token));
-    expect(await pipeline.refusal(decideJob, { params: job, body: { decision: "approve" } })).toBe(
-      "403 permission_denied",
-    );
+    expect(
+      await pipeline.refusal("decideJob", { params: job, body: { decision: "approve" } }),
+    ).toBe("403 permission_denied");
   });
 
   it("of a deployment that an access token created is not its creator's", async ({
@@ -287,11 +268,13 @@ describe("an approval", () => {
     await steps.rule({});
     const { id: plan_job_id } = await steps.plan();
     await steps.createdByAnother({ id: plan_job_id });
-    const token = await client.get(createAccessToken, { body: { name: "ci", role: "deployer" } });
-    const job = await callsOf(plane, bearer(token.access_token)).get(createJob, {
+    const token = await client.call("createAccessToken", {
+      body: { name: "ci", role: "deployer" },
+    });
+    const job = await callsOf(plane, bearer(token.access_token)).call("createJob", {
       body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id },
     });
-    expect(await client.refusal(decideJob, { params: job, body: { decision: "approve" } })).toBe(
+    expect(await client.refusal("decideJob", { params: job, body: { decision: "approve" } })).toBe(
       "403 approver_is_author",
     );
   });
@@ -302,16 +285,16 @@ describe("an approval", () => {
     steps,
   }) => {
     const decide = (id: string) =>
-      client.refusal(decideJob, { params: { id }, body: { decision: "approve" } });
+      client.refusal("decideJob", { params: { id }, body: { decision: "approve" } });
     const plan = await steps.plan();
     expect(await decide(plan.id)).toBe("409 job_ended");
     const job = await steps.deploy(plan);
     expect(await decide(job.id)).toBe("409 approval_not_needed");
-    const { job: claimed } = await runner.get(claimJob, {});
-    await runner.get(reportStatus, { params: claimed, body: { status: "PROCESSING" } });
+    const { job: claimed } = await runner.call("claimJob");
+    await runner.call("reportStatus", { params: claimed, body: { status: "PROCESSING" } });
     await steps.rule(single);
     expect(await decide(job.id)).toBe("409 job_started");
-    await runner.get(reportStatus, { params: claimed, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params: claimed, body: { status: "SUCCESS" } });
     expect(await decide(job.id)).toBe("409 job_ended");
   });
 });
@@ -343,7 +326,7 @@ describe("in a team", () => {
       `waits for 2 approvals by deployers other than ${addressOf(bob)} and ${addressOf(admin)}`,
     );
     const refusalOf = ({ calls }: { readonly calls: Calls }) =>
-      calls.refusal(decideJob, { params: job, body: { decision: "approve" } });
+      calls.refusal("decideJob", { params: job, body: { decision: "approve" } });
     expect(await Promise.all([admin, bob].map(refusalOf))).toEqual(
       Array.from({ length: 2 }, () => "403 approver_is_author"),
     );
@@ -382,13 +365,13 @@ describe("in a team", () => {
     });
     const joan = await member("admin");
     await steps.rule({ count: 1, by_author: true });
-    const shown = await grace.calls.get(getJob, { params: job });
+    const shown = await grace.calls.call("getJob", { params: job });
     expect(shown.approval_need).toMatchObject({ missing: 0, authors: [], approvers: [] });
     await steps.rule({ count: 2, by_author: true });
-    const wider = await grace.calls.get(getJob, { params: job });
+    const wider = await grace.calls.call("getJob", { params: job });
     expect(wider.approval_need?.approvers).toEqual([admin, bob, joan].map(addressOf).toSorted());
-    const { id } = await grace.calls.get(endpoints.cancelJob, { params: job });
-    expect((await grace.calls.get(getJob, { params: { id } })).approval_need).toBeNull();
+    const { id } = await grace.calls.call("cancelJob", { params: job });
+    expect((await grace.calls.call("getJob", { params: { id } })).approval_need).toBeNull();
   });
 
   it("a vote counts while its member has the role", async () => {
@@ -398,13 +381,14 @@ describe("in a team", () => {
     const job = await steps.deploy(await steps.plan());
     await as(grace.calls).approve(job);
     const params = { slug, user_id: grace.owner.id };
-    const toRole = (role: Role) =>
-      admin.client.get(endpoints.updateMember, { params, body: { role } });
+    const toRole = (role: Role) => admin.client.call("updateMember", { params, body: { role } });
     await toRole("planner");
     expect(await steps.claim()).toBeUndefined();
     await toRole("admin");
-    expect((await admin.calls.get(getJob, { params: job })).waiting_reason).not.toContain("waits");
-    await admin.client.ask(endpoints.removeMember, { params });
+    expect((await admin.calls.call("getJob", { params: job })).waiting_reason).not.toContain(
+      "waits",
+    );
+    await admin.client.call("removeMember", { params });
     expect(await steps.claim()).toBeUndefined();
     const joan = await member("deployer");
     await as(joan.calls).approve(job);
@@ -418,7 +402,7 @@ describe("the list of deployments that wait for the caller", () => {
     const [bob, grace] = [await member("deployer"), await member("deployer")];
     const planner = await member("planner");
     const waiting = async ({ calls }: { readonly calls: Calls }, query: object = {}) =>
-      (await calls.get(listJobs, { query: { waiting_for_me: true, ...query } })).jobs.map(
+      (await calls.call("listJobs", { query: { waiting_for_me: true, ...query } })).jobs.map(
         ({ id }) => id,
       );
     await steps.rule({ count: 2 });
@@ -442,11 +426,11 @@ describe("the list of deployments that wait for the caller", () => {
   it("has none for an access token", async ({ client, steps }) => {
     await steps.rule(single);
     await steps.deploy(await steps.plan());
-    const token = await client.get(createAccessToken, { body: { name: "ci", role: "admin" } });
+    const token = await client.call("createAccessToken", { body: { name: "ci", role: "admin" } });
     const pipeline = callsOf(plane, bearer(token.access_token));
     const query = { waiting_for_me: true };
-    expect((await client.get(listJobs, { query })).jobs).toHaveLength(1);
-    expect((await pipeline.get(listJobs, { query })).jobs).toEqual([]);
+    expect((await client.call("listJobs", { query })).jobs).toHaveLength(1);
+    expect((await pipeline.call("listJobs", { query })).jobs).toEqual([]);
   });
 });
 
@@ -466,7 +450,9 @@ describe("a rejection", () => {
       approvals: [{ decision: "reject", comment: "not on a Friday" }],
     });
     expect(await steps.claim()).toBeUndefined();
-    const { audit_entries } = await client.get(listAuditEntries, { query: { target_id: job.id } });
+    const { audit_entries } = await client.call("listAuditEntries", {
+      query: { target_id: job.id },
+    });
     expect(audit_entries.map(({ action }) => action)).toEqual([
       "job.reject",
       "job.approve",
@@ -499,23 +485,23 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
       params: { name: spec },
       body: { variables: { a: { value } } },
     });
-    await client.get(updateConfiguration, change(1));
+    await client.call("updateConfiguration", change(1));
     // The server's own round may come first.
     await run();
-    expect(await client.get(getJob, { params: stale })).toMatchObject({
+    expect(await client.call("getJob", { params: stale })).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining("was changed after the plan was made"),
       outcome_unknown: false,
     });
-    expect((await client.get(getJob, { params: good })).status).toBe("QUEUED");
-    const failed = await client.get(getConfiguration, { params: { name: spec } });
+    expect((await client.call("getJob", { params: good })).status).toBe("QUEUED");
+    const failed = await client.call("getConfiguration", { params: { name: spec } });
     expect(failed).toMatchObject({
       status: "FAILED",
       failed_job: { id: stale.id, started_at: null },
     });
     // It has not used its plan.
     const params = { id: stale.plan_job_id ?? "" };
-    expect(await client.get(getPlanSummary, { params })).toMatchObject({
+    expect(await client.call("getPlanSummary", { params })).toMatchObject({
       deploy_job_id: null,
       not_deployable: { code: "plan_is_stale" },
     });
@@ -523,23 +509,23 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
     const approved = await steps.deploy(await steps.plan());
     await steps.rule({ by_author: true });
     await steps.approve(approved);
-    await client.get(updateConfiguration, change(2));
+    await client.call("updateConfiguration", change(2));
     expect(await run()).toBe(0);
-    await client.get(updateConfiguration, change(1));
+    await client.call("updateConfiguration", change(1));
     expect(await steps.claim()).toBe(approved.id);
   });
 
   it("is not decided while the values cannot be decrypted", async ({ client, spec, steps }) => {
     await steps.rule({});
     const body = { variables: { a: { value: "secret", sensitive: true } } };
-    await client.get(updateConfiguration, { params: { name: spec }, body });
+    await client.call("updateConfiguration", { params: { name: spec }, body });
     const job = await steps.deploy(await steps.plan());
     const { definition } = await readRow(plane, "specs", { id: spec });
     const sealed = definition.replace(/"sealed":"[^"]{8}/, '"sealed":"AAAAAAAA');
     expect(sealed).not.toBe(definition);
     await setRows(plane, "specs", { definition: sealed }, { id: spec });
     expect(await endStale(plane.context)).toBe(0);
-    expect((await client.get(getJob, { params: job })).status).toBe("QUEUED");
+    expect((await client.call("getJob", { params: job })).status).toBe("QUEUED");
   });
 });
 
@@ -551,25 +537,25 @@ describe("a deployment that ends in the queue", () => {
     steps,
   }) => {
     const params = { name: spec };
-    const statusOf = async () => (await client.get(getConfiguration, { params })).status;
+    const statusOf = async () => (await client.call("getConfiguration", { params })).status;
     const change = (value: number) =>
-      client.get(updateConfiguration, { params, body: { variables: { a: { value } } } });
+      client.call("updateConfiguration", { params, body: { variables: { a: { value } } } });
     const deployed = await steps.deploy(await steps.plan());
     await steps.claim();
     for (const status of ["PROCESSING", "SUCCESS"] as const)
-      await runner.get(reportStatus, { params: deployed, body: { status } });
+      await runner.call("reportStatus", { params: deployed, body: { status } });
     expect(await statusOf()).toBe("DEPLOYED");
     await steps.rule({});
     await steps.deploy(await steps.plan());
     await change(1);
-    const running = await client.get(createJob, {
+    const running = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec },
     });
     await steps.claim();
-    await runner.get(reportStatus, { params: running, body: { status: "PROCESSING" } });
+    await runner.call("reportStatus", { params: running, body: { status: "PROCESSING" } });
     await endStale(plane.context);
     expect(await statusOf()).toBe("DEPLOYED");
-    await runner.get(reportStatus, { params: running, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params: running, body: { status: "SUCCESS" } });
     // A later deployment has taken its place.
     await steps.rule(single);
     const [superseded, later] = [
@@ -579,10 +565,10 @@ describe("a deployment that ends in the queue", () => {
     await steps.approve(later);
     await steps.claim();
     for (const status of ["PROCESSING", "SUCCESS"] as const)
-      await runner.get(reportStatus, { params: later, body: { status } });
+      await runner.call("reportStatus", { params: later, body: { status } });
     await change(2);
     await endStale(plane.context);
-    expect((await client.get(getJob, { params: superseded })).status).toBe("FAILED");
+    expect((await client.call("getJob", { params: superseded })).status).toBe("FAILED");
     expect(await statusOf()).toBe("DEPLOYED");
     await steps.deploy(await steps.plan());
     await change(3);
@@ -600,12 +586,12 @@ describe("an approved plan that is stale at the claim", () => {
     await steps.rule(single);
     const job = await steps.deploy(await steps.plan());
     await steps.approve(job);
-    await client.get(updateConfiguration, {
+    await client.call("updateConfiguration", {
       params: { name: spec },
       body: { variables: { a: { value: 1 } } },
     });
     expect(await steps.claim()).toBeUndefined();
-    expect(await client.get(getJob, { params: job })).toMatchObject({
+    expect(await client.call("getJob", { params: job })).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining("was changed after the plan was made"),
       outcome_unknown: false,
@@ -629,15 +615,15 @@ describe("an approved plan that is stale at the claim", () => {
     });
     expect(await steps.claim()).toBeUndefined();
     for (const params of [first, second])
-      expect(await client.get(getJob, { params })).toMatchObject({
+      expect(await client.call("getJob", { params })).toMatchObject({
         status: "FAILED",
         error_message: expect.stringContaining("The state was changed"),
       });
-    const set = await client.get(createVariableSet, {
+    const set = await client.call("createVariableSet", {
       body: { name: "set", variables: { b: { value: 1 } } },
     });
-    await client.ask(attachToConfiguration, { params: { id: set.id, configuration_id: spec } });
-    const plan = await client.get(createJob, {
+    await client.ask("attachToConfiguration", { params: { id: set.id, configuration_id: spec } });
+    const plan = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec },
     });
     expect(await steps.claim()).toBe(plan.id);
@@ -651,16 +637,16 @@ describe("an approved plan that is stale at the claim", () => {
   }) => {
     const changed = await steps.deploy(await steps.plan());
     const params = { name: spec };
-    await client.get(updateConfiguration, { params, body: { variables: { a: { value: 1 } } } });
+    await client.call("updateConfiguration", { params, body: { variables: { a: { value: 1 } } } });
     expect(await steps.claim()).toBe(changed.id);
     for (const status of ["PROCESSING", "SUCCESS"] as const)
-      await runner.get(reportStatus, { params: changed, body: { status } });
+      await runner.call("reportStatus", { params: changed, body: { status } });
     const outdated = await steps.deploy(await steps.plan());
     const blob = `${spec}-state`;
     const created_at = Date.now() + 1000;
     await addState(plane.context.store, { spec_id: spec, blob, created_at });
     expect(await steps.claim()).toBeUndefined();
-    expect(await client.get(getJob, { params: outdated })).toMatchObject({
+    expect(await client.call("getJob", { params: outdated })).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining("The state was changed"),
     });
@@ -671,7 +657,7 @@ describe("the cloud role of a plan", () => {
   it("is shown beside the approval", async ({ client, identity, steps }) => {
     await steps.rule(single);
     const { id } = await steps.deploy(await steps.plan());
-    const job = await client.get(getJob, { params: { id } });
+    const job = await client.call("getJob", { params: { id } });
     expect([job.cloud_identity_id, job.approval_need?.role_arn]).toEqual([
       identity,
       roleOf("reader"),
@@ -687,11 +673,11 @@ describe("the cloud role of a plan", () => {
     const plan = await steps.plan();
     const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: plan.id };
     await setRole("admin");
-    expect(await client.refusal(createJob, { body })).toBe("409 plan_is_stale");
+    expect(await client.refusal("createJob", { body })).toBe("409 plan_is_stale");
     await setRole("reader");
     const named = { params: { name: spec } };
-    await client.get(updateConfiguration, { ...named, body: { cloud_identity_id: null } });
-    expect(await client.refusal(createJob, { body })).toBe("409 plan_is_stale");
+    await client.call("updateConfiguration", { ...named, body: { cloud_identity_id: null } });
+    expect(await client.refusal("createJob", { body })).toBe("409 plan_is_stale");
   });
 
   it.for([[single], [null]] as const)(
@@ -702,7 +688,7 @@ describe("the cloud role of a plan", () => {
       if (rule) await steps.approve(job);
       await setRole("admin");
       expect(await steps.claim()).toBeUndefined();
-      const ended = await client.get(getJob, { params: job });
+      const ended = await client.call("getJob", { params: job });
       expect([ended.status, ended.error_message]).toEqual([
         "FAILED",
         expect.stringContaining(roleOf("admin")),
@@ -719,7 +705,7 @@ describe("the cloud role of a plan", () => {
     await setRole("admin");
     const job = await steps.deploy(await steps.plan());
     const body = { name: "renamed" };
-    await client.get(updateCloudIdentity, { params: { id: identity }, body });
+    await client.call("updateCloudIdentity", { params: { id: identity }, body });
     expect(await steps.claim()).toBe(job.id);
   });
 
@@ -732,11 +718,11 @@ describe("the cloud role of a plan", () => {
     const plan = await steps.plan();
     const deploy = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: plan.id };
     const refuse = async (other: Partial<CreateJob>) =>
-      client.refusal(createJob, { body: { ...deploy, ...other } });
+      client.refusal("createJob", { body: { ...deploy, ...other } });
     expect(await refuse({ labels: ["production"] })).toBe("409 plan_is_stale");
     expect(await refuse({ assigned_worker_id: worker.id })).toBe("409 plan_is_stale");
     const setLabels = async (labels: string[]) =>
-      client.get(updateConfiguration, { params: { name: spec }, body: { labels } });
+      client.call("updateConfiguration", { params: { name: spec }, body: { labels } });
     await setLabels(["production"]);
     expect(await refuse({})).toBe("409 plan_is_stale");
     await setLabels([]);

@@ -3,7 +3,6 @@
  * their order, each round has one honest outcome.
  */
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Job } from "../../../../protocol/jobs.ts";
 import { approvalSteps, type ApprovalSteps } from "../../../helpers/people/approvals.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
@@ -18,9 +17,6 @@ import {
   join,
 } from "../../../helpers/people/teams.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
-
-const { cancelJob, claimJob, decideJob, getJob, removeMember, updateConfiguration, updateMember } =
-  endpoints;
 
 interface Stage {
   readonly spec: string;
@@ -45,7 +41,7 @@ async function newStage({ first, second }: Planes): Promise<Stage> {
 
 /** Ends a job that is still open, so that the next round begins without it. */
 async function clear({ client }: Stage, job: Job): Promise<void> {
-  await client.refusal(cancelJob, { params: job });
+  await client.refusal("cancelJob", { params: job });
 }
 
 /** Defines the races. */
@@ -67,7 +63,7 @@ export function approvalRaces(find: () => Planes): void {
           beside.claim(),
         ]);
         expect(claimed).toBeUndefined();
-        const found = await client.get(getJob, { params: job });
+        const found = await client.call("getJob", { params: job });
         expect(found.approvals).toHaveLength(1);
         expect(found.waiting_reason).toBe("waits for 1 approval by a deployer");
         await clear(stage, job);
@@ -91,14 +87,14 @@ export function approvalRaces(find: () => Planes): void {
         await steps.rule({ count: 2 });
         await repeat(async () => {
           const job = await steps.deploy(await steps.plan());
-          const claim = callsOf(second, worker.headers).get(claimJob, { query: { wait: 30 } });
+          const claim = callsOf(second, worker.headers).call("claimJob", { query: { wait: 30 } });
           await Promise.all(
             [one.calls, within].map((voter) =>
               approvalSteps(first, voter, runner, spec).approve(job),
             ),
           );
           expect((await claim).job.id).toBe(job.id);
-          await calls.get(cancelJob, { params: job });
+          await calls.call("cancelJob", { params: job });
         });
       },
     );
@@ -120,10 +116,10 @@ export function approvalRaces(find: () => Planes): void {
           await join(first, admin, slug, member, "deployer");
           const job = await steps.deploy(await steps.plan());
           const [refusal] = await Promise.all([
-            within.refusal(decideJob, { params: job, body: { decision: "approve" } }),
+            within.refusal("decideJob", { params: job, body: { decision: "approve" } }),
             round % 2 === 0
-              ? admin.client.ask(removeMember, { params })
-              : admin.client.get(updateMember, { params, body: { role: "viewer" } }),
+              ? admin.client.call("removeMember", { params })
+              : admin.client.call("updateMember", { params, body: { role: "viewer" } }),
           ]);
           expect([
             "not refused",
@@ -132,8 +128,8 @@ export function approvalRaces(find: () => Planes): void {
             "404 team_not_found",
           ]).toContain(refusal);
           expect(await steps.claim()).toBeUndefined();
-          if (round % 2 !== 0) await admin.client.ask(removeMember, { params });
-          await calls.get(cancelJob, { params: job });
+          if (round % 2 !== 0) await admin.client.call("removeMember", { params });
+          await calls.call("cancelJob", { params: job });
         });
       },
     );
@@ -151,7 +147,7 @@ export function approvalRaces(find: () => Planes): void {
         expect(rejected.status).toBe("fulfilled");
         if (approved.status === "rejected")
           expect(approved.reason).toMatchObject({ code: "job_ended" });
-        expect(await client.get(getJob, { params: job })).toMatchObject({
+        expect(await client.call("getJob", { params: job })).toMatchObject({
           status: "CANCELLED",
           approvals: [{ decision: "reject" }],
         });
@@ -168,7 +164,7 @@ export function approvalRaces(find: () => Planes): void {
         const [claimed] = await Promise.all([beside.claim(), steps.reject(job, "no")]);
         expect([undefined, job.id]).toContain(claimed);
         // A claimed job has not started yet, so its runner is refused.
-        expect((await client.get(getJob, { params: job })).status).toBe("CANCELLED");
+        expect((await client.call("getJob", { params: job })).status).toBe("CANCELLED");
       }),
     );
 
@@ -178,7 +174,7 @@ export function approvalRaces(find: () => Planes): void {
         await steps.rule(null);
         const job = await steps.deploy(await steps.plan());
         const [claimed] = await Promise.all([beside.claim(), steps.rule({})]);
-        const { status, waiting_reason } = await client.get(getJob, { params: job });
+        const { status, waiting_reason } = await client.call("getJob", { params: job });
         expect({ claimed, status, isWaiting: waiting_reason?.startsWith("waits for 1") }).toEqual(
           claimed === undefined
             ? { claimed, status: "QUEUED", isWaiting: true }
@@ -198,7 +194,7 @@ export function approvalRaces(find: () => Planes): void {
           beside.approve(job),
           steps.rule({ count: 2, by_author: true }),
         ]);
-        const { status, waiting_reason } = await client.get(getJob, { params: job });
+        const { status, waiting_reason } = await client.call("getJob", { params: job });
         if (claimed === undefined) {
           expect(status).toBe("QUEUED");
           expect(waiting_reason).toBe("waits for 1 approval by a deployer");
@@ -221,12 +217,12 @@ export function approvalRaces(find: () => Planes): void {
           const value = job.id;
           const [claimed] = await Promise.all([
             beside.claim(),
-            client.get(updateConfiguration, {
+            client.call("updateConfiguration", {
               params: { name: spec },
               body: { variables: { a: { value } } },
             }),
           ]);
-          const { status, error_message } = await client.get(getJob, { params: job });
+          const { status, error_message } = await client.call("getJob", { params: job });
           if (claimed === undefined) {
             expect(status).toBe("FAILED");
             expect(error_message).toContain("was changed after the plan was made");
@@ -250,7 +246,7 @@ export function approvalRaces(find: () => Planes): void {
           const state = { spec_id: spec, blob: spec, created_at: Date.now() + 1000 };
           await Promise.all([beside.approve(job), addState(store, state)]);
           expect(await beside.claim()).toBeUndefined();
-          expect((await client.get(getJob, { params: job })).status).toBe("FAILED");
+          expect((await client.call("getJob", { params: job })).status).toBe("FAILED");
         });
       },
     );
@@ -261,12 +257,12 @@ export function approvalRaces(find: () => Planes): void {
         await steps.rule({ by_author: true });
         const job = await steps.deploy(await steps.plan());
         const [refusal] = await Promise.all([
-          clientBeside.refusal(decideJob, { params: job, body: { decision: "approve" } }),
-          client.get(cancelJob, { params: job }),
+          clientBeside.refusal("decideJob", { params: job, body: { decision: "approve" } }),
+          client.call("cancelJob", { params: job }),
         ]);
         expect(["409 job_ended", "not refused"]).toContain(refusal);
         expect(await steps.claim()).toBeUndefined();
-        expect((await client.get(getJob, { params: job })).status).toBe("CANCELLED");
+        expect((await client.call("getJob", { params: job })).status).toBe("CANCELLED");
       }),
     );
   });

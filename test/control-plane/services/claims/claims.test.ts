@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features, type Feature } from "../../../../protocol/features.ts";
 import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
@@ -10,9 +9,6 @@ import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helper
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 import { origin } from "../../../helpers/people/sign-in.ts";
-
-const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
-const { getJob, getWorker, heartbeat, updateConfiguration, updateWorker } = endpoints;
 
 const { plane } = planeForFile();
 
@@ -27,12 +23,12 @@ describe("a claim", () => {
   });
   const claim = (calls: Calls, wait?: number, key?: string) =>
     calls.ask(
-      claimJob,
+      "claimJob",
       { query: wait === undefined ? {} : { wait } },
       { headers: key ? { "idempotency-key": key } : {} },
     );
   const queue = async (change = {}) =>
-    client.get(createJob, {
+    client.call("createJob", {
       body: {
         job_type: "PLAN",
         configuration_id: await addSpec(plane.context.store, owner),
@@ -111,33 +107,33 @@ describe("a claim", () => {
   it("returns the next job of a configuration when the previous one ends while the claim waits", async () => {
     const first = await queue();
     await claim(runner);
-    const second = await client.get(createJob, {
+    const second = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: first.spec_id! },
     });
     expect(second.waiting_reason).toBe("configuration_busy");
     const claimed = parked(runner);
-    await runner.get(reportStatus, { params: { id: first.id }, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params: { id: first.id }, body: { status: "SUCCESS" } });
     expect((await claimed)?.job.id).toBe(second.id);
   });
 
   it("is awaited only of a runner that has started", async () => {
     const create = (name: string) =>
-      client.get(endpoints.createWorker, { body: { name, labels: ["gpu"] } });
+      client.call("createWorker", { body: { name, labels: ["gpu"] } });
     const waitsFor = async () =>
-      (await client.get(getJob, { params: { id: job.id } })).waiting_reason;
+      (await client.call("getJob", { params: { id: job.id } })).waiting_reason;
     await create("never started");
     const job = await queue({ labels: ["gpu"] });
     expect(job.waiting_reason).toBe("no_worker_online");
     const { worker_id, worker_token } = await create("starts");
     expect(await waitsFor()).toBe("no_worker_online");
     const started = callsOf(plane, { "x-worker-id": worker_id, "x-worker-token": worker_token });
-    await started.get(heartbeat, { body: { version: "1.0.0" } });
+    await started.call("heartbeat", { body: { version: "1.0.0" } });
     expect(await waitsFor()).toBe("waiting_for_worker");
   });
 
   it("leaves the job to another worker after the waiting client has disconnected", async () => {
     const leaving = new AbortController();
-    const left = runner.ask(claimJob, { query: { wait: 20 } }, { signal: leaving.signal });
+    const left = runner.ask("claimJob", { query: { wait: 20 } }, { signal: leaving.signal });
     await pause(30);
     leaving.abort();
     await expect(left).rejects.toThrow(/abort/i);
@@ -152,7 +148,7 @@ describe("a claim", () => {
     const first = await claim(runner, 0, "key-1");
     expect(first?.job.id).toBe(job.id);
     expect(await claim(runner, 0, "key-1")).toEqual(first);
-    await runner.get(reportStatus, { params: { id: job.id }, body: { status: "PROCESSING" } });
+    await runner.call("reportStatus", { params: { id: job.id }, body: { status: "PROCESSING" } });
     expect((await claim(runner, 0, "key-1"))?.job.id).not.toBe(job.id);
   });
 
@@ -185,18 +181,18 @@ describe("a claim", () => {
   it("returns 204 when its worker starts to drain, and no job until the drain ends", async () => {
     const claimed = parked(runner);
     await pause(30);
-    await client.get(drainWorker, { params: { id: worker.id } });
+    await client.call("drainWorker", { params: { id: worker.id } });
     expect(await claimed).toBeNull();
     await queue();
     expect(await claim(runner)).toBeNull();
-    await client.get(endpoints.undrainWorker, { params: { id: worker.id } });
+    await client.call("undrainWorker", { params: { id: worker.id } });
     expect(await claim(runner)).not.toBeNull();
   });
 
   it("returns 401 when the worker's token is replaced or the worker is deleted", async () => {
-    const rotated = runner.refusal(claimJob, { query: { wait: 20 } });
+    const rotated = runner.refusal("claimJob", { query: { wait: 20 } });
     await pause(50);
-    const identity = await client.get(rotateWorkerToken, {
+    const identity = await client.call("rotateWorkerToken", {
       params: { id: worker.id },
       body: { overlap_seconds: 0 },
     });
@@ -205,15 +201,15 @@ describe("a claim", () => {
       "x-worker-id": identity.worker_id,
       "x-worker-token": identity.worker_token,
     });
-    const removed = renewed.refusal(claimJob, { query: { wait: 20 } });
+    const removed = renewed.refusal("claimJob", { query: { wait: 20 } });
     await pause(50);
-    await client.ask(endpoints.deleteWorker, { params: { id: worker.id } });
+    await client.call("deleteWorker", { params: { id: worker.id } });
     expect(await removed).toBe("401 invalid_worker_token");
   });
 
   it("skips a job that was cancelled in the queue", async () => {
     const job = await queue();
-    await client.get(cancelJob, { params: { id: job.id } });
+    await client.call("cancelJob", { params: { id: job.id } });
     expect(await claim(runner)).toBeNull();
   });
 
@@ -226,9 +222,9 @@ describe("a claim", () => {
   });
 
   it("that waits with a rotated token returns 401 when the overlap ends", async () => {
-    const claimed = runner.refusal(claimJob, { query: { wait: 30 } });
+    const claimed = runner.refusal("claimJob", { query: { wait: 30 } });
     await pause(50);
-    await client.get(rotateWorkerToken, {
+    await client.call("rotateWorkerToken", {
       params: { id: worker.id },
       body: { overlap_seconds: 1 },
     });
@@ -239,14 +235,14 @@ describe("a claim", () => {
     const [idle, claimed] = [parked(runner), pause(60)];
     await claimed;
     const able = await addTestWorker(plane, owner);
-    await callsOf(plane, able.headers).get(endpoints.heartbeat, {
+    await callsOf(plane, able.headers).call("heartbeat", {
       body: { version: "1.0.0", labels: ["gpu"] },
     });
     const waiting = parked(callsOf(plane, able.headers));
     await pause(30);
     const job = await addJob(plane.context.store, owner, { labels: '["gpu"]' });
     expect((await waiting)?.job.id).toBe(job.id);
-    await client.get(drainWorker, { params: { id: worker.id } });
+    await client.call("drainWorker", { params: { id: worker.id } });
     expect(await idle).toBeNull();
   });
 
@@ -254,7 +250,7 @@ describe("a claim", () => {
     ["a wait above its limit", { wait: "31" }, "400 invalid_request"],
     ["a wait that is not a number", { wait: "soon" }, "400 invalid_request"],
   ])("refuses %s", async (_, query, refusal) => {
-    expect(await runner.refusal(claimJob, { query: query as never })).toBe(refusal);
+    expect(await runner.refusal("claimJob", { query: query as never })).toBe(refusal);
   });
 
   it("returns 401 without a valid worker id and token", async () => {
@@ -264,7 +260,7 @@ describe("a claim", () => {
       { "x-worker-id": worker.id, "x-worker-token": "wlw_wrong" },
       { "x-worker-id": "unknown", "x-worker-token": worker.headers["x-worker-token"]! },
     ])
-      expect(await callsOf(plane, headers as Record<string, string>).refusal(claimJob, {})).toBe(
+      expect(await callsOf(plane, headers as Record<string, string>).refusal("claimJob")).toBe(
         "401 invalid_worker_token",
       );
   });
@@ -296,15 +292,15 @@ describe("a claim", () => {
     const queueUse = async (use: Record<string, unknown>, change = {}) => {
       const { debug, targets, ...body } = use;
       const configuration_id = await addSpec(plane.context.store, owner);
-      await client.get(updateConfiguration, { params: { name: configuration_id }, body });
+      await client.call("updateConfiguration", { params: { name: configuration_id }, body });
       const asked = { job_type: "PLAN" as const, configuration_id, ...change };
       const more = { ...(debug === true ? { debug } : {}), ...(targets ? { targets } : {}) };
-      return client.get(createJob, { body: { ...asked, ...more } as typeof asked });
+      return client.call("createJob", { body: { ...asked, ...more } as typeof asked });
     };
     const beat = (reported: object) =>
-      runner.get(heartbeat, { body: { version: "1.0.0", ...reported } });
+      runner.call("heartbeat", { body: { version: "1.0.0", ...reported } });
     const waitsFor = async (id: string) =>
-      (await client.get(getJob, { params: { id } })).waiting_reason;
+      (await client.call("getJob", { params: { id } })).waiting_reason;
 
     it.each(uses)(
       "returns a job that needs %s only after the agent reports the feature",
@@ -330,7 +326,7 @@ describe("a claim", () => {
         expect(await claim(runner)).toBeNull();
         await beat({ features: [feature] });
         expect((await claim(runner))?.job.id).toBe(own.id);
-        expect(await client.get(getWorker, { params: { id: worker.id } })).toMatchObject({
+        expect(await client.call("getWorker", { params: { id: worker.id } })).toMatchObject({
           features: [feature],
         });
       },
@@ -360,18 +356,18 @@ describe("a claim", () => {
       const second = await queue({ labels: ["gpu"] });
       const again = parked(runner);
       await pause(30);
-      await client.get(updateWorker, { params: { id: worker.id }, body: { labels: ["gpu"] } });
+      await client.call("updateWorker", { params: { id: worker.id }, body: { labels: ["gpu"] } });
       expect((await again)?.job.id).toBe(second.id);
     });
 
     it("does not confuse labels with features", async () => {
       await queueUse({ submodules: true });
       for (const labels of [["+submodules"], ['"submodules"']])
-        expect(await runner.refusal(heartbeat, { body: { version: "1.0.0", labels } })).toBe(
+        expect(await runner.refusal("heartbeat", { body: { version: "1.0.0", labels } })).toBe(
           "400 invalid_request",
         );
       expect(
-        await runner.refusal(heartbeat, { body: { version: "1.0.0", features: ["+a"] } }),
+        await runner.refusal("heartbeat", { body: { version: "1.0.0", features: ["+a"] } }),
       ).toBe("400 invalid_request");
       await beat({ labels: ["submodules", "a", "b"], features: ["a"] });
       await queue({ labels: ["a"] });

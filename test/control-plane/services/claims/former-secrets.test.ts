@@ -1,15 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
 
-const { claimJob, createConfiguration, createJob, createVariableSet, getJob, heartbeat } =
-  endpoints;
-const { listJobs, reportStatus, updateConfiguration, updateVariableSet } = endpoints;
 const { plane, it: base } = planeForFile();
 
 type Values = Pick<CreateConfiguration, "variables" | "environment">;
@@ -19,13 +15,13 @@ const it = base
   .extend("configure", ({ client, owner }) => (body: Partial<CreateConfiguration>) => {
     const source = { type: "inline" as const, files: { "main.tf": "" } };
     const name = randomBytes(4).toString("hex");
-    return client.get(createConfiguration, {
+    return client.call("createConfiguration", {
       body: { name, zone_id: owner.zone, source, ...body },
     });
   })
   // Sets the values of the configuration.
   .extend("change", ({ client }) => (name: string, body: Values) => {
-    return client.get(updateConfiguration, { params: { name }, body });
+    return client.call("updateConfiguration", { params: { name }, body });
   })
   // Queues a job, claims it, and reports its start and its end; returns it as it was claimed.
   .extend(
@@ -40,11 +36,11 @@ const it = base
           readonly job?: Partial<CreateJob>;
         } = {},
       ) => {
-        await runner.get(heartbeat, { body: { version: "1.0.0", features: ["plan_options"] } });
-        await client.get(createJob, { body: { job_type, configuration_id, ...how.job } });
-        const { job } = await runner.get(claimJob, {});
+        await runner.call("heartbeat", { body: { version: "1.0.0", features: ["plan_options"] } });
+        await client.call("createJob", { body: { job_type, configuration_id, ...how.job } });
+        const { job } = await runner.call("claimJob");
         for (const status of ["PROCESSING", how.end ?? "SUCCESS"] as const)
-          await runner.get(reportStatus, { params: job, body: { status, ...how.report } });
+          await runner.call("reportStatus", { params: job, body: { status, ...how.report } });
         return job;
       },
   );
@@ -64,7 +60,7 @@ describe("the former secrets of a claimed job", () => {
       },
       environment: { API_TOKEN: "old-token", PLAIN: "first-environment" },
     });
-    const set = await client.get(createVariableSet, {
+    const set = await client.call("createVariableSet", {
       body: {
         name: "set",
         variables: { shared: secret("old-shared") },
@@ -81,7 +77,7 @@ describe("the former secrets of a claimed job", () => {
       },
       environment: { API_TOKEN: "new-token", PLAIN: "new-environment" },
     });
-    await client.get(updateVariableSet, {
+    await client.call("updateVariableSet", {
       params: { id: set.id },
       body: { variables: { shared: secret("new-shared") } },
     });
@@ -93,10 +89,7 @@ describe("the former secrets of a claimed job", () => {
       "old-shared",
       "old-token",
     ]);
-    const shown = [
-      await client.get(getJob, { params: planned }),
-      await client.get(listJobs, { query: {} }),
-    ];
+    const shown = [await client.call("getJob", { params: planned }), await client.call("listJobs")];
     expect(JSON.stringify(shown)).not.toContain("old-");
     expect((await run(id, "DEPLOY")).former_secrets).toHaveLength(5);
     expect(await run(id, "PLAN")).not.toHaveProperty("former_secrets");
@@ -158,10 +151,10 @@ describe("the former secrets of a claimed job", () => {
     await deploy("FAILED");
     // A DEPLOY that was cancelled before it started has changed nothing.
     await set("not-started");
-    const waiting = await client.get(createJob, {
+    const waiting = await client.call("createJob", {
       body: { job_type: "DEPLOY", configuration_id: id },
     });
-    await client.ask(endpoints.cancelJob, { params: waiting });
+    await client.ask("cancelJob", { params: waiting });
     await set("only-planned");
     await run(id, "PLAN");
     await set("targeted");

@@ -1,7 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import canonicalize from "canonicalize";
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { setJob } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
@@ -11,8 +10,6 @@ import {
   addState as addStateRow,
 } from "../../../helpers/plane/rows.ts";
 
-const { cancelJob, claimJob, createConfiguration, createJob, deleteConfiguration } = endpoints;
-const { getConfiguration, getJob, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
 const { plane, it: base } = planeForFile();
@@ -20,7 +17,7 @@ const it = base.extend(
   "configure",
   ({ client, owner }) =>
     (more: object = {}) =>
-      client.get(createConfiguration, {
+      client.call("createConfiguration", {
         body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
       }),
 );
@@ -39,7 +36,7 @@ const addState = async (spec_id: string, resources: number) => {
 describe("an update of a configuration", () => {
   it("changes the given fields and leaves the others", async ({ client, configure }) => {
     const before = await configure({ environment: { A: "1" }, labels: ["x"], timeout_seconds: 60 });
-    const after = await client.get(updateConfiguration, {
+    const after = await client.call("updateConfiguration", {
       params: { name: before.id },
       body: { name: "renamed", engine_version: "~> 1.9" },
     });
@@ -55,14 +52,14 @@ describe("an update of a configuration", () => {
     const made = await configure({ origin: "git.example.com/acme/infra//network" });
     const params = { name: made.id };
     const plan = () =>
-      client.get(createJob, { body: { job_type: "PLAN", configuration_id: made.id } });
+      client.call("createJob", { body: { job_type: "PLAN", configuration_id: made.id } });
     const first = await plan();
     expect(first.config_snapshot).not.toHaveProperty("origin");
     expect(made.origin).toBe("git.example.com/acme/infra//network");
-    await client.get(updateConfiguration, { params, body: { engine_version: null } });
-    expect((await client.get(getConfiguration, { params })).origin).toBe(made.origin);
+    await client.call("updateConfiguration", { params, body: { engine_version: null } });
+    expect((await client.call("getConfiguration", { params })).origin).toBe(made.origin);
     const origin = randomUUID();
-    const adopted = await client.get(updateConfiguration, { params, body: { origin } });
+    const adopted = await client.call("updateConfiguration", { params, body: { origin } });
     expect(adopted.origin).toBe(origin);
     expect((await plan()).config_hash).toBe(first.config_hash);
   });
@@ -80,17 +77,17 @@ describe("an update of a configuration", () => {
     const { name, id } = await configure({ variables });
     const params = { name };
     const change = { secret: { sensitive: true }, plain: { value: 3 }, more: { value: [1] } };
-    const after = await client.get(updateConfiguration, { params, body: { variables: change } });
+    const after = await client.call("updateConfiguration", { params, body: { variables: change } });
     expect(after.variables).toEqual({ ...change });
-    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
-    const { job } = await runner.get(claimJob, { query: {} });
+    await client.call("createJob", { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.call("claimJob");
     expect(job.config_snapshot.variables).toEqual({
       ...change,
       secret: { value: "s3cret", sensitive: true },
     });
     for (const secret of [{ sensitive: false }, undefined])
       expect(
-        await client.refusal(updateConfiguration, {
+        await client.refusal("updateConfiguration", {
           params,
           body: { variables: secret ? { secret } : { unknown: {} } },
         }),
@@ -107,21 +104,21 @@ describe("an update of a configuration", () => {
     });
     const params = { name };
     const update = (environment: object) =>
-      client.ask(updateConfiguration, { params, body: { environment } as never });
+      client.ask("updateConfiguration", { params, body: { environment } as never });
     await update({
       A_TOKEN: {},
       PIN: "new",
       PLAIN: {},
       B_KEY: { value: "four", sensitive: false },
     });
-    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
-    const { job } = await runner.get(claimJob, { query: {} });
+    await client.call("createJob", { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.call("claimJob");
     expect(job.config_snapshot).toMatchObject({
       environment: { A_TOKEN: "one", PIN: "new", PLAIN: "three", B_KEY: "four" },
       sensitive_environment: ["A_TOKEN", "PIN"],
     });
     const refused = { params, body: { environment: { A_TOKEN: { sensitive: false } } } };
-    expect(await client.refusal(updateConfiguration, refused)).toBe("400 invalid_request");
+    expect(await client.refusal("updateConfiguration", refused)).toBe("400 invalid_request");
   });
 
   it("gives equal values equal hashes that cannot be computed without the server's key", async ({
@@ -130,21 +127,21 @@ describe("an update of a configuration", () => {
   }) => {
     const { id } = await configure({ variables: { pin: { value: "1234", sensitive: true } } });
     const body = { job_type: "PLAN" as const, configuration_id: id };
-    const { config_hash, config_snapshot } = await client.get(createJob, { body });
+    const { config_hash, config_snapshot } = await client.call("createJob", { body });
     const tried = {
       ...config_snapshot,
       variables: { pin: { value: "1234", sensitive: true } },
     };
     expect(config_hash).not.toBe(hash("sha256", canonicalize(tried) ?? "", "hex"));
     const set = (value: string) =>
-      client.get(updateConfiguration, {
+      client.call("updateConfiguration", {
         params: { name: id },
         body: { variables: { pin: { value, sensitive: true } } },
       });
     await set("4321");
-    expect((await client.get(createJob, { body })).config_hash).not.toBe(config_hash);
+    expect((await client.call("createJob", { body })).config_hash).not.toBe(config_hash);
     await set("1234");
-    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
+    expect((await client.call("createJob", { body })).config_hash).toBe(config_hash);
   });
 
   it("accepts only git URLs that a runner can fetch", async ({ client, configure }) => {
@@ -159,7 +156,7 @@ describe("an update of a configuration", () => {
       "git@a.example:b/c.git",
       "http://a.example/b",
     ])
-      expect((await client.get(updateConfiguration, update(url))).source).toEqual({
+      expect((await client.call("updateConfiguration", update(url))).source).toEqual({
         type: "git",
         url,
       });
@@ -173,7 +170,7 @@ describe("an update of a configuration", () => {
       "ext::sh -c id",
       "-upload-pack=x",
     ])
-      expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
+      expect(await client.refusal("updateConfiguration", update(url))).toBe("400 invalid_request");
   });
 
   it("accepts only an engine version that runners can read, and keeps one of before", async ({
@@ -186,21 +183,23 @@ describe("an update of a configuration", () => {
     const message =
       'engine_version "abc" is not valid: "abc" is not a version, with or without one of = != > >= < <= ~> before it; write for example "~> 1.11.0", or ">= 1.9, < 2.0"';
     const body = { name: randomUUID(), zone_id: owner.zone, source, engine_version: "abc" };
-    await expect(client.ask(createConfiguration, { body })).rejects.toMatchObject({
+    await expect(client.ask("createConfiguration", { body })).rejects.toMatchObject({
       status: 400,
       message,
     });
     const change = { params, body: { engine_version: "abc" } };
-    expect(await client.refusal(updateConfiguration, change)).toBe("400 invalid_request");
+    expect(await client.refusal("updateConfiguration", change)).toBe("400 invalid_request");
 
     const definition = JSON.stringify({ source, engine: "terraform", engine_version: "abc" });
     await plane.context.store.write(({ sql }) =>
       sql.updateTable("specs").set({ definition }).where("id", "=", id).execute(),
     );
     const again = { engine_version: "abc", labels: ["eu"] };
-    expect(await client.get(updateConfiguration, { params, body: again })).toMatchObject(again);
+    expect(await client.call("updateConfiguration", { params, body: again })).toMatchObject(again);
     const mended = { engine_version: "~> 1.9" };
-    expect(await client.get(updateConfiguration, { params, body: mended })).toMatchObject(mended);
+    expect(await client.call("updateConfiguration", { params, body: mended })).toMatchObject(
+      mended,
+    );
   });
 
   it("refuses a git ref and directories that no runner can use, and keeps those of before", async ({
@@ -225,14 +224,14 @@ describe("an update of a configuration", () => {
     for (const [more, path] of refused) {
       const problem = { status: 400, problem: { errors: [{ path }] } };
       const body = { name: randomUUID(), zone_id: owner.zone, ...more };
-      await expect(client.ask(createConfiguration, { body })).rejects.toMatchObject(problem);
+      await expect(client.ask("createConfiguration", { body })).rejects.toMatchObject(problem);
       const change = { params, body: more };
-      await expect(client.ask(updateConfiguration, change)).rejects.toMatchObject(problem);
+      await expect(client.ask("updateConfiguration", change)).rejects.toMatchObject(problem);
       const plan = { body: { ...job, ...more } };
-      await expect(client.ask(createJob, plan)).rejects.toMatchObject(problem);
+      await expect(client.ask("createJob", plan)).rejects.toMatchObject(problem);
     }
     const alone = { params, body: { working_directory: "../.." } };
-    expect(await client.refusal(updateConfiguration, alone)).toBe("400 invalid_request");
+    expect(await client.refusal("updateConfiguration", alone)).toBe("400 invalid_request");
 
     const stored = { source: { ...git, ref: "-x" }, engine: "terraform" };
     await plane.context.store.write(({ sql }) =>
@@ -243,7 +242,7 @@ describe("an update of a configuration", () => {
         .execute(),
     );
     const again = { source: stored.source, labels: ["eu"] };
-    expect(await client.get(updateConfiguration, { params, body: again })).toMatchObject(again);
+    expect(await client.call("updateConfiguration", { params, body: again })).toMatchObject(again);
   });
 
   it("makes plans of the former definition stale until the definition is restored", async ({
@@ -252,7 +251,9 @@ describe("an update of a configuration", () => {
     configure,
   }) => {
     const { id } = await configure();
-    const made = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const made = await client.call("createJob", {
+      body: { job_type: "PLAN", configuration_id: id },
+    });
     const plan = await addJob(plane.context.store, owner, {
       status: "SUCCESS",
       spec_id: id,
@@ -262,10 +263,16 @@ describe("an update of a configuration", () => {
     const deploy = {
       body: { job_type: "DEPLOY" as const, configuration_id: id, plan_job_id: plan.id },
     };
-    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "opentofu" } });
-    expect(await client.refusal(createJob, deploy)).toBe("409 plan_is_stale");
-    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "terraform" } });
-    expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
+    await client.call("updateConfiguration", {
+      params: { name: id },
+      body: { engine: "opentofu" },
+    });
+    expect(await client.refusal("createJob", deploy)).toBe("409 plan_is_stale");
+    await client.call("updateConfiguration", {
+      params: { name: id },
+      body: { engine: "terraform" },
+    });
+    expect((await client.call("createJob", deploy)).status).toBe("QUEUED");
   });
 
   it("restores the former hash when submodules are switched on and off again", async ({
@@ -275,15 +282,15 @@ describe("an update of a configuration", () => {
   }) => {
     const { id } = await configure({ source: { type: "git", url: "https://example.com/a.git" } });
     const body = { job_type: "PLAN" as const, configuration_id: id };
-    const { config_hash } = await client.get(createJob, { body });
+    const { config_hash } = await client.call("createJob", { body });
     const update = (submodules: boolean) =>
-      client.get(updateConfiguration, { params: { name: id }, body: { submodules } });
+      client.call("updateConfiguration", { params: { name: id }, body: { submodules } });
     expect((await update(true)).submodules).toBe(true);
-    const asked = await client.get(createJob, { body });
+    const asked = await client.call("createJob", { body });
     expect(asked.config_hash).not.toBe(config_hash);
     expect(await update(false)).not.toHaveProperty("submodules");
-    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
-    const { job } = await runner.get(claimJob, { query: {} });
+    expect((await client.call("createJob", { body })).config_hash).toBe(config_hash);
+    const { job } = await runner.call("claimJob");
     expect(job.config_snapshot).not.toHaveProperty("submodules");
   });
 
@@ -295,11 +302,11 @@ describe("an update of a configuration", () => {
     expect(made).not.toHaveProperty("backend");
     const snapshot = async () => {
       const body = { job_type: "PLAN" as const, configuration_id: id };
-      return (await client.get(createJob, { body })).config_snapshot?.backend;
+      return (await client.call("createJob", { body })).config_snapshot?.backend;
     };
     expect(await snapshot()).toBeUndefined();
     const choose = (backend: "managed" | "own" | null) =>
-      client.get(updateConfiguration, { params: { name: id }, body: { backend } });
+      client.call("updateConfiguration", { params: { name: id }, body: { backend } });
     expect((await choose("managed")).backend).toBe("managed");
     expect(await snapshot()).toBe("managed");
     expect(await choose(null)).not.toHaveProperty("backend");
@@ -316,7 +323,7 @@ describe("an update of a configuration", () => {
     const taken = await configure();
     const { name } = await configure();
     const refusal = (body: object) =>
-      client.refusal(updateConfiguration, { params: { name }, body });
+      client.refusal("updateConfiguration", { params: { name }, body });
     expect(await refusal({ name: taken.name })).toBe("409 name_taken");
     expect(await refusal({ project_name: taken.project_name })).toBe("409 name_taken");
     expect(await refusal({ zone_id: otherOwner.zone })).toBe("404 not_found");
@@ -329,10 +336,10 @@ describe("an update of a configuration", () => {
     );
     expect(await refusal({ colour: "red" })).toBe("400 invalid_request");
     const params = { name: taken.id };
-    expect(await otherClient.refusal(updateConfiguration, { params, body: {} })).toBe(
+    expect(await otherClient.refusal("updateConfiguration", { params, body: {} })).toBe(
       "404 not_found",
     );
-    expect(await otherClient.refusal(deleteConfiguration, { params })).toBe("404 not_found");
+    expect(await otherClient.refusal("deleteConfiguration", { params })).toBe("404 not_found");
   });
 });
 
@@ -342,16 +349,18 @@ describe("a configuration", () => {
     configure,
   }) => {
     const { name, id } = await configure();
-    const job = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const job = await client.call("createJob", {
+      body: { job_type: "PLAN", configuration_id: id },
+    });
     const params = { name };
-    await expect(client.ask(deleteConfiguration, { params })).rejects.toMatchObject({
+    await expect(client.call("deleteConfiguration", { params })).rejects.toMatchObject({
       code: "configuration_busy",
       message: expect.stringMatching(/^the \w+ of ".+" \(job [\w-]+\) has (not )?ended/),
     });
-    await client.get(cancelJob, { params: { id: job.id } });
-    await client.ask(deleteConfiguration, { params });
-    expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
-    const kept = await client.get(getJob, { params: { id: job.id } });
+    await client.call("cancelJob", { params: { id: job.id } });
+    await client.call("deleteConfiguration", { params });
+    expect(await client.refusal("getConfiguration", { params })).toBe("404 not_found");
+    const kept = await client.call("getJob", { params: { id: job.id } });
     expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
   });
 
@@ -363,16 +372,16 @@ describe("a configuration", () => {
     const params = { name };
     const before = await plane.blobs();
     await addState(id, 2);
-    expect(await client.refusal(deleteConfiguration, { params })).toBe(
+    expect(await client.refusal("deleteConfiguration", { params })).toBe(
       "409 configuration_not_empty",
     );
     const body = { backend: "own" as const };
-    expect(await client.refusal(updateConfiguration, { params, body })).toBe(
+    expect(await client.refusal("updateConfiguration", { params, body })).toBe(
       "409 configuration_not_empty",
     );
     await addState(id, 0);
     expect(await plane.blobs()).toBe(before + 2);
-    await client.ask(deleteConfiguration, { params });
+    await client.call("deleteConfiguration", { params });
     expect(await plane.blobs()).toBe(before);
   });
 
@@ -383,16 +392,15 @@ describe("a configuration", () => {
     const { name, id } = await configure();
     const params = { name };
     const deleteAt = (serial: number) => ({ params, query: { keep_resources_of: serial } });
-    expect(await client.refusal(deleteConfiguration, deleteAt(1))).toBe("409 state_conflict");
+    expect(await client.refusal("deleteConfiguration", deleteAt(1))).toBe("409 state_conflict");
     await addState(id, 2);
-    const { serial } = (await client.get(endpoints.listStateVersions, { params }))
-      .state_versions[0]!;
-    expect(await client.refusal(deleteConfiguration, deleteAt(serial + 1))).toBe(
+    const { serial } = (await client.call("listStateVersions", { params })).state_versions[0]!;
+    expect(await client.refusal("deleteConfiguration", deleteAt(serial + 1))).toBe(
       "409 state_conflict",
     );
-    await client.ask(deleteConfiguration, deleteAt(serial));
-    expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
-    const { audit_entries } = await client.get(endpoints.listAuditEntries, {
+    await client.call("deleteConfiguration", deleteAt(serial));
+    expect(await client.refusal("getConfiguration", { params })).toBe("404 not_found");
+    const { audit_entries } = await client.call("listAuditEntries", {
       query: { action: "configuration.delete" },
     });
     expect(audit_entries[0]).toMatchObject({ details: { kept_resources: 2 } });
@@ -408,7 +416,7 @@ describe("a configuration", () => {
     await setJob(plane, lost, { released_at: 1 });
     const lock = { lock_id: "a", job_id: lost.id, info: "{}", created_at: 1 };
     await addRows(plane.context.store, "state_locks", { spec_id: id, ...lock });
-    expect(await client.refusal(deleteConfiguration, { params: { name } })).toBe(
+    expect(await client.refusal("deleteConfiguration", { params: { name } })).toBe(
       "423 state_locked",
     );
   });

@@ -3,22 +3,12 @@ import { system } from "../../../../control-plane/services/audit/audit.ts";
 import { writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
 import { loseJob } from "../../../../control-plane/services/jobs/outcomes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { JobType } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
 import { statusWords } from "../../../../protocol/words.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addState } from "../../../helpers/plane/rows.ts";
 
-const {
-  breakStateLock,
-  cancelJob,
-  claimJob,
-  createJob,
-  getConfiguration,
-  listZones,
-  reportStatus,
-} = endpoints;
 const { plane, it: base } = planeForFile();
 
 const it = base
@@ -27,19 +17,19 @@ const it = base
     "read",
     ({ client, spec }) =>
       () =>
-        client.get(getConfiguration, { params: { name: spec } }),
+        client.call("getConfiguration", { params: { name: spec } }),
   )
   // Starts a job of the configuration. Returns its path parameters.
   .extend("start", ({ client, runner, spec }) => async (job_type: JobType) => {
-    const { id } = await client.get(createJob, { body: { job_type, configuration_id: spec } });
-    await runner.get(claimJob, {});
-    await runner.get(reportStatus, { params: { id }, body: { status: "PROCESSING" } });
+    const { id } = await client.call("createJob", { body: { job_type, configuration_id: spec } });
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params: { id }, body: { status: "PROCESSING" } });
     return { id };
   })
   // Runs a job of the configuration to this end.
   .extend("run", ({ runner, start }) => async (job_type: JobType, body: ReportStatus) => {
     const params = await start(job_type);
-    await runner.get(reportStatus, { params, body });
+    await runner.call("reportStatus", { params, body });
     return params;
   })
   // Adds a version of the state.
@@ -91,14 +81,14 @@ it("is nothing after a destruction that left a state that the server cannot read
   expect(await read()).toMatchObject({ status: "DEPLOYED", deployed: { resources: null } });
   const params = await start("DESTROY");
   await write(2, null, params.id);
-  await runner.get(reportStatus, { params, body: failure("destroy: no such region") });
-  const refused = client.refusal(endpoints.deleteConfiguration, { params: { name: spec } });
+  await runner.call("reportStatus", { params, body: failure("destroy: no such region") });
+  const refused = client.refusal("deleteConfiguration", { params: { name: spec } });
   expect(await refused).toBe("409 configuration_not_empty");
   const again = await start("DESTROY");
   await write(3, null, again.id);
-  await runner.get(reportStatus, { params: again, body: success });
+  await runner.call("reportStatus", { params: again, body: success });
   expect(await read()).toMatchObject({ status: "DESTROYED", deployed: null });
-  const { state_versions } = await client.get(endpoints.listStateVersions, {
+  const { state_versions } = await client.call("listStateVersions", {
     params: { name: spec },
     query: {},
   });
@@ -126,7 +116,7 @@ describe("a PLAN's success after a failure", () => {
   it("leaves no half-made first deployment NEW", async ({ start, run, read, write, runner }) => {
     const params = await start("DEPLOY");
     await write(1, 4, params.id);
-    await runner.get(reportStatus, { params, body: failure("apply: no such region") });
+    await runner.call("reportStatus", { params, body: failure("apply: no such region") });
     expect(await read()).toMatchObject({ status: "FAILED", deployed: { resources: 4 } });
     await run("PLAN", success);
     expect(await read()).toMatchObject({ status: "DEPLOYED", deployed: { resources: 4 } });
@@ -153,7 +143,7 @@ describe("the job whose failure has not been made good", () => {
     await run("PLAN", { status: "CANCELLED" });
     await run("DEPLOY", { status: "CANCELLED" });
     expect(await read()).toMatchObject({ failed_job });
-    const { zones } = await client.get(listZones, { query: {} });
+    const { zones } = await client.call("listZones");
     expect(zones.flatMap(({ specs }) => specs)).toMatchObject([{ failed_job }]);
     await run("DESTROY", success);
     expect(await read()).toMatchObject({ failed_job: null });
@@ -193,7 +183,7 @@ describe("a cancelled apply with an unknown outcome", () => {
     const error_message = "cancelled, outcome unknown";
     expect(await read()).toMatchObject({ status: "FAILED", error_message, failed_job });
     expect(statusWords(await read())).toBe("DEPLOYED, last deploy cancelled");
-    await client.ask(breakStateLock, { params: { name: spec } });
+    await client.call("breakStateLock", { params: { name: spec } });
     await run("PLAN", success);
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job });
     await run("DEPLOY", success);
@@ -209,7 +199,7 @@ describe("a cancelled apply with an unknown outcome", () => {
   }) => {
     const cancelAndLose = async () => {
       const params = await start("DEPLOY");
-      await client.get(cancelJob, { params });
+      await client.call("cancelJob", { params });
       expect(await read()).not.toMatchObject({ failed_job: params });
       await writeJobs(plane.context, async (tx, rings) => {
         const job = await tx.first(findJob, params);
@@ -218,7 +208,8 @@ describe("a cancelled apply with an unknown outcome", () => {
       expect(await read()).toMatchObject({ status: "FAILED", failed_job: params });
       return params;
     };
-    const back = (params: { id: string }) => runner.get(reportStatus, { params, body: cancelled });
+    const back = (params: { id: string }) =>
+      runner.call("reportStatus", { params, body: cancelled });
     await run("DEPLOY", success);
     await back(await cancelAndLose());
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
@@ -236,7 +227,7 @@ describe("the time at which a configuration changed", () => {
     await run("PLAN", failure("Error: typo"));
     expect(await read()).toMatchObject({ updated_at });
     const params = { name: spec };
-    await client.get(endpoints.updateConfiguration, { params, body: { labels: ["a"] } });
+    await client.call("updateConfiguration", { params, body: { labels: ["a"] } });
     expect(await read()).not.toMatchObject({ updated_at });
   });
 });
@@ -254,11 +245,11 @@ describe("a cancelled deployment", () => {
       [2, 1, "DESTROY", "FAILED"],
     ] as const) {
       const params = await start(job_type);
-      await client.get(cancelJob, { params });
+      await client.call("cancelJob", { params });
       expect(await read()).toMatchObject({ status });
       await write(serial, resources, params.id);
       const error_message = "cancelled during apply; apply: exit code 1";
-      await runner.get(reportStatus, { params, body: { status: "CANCELLED", error_message } });
+      await runner.call("reportStatus", { params, body: { status: "CANCELLED", error_message } });
       const records = resources === 1 ? "1 resource" : "4 resources";
       expect(await read()).toMatchObject({
         status: "FAILED",
@@ -289,8 +280,8 @@ describe("a cancelled deployment", () => {
     expect(await read()).toMatchObject({ status: "DEPLOYING", error_message: null });
     // The empty first state of a new backend.
     await write(1, 0, params.id);
-    await client.get(cancelJob, { params });
-    await runner.get(reportStatus, { params, body: { status: "CANCELLED" } });
+    await client.call("cancelJob", { params });
+    await runner.call("reportStatus", { params, body: { status: "CANCELLED" } });
     expect(await read()).toMatchObject({ status: "FAILED", error_message: "Error: typo" });
     expect(before.id).not.toBe(params.id);
   });
@@ -309,7 +300,7 @@ describe("what is deployed", () => {
     expect(await read()).toMatchObject({ deployed: null });
     const params = await start("DEPLOY");
     await write(7, 300, params.id);
-    await runner.get(reportStatus, { params, body: success });
+    await runner.call("reportStatus", { params, body: success });
     await run("PLAN", failure("Error: typo"));
     const deployed = {
       serial: 7,
@@ -319,7 +310,7 @@ describe("what is deployed", () => {
       by: `${owner.id}@example.com`,
     };
     expect(await read()).toMatchObject({ status: "FAILED", deployed });
-    const { zones } = await client.get(listZones, { query: {} });
+    const { zones } = await client.call("listZones");
     expect(zones.flatMap(({ specs }) => specs)).toMatchObject([{ deployed }]);
   });
 

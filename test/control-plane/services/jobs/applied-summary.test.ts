@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { LogResource } from "../../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { words } from "../../../helpers/console/forms.ts";
@@ -21,7 +20,7 @@ const begin = async (job_type: "PLAN" | "DEPLOY" | "DESTROY"): Promise<string> =
   return user.start();
 };
 const summaryOf = async (id: string): Promise<PlanSummary | null> =>
-  (await user.person.get(endpoints.getPlanSummary, { params: { id } })).plan_summary;
+  (await user.person.call("getPlanSummary", { params: { id } })).plan_summary;
 const read = async (path: string): Promise<string> =>
   words(await ask(plane, "GET", path, { headers: user.headers }));
 const none = emptySummary.counts;

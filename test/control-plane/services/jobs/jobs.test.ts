@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { v7 } from "uuid";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { type Calls } from "../../../helpers/plane/calls.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
@@ -9,9 +8,6 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { addArtifact, addJob, type Owner } from "../../../helpers/plane/rows.ts";
 
-const { cancelJob, claimJob, createConfiguration, createJob, createZone } = endpoints;
-const { getConfiguration, getJob, getZone, listConfigurations, listJobs, listZones } = endpoints;
-const { reportStatus } = endpoints;
 const [invalid, forbidden] = ["400 invalid_request", "400 forbidden_environment_name"];
 const unknownId = "01890000-0000-7000-8000-000000000000";
 const source = { type: "inline", files: { "main.tf": "" } } as const;
@@ -27,21 +23,25 @@ beforeEach(async () => {
   ({ client: otherClient } = await addTestUser(plane));
 });
 const configure = (change: Partial<CreateConfiguration> = {}) =>
-  client.get(createConfiguration, { body: { name: "c", zone_id: owner.zone, source, ...change } });
+  client.call("createConfiguration", {
+    body: { name: "c", zone_id: owner.zone, source, ...change },
+  });
 
 describe("a zone", () => {
   it("is created once per name, and lists its configurations", async () => {
-    const zone = await client.get(createZone, { body: { name: "Zürich 🏔" } });
-    expect(await client.refusal(createZone, { body: { name: "Zürich 🏔" } })).toBe("409 name_taken");
-    await otherClient.get(createZone, { body: { name: "Zürich 🏔" } });
+    const zone = await client.call("createZone", { body: { name: "Zürich 🏔" } });
+    expect(await client.refusal("createZone", { body: { name: "Zürich 🏔" } })).toBe(
+      "409 name_taken",
+    );
+    await otherClient.call("createZone", { body: { name: "Zürich 🏔" } });
     const spec = await configure({ zone_id: zone.id });
-    expect(await client.get(getZone, { params: zone })).toEqual({ ...zone, specs: [spec] });
-    const { zones } = await client.get(listZones, { query: {} });
+    expect(await client.call("getZone", { params: zone })).toEqual({ ...zone, specs: [spec] });
+    const { zones } = await client.call("listZones");
     expect(zones.map(({ name, specs }) => [name, specs.length])).toEqual([
       ["Zürich 🏔", 1],
       ["zone", 0],
     ]);
-    expect(await otherClient.refusal(getZone, { params: zone })).toBe("404 not_found");
+    expect(await otherClient.refusal("getZone", { params: zone })).toBe("404 not_found");
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe("a zone", () => {
     [[]],
     ["z"],
   ])("returns 400 for the body %j", async (body) => {
-    expect(await client.refusal(createZone, { body: body as never })).toBe("400 invalid_request");
+    expect(await client.refusal("createZone", { body: body as never })).toBe("400 invalid_request");
   });
 
   it("returns 400, 413 or 415 for a body that is not valid JSON", async () => {
@@ -83,23 +83,23 @@ describe("a configuration", () => {
       components: [],
     });
     for (const name of ["a/b c", spec.id]) {
-      expect(await client.get(getConfiguration, { params: { name } })).toEqual(spec);
-      expect(await otherClient.refusal(getConfiguration, { params: { name } })).toBe(
+      expect(await client.call("getConfiguration", { params: { name } })).toEqual(spec);
+      expect(await otherClient.refusal("getConfiguration", { params: { name } })).toBe(
         "404 not_found",
       );
     }
     const byProject = { params: { project_name: "p?q" } };
-    expect(await client.get(endpoints.getConfigurationByProjectName, byProject)).toEqual(spec);
-    expect(await otherClient.refusal(endpoints.getConfigurationByProjectName, byProject)).toBe(
+    expect(await client.call("getConfigurationByProjectName", byProject)).toEqual(spec);
+    expect(await otherClient.refusal("getConfigurationByProjectName", byProject)).toBe(
       "404 not_found",
     );
-    expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([spec]);
+    expect((await client.call("listConfigurations")).configurations).toEqual([spec]);
   });
 
   it("is refused if its name or project name is taken", async () => {
     await configure({ name: "one", project_name: "p" });
     const refusal = (change: object) =>
-      client.refusal(createConfiguration, {
+      client.refusal("createConfiguration", {
         body: { name: "two", zone_id: owner.zone, source, ...change },
       });
     expect(await refusal({ name: "one" })).toBe("409 name_taken");
@@ -130,14 +130,14 @@ describe("a configuration", () => {
       backend_config: { bucket: "b", key: "path", password: { sensitive: true } },
     });
     expect(spec.variables).toEqual({ password: { sensitive: true }, size: { value: 3 } });
-    const job = await client.get(createJob, {
+    const job = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec.id },
     });
     expect(job.config_snapshot?.variables).toEqual(spec.variables);
-    await runner.get(endpoints.heartbeat, {
+    await runner.call("heartbeat", {
       body: { version: "1.0.0", features: ["backend_config"] },
     });
-    const claimed = await runner.get(claimJob, {});
+    const claimed = await runner.call("claimJob");
     expect(claimed.job.config_snapshot.variables).toEqual({
       password: { value, sensitive: true },
       size: { value: 3 },
@@ -174,14 +174,14 @@ describe("a configuration", () => {
     ["AWS_PROFILE", { environment: { AWS_PROFILE: "x" } }, forbidden],
   ])("is refused with %s", async (_, change, refusal) => {
     const body = { name: "c", zone_id: owner.zone, source, ...change } as CreateConfiguration;
-    expect(await client.refusal(createConfiguration, { body })).toBe(refusal);
-    expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([]);
+    expect(await client.refusal("createConfiguration", { body })).toBe(refusal);
+    expect((await client.call("listConfigurations")).configurations).toEqual([]);
   });
 
   it("cannot be created in another user's zone", async () => {
-    const { id } = await otherClient.get(createZone, { body: { name: "theirs" } });
+    const { id } = await otherClient.call("createZone", { body: { name: "theirs" } });
     expect(
-      await client.refusal(createConfiguration, { body: { name: "c", zone_id: id, source } }),
+      await client.refusal("createConfiguration", { body: { name: "c", zone_id: id, source } }),
     ).toBe("404 not_found");
   });
 });
@@ -189,7 +189,7 @@ describe("a configuration", () => {
 describe("a job", () => {
   it("is queued with the fields of its configuration and a waiting reason, until it is cancelled", async () => {
     const spec = await configure({ labels: ["gpu"], timeout_seconds: 60 });
-    const job = await client.get(createJob, {
+    const job = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec.id },
     });
     expect(job).toMatchObject({
@@ -205,26 +205,26 @@ describe("a job", () => {
       waiting_details: { labels: ["gpu"], workers: [], more_workers: false, job_id: null },
       config_snapshot: { name: "c", source },
     });
-    expect(await client.get(getJob, { params: job })).toEqual(job);
-    expect(await otherClient.refusal(getJob, { params: job })).toBe("404 not_found");
-    expect(await otherClient.refusal(cancelJob, { params: job })).toBe("404 not_found");
-    expect(await otherClient.refusal(endpoints.getJobLogs, { params: job, query: {} })).toBe(
+    expect(await client.call("getJob", { params: job })).toEqual(job);
+    expect(await otherClient.refusal("getJob", { params: job })).toBe("404 not_found");
+    expect(await otherClient.refusal("cancelJob", { params: job })).toBe("404 not_found");
+    expect(await otherClient.refusal("getJobLogs", { params: job, query: {} })).toBe(
       "404 not_found",
     );
-    const cancelled = await client.get(cancelJob, { params: job });
+    const cancelled = await client.call("cancelJob", { params: job });
     expect(cancelled).toMatchObject({ status: "CANCELLED", waiting_reason: null });
     expect(cancelled.released_at).not.toBeNull();
-    expect(await client.refusal(cancelJob, { params: job })).toBe("409 job_ended");
+    expect(await client.refusal("cancelJob", { params: job })).toBe("409 job_ended");
   });
 
   it("keeps the name that its configuration had when it was created", async () => {
     const spec = await configure({ name: "before" });
-    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec.id } });
-    await client.get(endpoints.updateConfiguration, {
+    await client.call("createJob", { body: { job_type: "PLAN", configuration_id: spec.id } });
+    await client.call("updateConfiguration", {
       params: { name: spec.id },
       body: { name: "after" },
     });
-    const { jobs } = await client.get(listJobs, { query: {} });
+    const { jobs } = await client.call("listJobs");
     expect(jobs.map(({ configuration_name }) => configuration_name)).toEqual(["before"]);
   });
 
@@ -239,40 +239,40 @@ describe("a job", () => {
   ])("is refused with %s", async (_, change, refusal) => {
     const spec = await configure();
     const body = { job_type: "PLAN", configuration_id: spec.id, ...change } as never;
-    expect(await client.refusal(createJob, { body })).toBe(refusal);
-    expect((await client.get(listJobs, { query: {} })).jobs).toEqual([]);
+    expect(await client.refusal("createJob", { body })).toBe(refusal);
+    expect((await client.call("listJobs")).jobs).toEqual([]);
   });
 
   it("deploys a plan once, and only while the configuration is unchanged", async () => {
     const spec = await configure();
     const other = await configure({ name: "other" });
-    const plan = await client.get(createJob, {
+    const plan = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec.id },
     });
     const deploy = (change = {}) =>
       ({
         body: { job_type: "DEPLOY", configuration_id: spec.id, plan_job_id: plan.id, ...change },
       }) as const;
-    expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
-    await runner.get(claimJob, {});
-    const worker = await runner.ask(endpoints.heartbeat, { body: { version: "1" } });
+    expect(await client.refusal("createJob", deploy())).toBe("400 invalid_plan");
+    await runner.call("claimJob");
+    const worker = await runner.ask("heartbeat", { body: { version: "1" } });
     expect(worker).not.toBeNull();
-    await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params: plan, body: { status: "SUCCESS" } });
     // A PLAN without an artifact cannot be deployed.
-    expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
+    expect(await client.refusal("createJob", deploy())).toBe("400 invalid_plan");
     await addArtifact(plane.context.store, plan.id);
-    expect(await client.refusal(createJob, deploy({ configuration_id: other.id }))).toBe(
+    expect(await client.refusal("createJob", deploy({ configuration_id: other.id }))).toBe(
       "400 invalid_plan",
     );
-    expect(await otherClient.refusal(createJob, deploy())).toBe("404 not_found");
-    const first = await client.get(createJob, deploy());
-    expect(await client.refusal(createJob, deploy())).toBe("409 plan_already_used");
+    expect(await otherClient.refusal("createJob", deploy())).toBe("404 not_found");
+    const first = await client.call("createJob", deploy());
+    expect(await client.refusal("createJob", deploy())).toBe("409 plan_already_used");
     // A DEPLOY that was cancelled before its start has not used the plan.
-    await client.get(cancelJob, { params: first });
+    await client.call("cancelJob", { params: first });
     const definition = JSON.stringify({ source, engine: "terraform" });
     await setRows(plane, "specs", { definition }, { id: spec.id });
-    expect(await client.refusal(createJob, deploy())).toBe("409 plan_is_stale");
-    await expect(client.get(createJob, deploy())).rejects.toThrow("was changed after the plan");
+    expect(await client.refusal("createJob", deploy())).toBe("409 plan_is_stale");
+    await expect(client.call("createJob", deploy())).rejects.toThrow("was changed after the plan");
   });
 
   it("is listed newest first, filtered by status and zone, whole or in pages", async () => {
@@ -281,7 +281,7 @@ describe("a job", () => {
     await setJob(plane, jobs[3]!, { status: "FAILED", released_at: 1, ended_at: 1 });
     const newestFirst = jobs.map(({ id }) => id).toReversed();
     const list = async (query: object) => {
-      const page = await client.get(listJobs, { query });
+      const page = await client.call("listJobs", { query });
       return { ids: page.jobs.map(({ id }) => id), next: page.next_cursor };
     };
     expect(await list({})).toEqual({ ids: newestFirst, next: null });
@@ -294,26 +294,28 @@ describe("a job", () => {
       ids: newestFirst.slice(4),
       next: null,
     });
-    expect((await otherClient.get(listJobs, { query: {} })).jobs).toEqual([]);
+    expect((await otherClient.call("listJobs")).jobs).toEqual([]);
     for (const query of [{ limit: "0" }, { limit: "1001" }, { status: "DONE" }, { zone_id: "x" }])
-      expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
-    expect(await client.refusal(listJobs, { query: { cursor: "x" } })).toBe("400 invalid_cursor");
+      expect(await client.refusal("listJobs", { query: query as never })).toBe(
+        "400 invalid_request",
+      );
+    expect(await client.refusal("listJobs", { query: { cursor: "x" } })).toBe("400 invalid_cursor");
   });
 
   it("is listed in the zone that its configuration was in", async () => {
     const spec = await configure();
     const plan = () =>
-      client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec.id } });
+      client.call("createJob", { body: { job_type: "PLAN", configuration_id: spec.id } });
     const before = await plan();
-    await client.get(cancelJob, { params: before });
-    const { id: zone_id } = await client.get(createZone, { body: { name: "other" } });
-    await client.get(endpoints.updateConfiguration, { params: { name: "c" }, body: { zone_id } });
+    await client.call("cancelJob", { params: before });
+    const { id: zone_id } = await client.call("createZone", { body: { name: "other" } });
+    await client.call("updateConfiguration", { params: { name: "c" }, body: { zone_id } });
     const after = await plan();
     for (const [zone, job] of [
       [owner.zone, before],
       [zone_id, after],
     ] as const) {
-      const { jobs } = await client.get(listJobs, { query: { zone_id: zone } });
+      const { jobs } = await client.call("listJobs", { query: { zone_id: zone } });
       expect(jobs.map(({ id }) => id)).toEqual([job.id]);
     }
   });
@@ -327,13 +329,13 @@ describe("a job", () => {
     }));
     for (const one of [first, second, third]) await addJob(store, owner, one);
     const list = async (query: object) =>
-      (await client.get(listJobs, { query })).jobs.map(({ id }) => id);
+      (await client.call("listJobs", { query })).jobs.map(({ id }) => id);
     const at = "2026-01-31T12:00:00Z";
     expect(await list({ since: at })).toEqual([third?.id, second?.id]);
     expect(await list({ until: at })).toEqual([first?.id]);
     expect(await list({ since: at, until: "2026-01-31T13:00:00.001+01:00" })).toEqual([second?.id]);
     for (const since of ["2026-01-31", "2026-01-31T23:59:60Z", "yesterday"])
-      expect(await client.refusal(listJobs, { query: { since } })).toBe("400 invalid_request");
+      expect(await client.refusal("listJobs", { query: { since } })).toBe("400 invalid_request");
   });
 
   it("is listed by configuration, type, status, creator and the beginning of its id", async () => {
@@ -345,7 +347,7 @@ describe("a job", () => {
     const deploy = await add({ spec_id: one.id, job_type: "DEPLOY" });
     const others = await add({ spec_id: other.id, created_by: null });
     const list = async (query: object) =>
-      (await client.get(listJobs, { query })).jobs.map(({ id }) => id);
+      (await client.call("listJobs", { query })).jobs.map(({ id }) => id);
     expect(await list({ configuration: one.id.toUpperCase() })).toEqual([deploy.id, plan.id]);
     expect(await list({ configuration: "two" })).toEqual([others.id]);
     expect(await list({ configuration: "one", job_type: "PLAN" })).toEqual([plan.id]);
@@ -360,25 +362,29 @@ describe("a job", () => {
     expect(await list({ id_prefix: plan.id.slice(0, 35) })).toContain(plan.id);
     expect(await list({ id_prefix: plan.id.toUpperCase() })).toEqual([plan.id]);
     expect(await list({ id_prefix: unknownId.slice(0, 13) })).toEqual([]);
-    expect((await otherClient.get(listJobs, { query: { id_prefix: plan.id } })).jobs).toEqual([]);
+    expect((await otherClient.call("listJobs", { query: { id_prefix: plan.id } })).jobs).toEqual(
+      [],
+    );
     for (const query of [{ id_prefix: "012" }, { id_prefix: "01%" }, { job_type: "APPLY" }])
-      expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
+      expect(await client.refusal("listJobs", { query: query as never })).toBe(
+        "400 invalid_request",
+      );
     for (const configuration of ["three", unknownId])
-      expect(await client.refusal(listJobs, { query: { configuration } })).toBe("404 not_found");
-    expect(await otherClient.refusal(listJobs, { query: { configuration: "one" } })).toBe(
+      expect(await client.refusal("listJobs", { query: { configuration } })).toBe("404 not_found");
+    expect(await otherClient.refusal("listJobs", { query: { configuration: "one" } })).toBe(
       "404 not_found",
     );
   });
 
   it("is listed with all 450 others when no limit is given", async () => {
     await Promise.all(Array.from({ length: 450 }, () => addJob(plane.context.store, owner)));
-    const { jobs } = await client.get(listJobs, { query: {} });
+    const { jobs } = await client.call("listJobs");
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(450);
   });
 
   it("returns 400 for a malformed id before any lookup, and 404 for an unknown one", async () => {
-    expect(await client.refusal(getJob, { params: { id: "x" } })).toBe("400 invalid_request");
-    expect(await client.refusal(getJob, { params: { id: unknownId } })).toBe("404 not_found");
+    expect(await client.refusal("getJob", { params: { id: "x" } })).toBe("400 invalid_request");
+    expect(await client.refusal("getJob", { params: { id: unknownId } })).toBe("404 not_found");
     const bare = await ask(plane, "GET", "/api/cli/jobs/x", {});
     expect(bare.json()).toMatchObject({ status: 401, code: "unauthenticated" });
   });

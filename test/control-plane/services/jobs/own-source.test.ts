@@ -1,14 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, vi } from "vitest";
 import type { Source } from "../../../../protocol/configurations.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 import { ask, clientHeaders, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
 
-const { cancelJob, claimJob, createJob, getConfiguration, reportStatus, retryJob } = endpoints;
-const { updateConfiguration } = endpoints;
 const { plane, it: base } = planeForFile();
 
 const inline = (text: string) => ({ type: "inline" as const, files: { "main.tf": text } });
@@ -17,13 +14,13 @@ const other = inline("# another directory");
 
 const it = base
   .extend("sourceNow", ({ client, spec }) => async () => {
-    const { source } = await client.get(getConfiguration, { params: { name: spec } });
+    const { source } = await client.call("getConfiguration", { params: { name: spec } });
     return source;
   })
   // Plans a source, as far as a plan that can be deployed.
   .extend("planned", ({ client, runner, spec }) => async (source?: Source) => {
     const body = { job_type: "PLAN" as const, configuration_id: spec, ...(source && { source }) };
-    const plan = await client.get(createJob, { body });
+    const plan = await client.call("createJob", { body });
     await run(runner, plan.id);
     await addArtifact(plane.context.store, plan.id);
     return plan;
@@ -34,10 +31,10 @@ const it = base
 
 /** Claims the job, which must be the next one, and lets it succeed. */
 async function run(runner: Calls, id: string): Promise<unknown> {
-  const { job } = await runner.get(claimJob, {});
+  const { job } = await runner.call("claimJob");
   expect(job.id).toBe(id);
   for (const status of ["PROCESSING", "SUCCESS"] as const)
-    await runner.get(reportStatus, { params: { id }, body: { status } });
+    await runner.call("reportStatus", { params: { id }, body: { status } });
   return job.config_snapshot.source;
 }
 
@@ -53,16 +50,16 @@ describe("a plan of another source", () => {
     expect(plan).toMatchObject({ own_source: true, config_snapshot: { source: other } });
     expect(plan.config_snapshot).not.toHaveProperty("own_source");
     expect(await sourceNow()).toEqual(ofConfiguration);
-    const cancelled = await client.get(createJob, deploy(plan.id));
-    await client.get(cancelJob, { params: cancelled });
+    const cancelled = await client.call("createJob", deploy(plan.id));
+    await client.call("cancelJob", { params: cancelled });
     expect(await sourceNow()).toEqual(ofConfiguration);
-    const applied = await client.get(createJob, deploy(plan.id));
+    const applied = await client.call("createJob", deploy(plan.id));
     expect(applied).toMatchObject({ own_source: true, config_snapshot: { source: other } });
     expect(applied.config_hash).toBe(plan.config_hash);
     expect(await sourceNow()).toEqual(ofConfiguration);
     expect(await run(runner, applied.id)).toEqual(other);
     expect(await sourceNow()).toEqual(other);
-    const audit = await client.get(endpoints.listAuditEntries, { query: {} });
+    const audit = await client.call("listAuditEntries");
     expect(audit.audit_entries).toContainEqual(
       expect.objectContaining({
         action: "configuration.update",
@@ -82,9 +79,9 @@ describe("a plan of another source", () => {
   }) => {
     const large = { value: "s".repeat(200_000), sensitive: true };
     const params = { name: spec };
-    await client.get(updateConfiguration, { params, body: { variables: { large } } });
+    await client.call("updateConfiguration", { params, body: { variables: { large } } });
     const plan = await planned(other);
-    const { id } = await client.get(createJob, deploy(plan.id));
+    const { id } = await client.call("createJob", deploy(plan.id));
     const { store } = plane.context;
     const ahead = vi.spyOn(store, "ahead");
     try {
@@ -93,9 +90,9 @@ describe("a plan of another source", () => {
     } finally {
       ahead.mockRestore();
     }
-    expect(await client.get(getConfiguration, { params })).toMatchObject({ source: other });
-    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec } });
-    const { job } = await runner.get(claimJob, {});
+    expect(await client.call("getConfiguration", { params })).toMatchObject({ source: other });
+    await client.call("createJob", { body: { job_type: "PLAN", configuration_id: spec } });
+    const { job } = await runner.call("claimJob");
     expect(job.config_snapshot).toMatchObject({ source: other, variables: { large } });
     const definitions = await readRows(plane, "definitions", { about: spec });
     expect(definitions).toHaveLength(1);
@@ -113,11 +110,11 @@ describe("a plan of another source", () => {
     const set = (definition: object) =>
       setRows(plane, "specs", { definition: JSON.stringify(definition) }, { id: spec });
     await set({ source: inline("# a third one") });
-    expect(await client.refusal(createJob, deploy(ordinary.id))).toBe("409 plan_is_stale");
-    const deployed = await client.get(createJob, deploy(own.id));
-    await client.get(cancelJob, { params: deployed });
+    expect(await client.refusal("createJob", deploy(ordinary.id))).toBe("409 plan_is_stale");
+    const deployed = await client.call("createJob", deploy(own.id));
+    await client.call("cancelJob", { params: deployed });
     await set({ source: ofConfiguration, variables: { size: { value: 3 } } });
-    expect(await client.refusal(createJob, deploy(own.id))).toBe("409 plan_is_stale");
+    expect(await client.refusal("createJob", deploy(own.id))).toBe("409 plan_is_stale");
   });
 
   it("has a place and variable files of its own, which are taken over with it", async ({
@@ -127,26 +124,26 @@ describe("a plan of another source", () => {
     spec,
   }) => {
     const body = { version: "1.0.0", features: ["var_files"] };
-    await runner.get(endpoints.heartbeat, { body });
+    await runner.call("heartbeat", { body });
     const files = { source: other, working_directory: "live", var_files: ["prod.tfvars"] };
     const planOf = async (more: object) => {
       const body = { job_type: "PLAN" as const, configuration_id: spec, ...more };
-      const plan = await client.get(createJob, { body });
+      const plan = await client.call("createJob", { body });
       await run(runner, plan.id);
       await addArtifact(plane.context.store, plan.id);
       return plan;
     };
-    const now = async () => client.get(getConfiguration, { params: { name: spec } });
+    const now = async () => client.call("getConfiguration", { params: { name: spec } });
     const before = await now();
     const plan = await planOf(files);
     expect(plan.config_snapshot).toMatchObject(files);
     expect(plan.config_snapshot).not.toHaveProperty("own_fields");
     expect(await now()).toEqual(before);
-    const applied = await client.get(createJob, deploy(plan.id));
+    const applied = await client.call("createJob", deploy(plan.id));
     expect(applied.config_snapshot).toMatchObject(files);
     await run(runner, applied.id);
     expect(await now()).toMatchObject(files);
-    const audit = await client.get(endpoints.listAuditEntries, { query: {} });
+    const audit = await client.call("listAuditEntries");
     expect(audit.audit_entries).toContainEqual(
       expect.objectContaining({
         action: "configuration.update",
@@ -161,9 +158,9 @@ describe("a plan of another source", () => {
     expect(partial.config_snapshot).toMatchObject({ var_files: ["prod.tfvars"] });
     expect(without.config_snapshot).not.toHaveProperty("var_files");
     const change = { params: { name: spec }, body: { var_files: ["other.tfvars"] } };
-    await client.get(endpoints.updateConfiguration, change);
-    expect(await client.refusal(createJob, deploy(partial.id))).toBe("409 plan_is_stale");
-    const last = await client.get(createJob, deploy(without.id));
+    await client.call("updateConfiguration", change);
+    expect(await client.refusal("createJob", deploy(partial.id))).toBe("409 plan_is_stale");
+    const last = await client.call("createJob", deploy(without.id));
     await run(runner, last.id);
     expect(await now()).not.toHaveProperty("var_files");
   });
@@ -171,9 +168,9 @@ describe("a plan of another source", () => {
   it("is planned again from the same source by a retry", async ({ client, spec }) => {
     const files = { source: other, working_directory: "live", var_files: ["prod.tfvars"] };
     const body = { job_type: "PLAN" as const, configuration_id: spec, ...files };
-    const first = await client.get(createJob, { body });
-    await client.get(cancelJob, { params: first });
-    expect(await client.get(retryJob, { params: first })).toMatchObject({
+    const first = await client.call("createJob", { body });
+    await client.call("cancelJob", { params: first });
+    expect(await client.call("retryJob", { params: first })).toMatchObject({
       own_source: true,
       config_snapshot: files,
     });
@@ -184,7 +181,7 @@ describe("a plan of another source", () => {
     spec,
   }) => {
     const refusal = (source: object, job_type = "PLAN") =>
-      client.refusal(createJob, { body: { job_type, configuration_id: spec, source } as never });
+      client.refusal("createJob", { body: { job_type, configuration_id: spec, source } as never });
     const archive = { type: "archive", sha256: "a".repeat(64) };
     expect(await refusal(other, "DEPLOY")).toBe("400 invalid_request");
     expect(await refusal(other, "DESTROY")).toBe("400 invalid_request");
@@ -192,7 +189,7 @@ describe("a plan of another source", () => {
     expect(await refusal({ type: "git", url: "not a url" })).toBe("400 invalid_request");
     expect(await refusal(inline("x".repeat(1024 * 1024)))).toBe("400 invalid_request");
     const named = { job_type: "PLAN" as const, configuration_id: spec, var_files: ["a.tfvars"] };
-    expect(await client.refusal(createJob, { body: named })).toBe("400 invalid_request");
+    expect(await client.refusal("createJob", { body: named })).toBe("400 invalid_request");
   });
 
   it("cannot be deployed after its uploaded files were removed", async ({
@@ -211,6 +208,6 @@ describe("a plan of another source", () => {
     await plane.context.store.write((tx) =>
       tx.sql.deleteFrom("archives").where("owner_id", "=", owner.id).execute(),
     );
-    expect(await client.refusal(createJob, deploy(plan.id))).toBe("400 invalid_plan");
+    expect(await client.refusal("createJob", deploy(plan.id))).toBe("400 invalid_plan");
   });
 });

@@ -1,11 +1,8 @@
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
 
-const { cancelJob, claimJob, createJob, getConfiguration, heartbeat, reportStatus, retryJob } =
-  endpoints;
 const { plane, it: base } = planeForFile();
 
 const none = { destroy: false, refresh_only: false, targets: [], replace: [] };
@@ -16,24 +13,26 @@ const it = base
     "queue",
     ({ client, spec }) =>
       (options: Partial<CreateJob>) =>
-        client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec, ...options } }),
+        client.call("createJob", {
+          body: { job_type: "PLAN", configuration_id: spec, ...options },
+        }),
   )
   // Claims the next job, as a runner that supports the options, and lets it succeed.
   .extend("run", ({ runner }) => async () => {
-    await runner.get(heartbeat, { body: { version: "1.0.0", features: ["plan_options"] } });
-    const { job } = await runner.get(claimJob, {});
+    await runner.call("heartbeat", { body: { version: "1.0.0", features: ["plan_options"] } });
+    const { job } = await runner.call("claimJob");
     for (const status of ["PROCESSING", "SUCCESS"] as const)
-      await runner.get(reportStatus, { params: job, body: { status } });
+      await runner.call("reportStatus", { params: job, body: { status } });
     return job;
   })
   // Deploys a plan that has succeeded.
   .extend("deploy", ({ client, spec }) => async (plan_job_id: string) => {
     await addArtifact(plane.context.store, plan_job_id);
     const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id };
-    return client.get(createJob, { body });
+    return client.call("createJob", { body });
   })
   .extend("status", ({ client, spec }) => async () => {
-    return (await client.get(getConfiguration, { params: { name: spec } })).status;
+    return (await client.call("getConfiguration", { params: { name: spec } })).status;
   });
 
 describe("the options of a PLAN", () => {
@@ -58,13 +57,13 @@ describe("the options of a PLAN", () => {
 
   it("stay those of a retry, also of the DEPLOY", async ({ client, queue, run, deploy }) => {
     const cancelled = await queue({ refresh_only: true });
-    await client.get(cancelJob, { params: cancelled });
-    const plan = await client.get(retryJob, { params: cancelled });
+    await client.call("cancelJob", { params: cancelled });
+    const plan = await client.call("retryJob", { params: cancelled });
     expect(plan).toMatchObject({ plan_options: { ...none, refresh_only: true } });
     await run();
     const deployment = await deploy(plan.id);
-    await client.get(cancelJob, { params: deployment });
-    expect(await client.get(retryJob, { params: deployment })).toMatchObject({
+    await client.call("cancelJob", { params: deployment });
+    expect(await client.call("retryJob", { params: deployment })).toMatchObject({
       job_type: "PLAN",
       plan_options: { ...none, refresh_only: true },
     });
@@ -92,7 +91,7 @@ describe("the options of a PLAN", () => {
       [{ targets: ["a.b"] }, "DESTROY"],
     ] as [object, string?][]) {
       const body = { job_type, configuration_id: spec, ...options } as never;
-      expect([options, await client.refusal(createJob, { body })]).toEqual([
+      expect([options, await client.refusal("createJob", { body })]).toEqual([
         options,
         "400 invalid_request",
       ]);
@@ -124,17 +123,17 @@ describe("the DEPLOY of a plan that destroys", () => {
     await run();
     expect(await status()).toBe("DEPLOYED");
     const { id } = await deploy(whole.id);
-    await runner.get(claimJob, {});
-    await runner.get(reportStatus, { params: { id }, body: { status: "PROCESSING" } });
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params: { id }, body: { status: "PROCESSING" } });
     expect(await status()).toBe("DESTROYING");
-    await runner.get(reportStatus, { params: { id }, body: { status: "SUCCESS" } });
+    await runner.call("reportStatus", { params: { id }, body: { status: "SUCCESS" } });
     expect(await status()).toBe("DESTROYED");
     const failed = await queue({});
-    await runner.get(claimJob, {});
-    await runner.get(reportStatus, { params: failed, body: { status: "FAILED" } });
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params: failed, body: { status: "FAILED" } });
     await queue({});
     await run();
     expect(await status()).toBe("DESTROYED");
-    await client.refusal(cancelJob, { params: { id } });
+    await client.refusal("cancelJob", { params: { id } });
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { Input } from "../../../../protocol/transport.ts";
 import { lose } from "../../../../control-plane/domain/job.ts";
 import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
@@ -10,9 +10,6 @@ import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
 import { addTestWorker, ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";
-
-const { breakStateLock, cancelJob, claimJob, createJob, getConfiguration, getJob, reportStatus } =
-  endpoints;
 
 const { plane } = planeForFile();
 let owner: Owner;
@@ -27,14 +24,12 @@ beforeEach(async () => {
 
 /** Queues a job and claims it. Returns its path parameters. */
 async function held(job_type: "PLAN" | "DEPLOY" | "DESTROY" = "PLAN") {
-  const { id } = await client.get(createJob, { body: { job_type, configuration_id: spec } });
-  await runner.get(claimJob, {});
+  const { id } = await client.call("createJob", { body: { job_type, configuration_id: spec } });
+  await runner.call("claimJob");
   return { id };
 }
-const report = (
-  params: { id: string },
-  body: Parameters<typeof runner.get<typeof reportStatus>>[1]["body"],
-) => runner.get(reportStatus, { params, body });
+const report = (params: { id: string }, body: Input<"reportStatus">["body"]) =>
+  runner.call("reportStatus", { params, body });
 /** Locks the state as the job's terraform does. */
 const lockAs = (id: string) =>
   plane.context.store.write((tx) =>
@@ -52,7 +47,7 @@ async function loseWithLock(id: string) {
 }
 const lockOf = () => plane.context.store.read.first(findLock, { spec });
 const specStatus = async () =>
-  (await client.get(getConfiguration, { params: { name: spec } })).status;
+  (await client.call("getConfiguration", { params: { name: spec } })).status;
 
 describe("a status report", () => {
   it("of PROCESSING starts the job and sets the configuration's status", async () => {
@@ -79,7 +74,7 @@ describe("a status report", () => {
         },
       },
     });
-    const after = await client.get(getConfiguration, { params: { name: spec } });
+    const after = await client.call("getConfiguration", { params: { name: spec } });
     expect(after).toMatchObject({
       status: "DEPLOYED",
       cluster_name: "c",
@@ -92,7 +87,7 @@ describe("a status report", () => {
       { name: "token", type: "string", sensitive: true },
     ]);
     await report(await held("DESTROY"), { status: "SUCCESS" });
-    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+    expect(await client.call("getConfiguration", { params: { name: spec } })).toMatchObject({
       status: "DESTROYED",
       cluster_name: null,
       components: [],
@@ -112,7 +107,7 @@ describe("a status report", () => {
       execution_metadata: { outputs },
     });
     expect(execution_metadata?.outputs?.["large"]).toEqual(large);
-    expect((await client.get(getConfiguration, { params: { name: spec } })).components).toEqual([
+    expect((await client.call("getConfiguration", { params: { name: spec } })).components).toEqual([
       { name: "large", ...large },
       { name: "odd", type: "string", sensitive: false },
       { name: "secret", type: "string", sensitive: true },
@@ -131,7 +126,7 @@ describe("a status report", () => {
       execution_metadata: { outputs, outputs_omitted: sent as number },
     });
     expect(execution_metadata?.outputs_omitted).toBe(kept);
-    const found = await client.get(getConfiguration, { params: { name: spec } });
+    const found = await client.call("getConfiguration", { params: { name: spec } });
     expect(found.outputs_omitted).toBe(kept);
   });
 
@@ -145,7 +140,7 @@ describe("a status report", () => {
     expect(Object.keys(execution_metadata?.outputs ?? {})).toHaveLength(1000);
     expect(execution_metadata?.outputs_omitted).toBe(12);
     await report(await held("DESTROY"), { status: "SUCCESS" });
-    const found = await client.get(getConfiguration, { params: { name: spec } });
+    const found = await client.call("getConfiguration", { params: { name: spec } });
     expect(found).not.toHaveProperty("outputs_omitted");
   });
 
@@ -153,7 +148,7 @@ describe("a status report", () => {
     const job = await held("PLAN");
     const ended = await report(job, { status: "FAILED", error_message: "Error: no such region" });
     expect(ended).toMatchObject({ status: "FAILED", error_message: "Error: no such region" });
-    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+    expect(await client.call("getConfiguration", { params: { name: spec } })).toMatchObject({
       status: "FAILED",
       error_message: "Error: no such region",
     });
@@ -177,7 +172,7 @@ describe("a status report", () => {
   it("of CANCELLED after a cancel says when the job ended", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
-    const { ended_at } = await client.get(cancelJob, { params: job });
+    const { ended_at } = await client.call("cancelJob", { params: job });
     await pause(5);
     const ended = await report(job, { status: "CANCELLED" });
     expect(Date.parse(ended.ended_at!)).toBeGreaterThan(Date.parse(ended_at!));
@@ -187,10 +182,10 @@ describe("a status report", () => {
   it("of SUCCESS after a cancel is recorded as SUCCESS", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
-    const cancelled = await client.get(cancelJob, { params: job });
+    const cancelled = await client.call("cancelJob", { params: job });
     expect(cancelled).toMatchObject({ status: "CANCELLED", released_at: null });
     expect(
-      await runner.refusal(reportStatus, { params: job, body: { status: "PROCESSING" } }),
+      await runner.refusal("reportStatus", { params: job, body: { status: "PROCESSING" } }),
     ).toBe("409 job_ended");
     expect(await report(job, { status: "SUCCESS" })).toMatchObject({ status: "SUCCESS" });
     expect(await specStatus()).toBe("DEPLOYED");
@@ -199,16 +194,16 @@ describe("a status report", () => {
   it("updates the configuration even if a job created later has run before", async () => {
     const other = await addTestWorker(plane, owner);
     const request = { job_type: "DEPLOY", configuration_id: spec } as const;
-    const waiting = await client.get(createJob, {
+    const waiting = await client.call("createJob", {
       body: { ...request, assigned_worker_id: other.id },
     });
     await report(await held("DEPLOY"), { status: "SUCCESS" });
     await pause(2);
     const late = callsOf(plane, other.headers);
-    expect((await late.get(claimJob, {})).job.id).toBe(waiting.id);
-    await late.get(reportStatus, { params: waiting, body: { status: "PROCESSING" } });
+    expect((await late.call("claimJob")).job.id).toBe(waiting.id);
+    await late.call("reportStatus", { params: waiting, body: { status: "PROCESSING" } });
     expect(await specStatus()).toBe("DEPLOYING");
-    await late.get(reportStatus, { params: waiting, body: { status: "SUCCESS" } });
+    await late.call("reportStatus", { params: waiting, body: { status: "SUCCESS" } });
     expect(await specStatus()).toBe("DEPLOYED");
   });
 
@@ -218,7 +213,7 @@ describe("a status report", () => {
     await loseWithLock(job.id);
     const ended = await report(job, { status: "FAILED", error_message: "no such region" });
     expect(ended.error_message).toBe("no such region");
-    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+    expect(await client.call("getConfiguration", { params: { name: spec } })).toMatchObject({
       status: "FAILED",
       error_message: "no such region",
     });
@@ -230,7 +225,7 @@ describe("a status report", () => {
     async (status) => {
       const job = await held("DEPLOY");
       await report(job, { status: "PROCESSING" });
-      if (status === "CANCELLED") await client.get(cancelJob, { params: job });
+      if (status === "CANCELLED") await client.call("cancelJob", { params: job });
       await loseWithLock(job.id);
       expect(await report(job, { status })).toMatchObject({ status, error_message: null });
       expect(await lockOf()).toBeUndefined();
@@ -252,7 +247,7 @@ describe("a status report", () => {
         });
         expect(await lockOf()).toMatchObject({ job_id: job.id });
       }
-      await client.ask(breakStateLock, { params: { name: spec } });
+      await client.call("breakStateLock", { params: { name: spec } });
       expect(await lockOf()).toBeUndefined();
     }
   });
@@ -268,13 +263,13 @@ describe("a status report", () => {
         continue;
       }
       expect(await specStatus()).toBe("FAILED");
-      const next = await client.get(createJob, { body: { job_type, configuration_id: spec } });
-      const waiting = await client.get(getJob, { params: next });
+      const next = await client.call("createJob", { body: { job_type, configuration_id: spec } });
+      const waiting = await client.call("getJob", { params: next });
       expect(waiting.waiting_reason).toBe("state_locked");
-      await client.ask(breakStateLock, { params: { name: spec } });
+      await client.call("breakStateLock", { params: { name: spec } });
       await report(job, end);
       expect(await lockOf()).toBeUndefined();
-      await client.get(cancelJob, { params: next });
+      await client.call("cancelJob", { params: next });
     }
   });
 
@@ -282,7 +277,7 @@ describe("a status report", () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
     await loseWithLock(job.id);
-    const read = () => client.get(getJob, { params: job });
+    const read = () => client.call("getJob", { params: job });
     expect(await read()).toMatchObject({
       presumed_lost_at: expect.any(String),
       outcome_unknown: true,
@@ -298,12 +293,12 @@ describe("a status report", () => {
     const other = await addRunner(plane, owner);
     const { runner: otherRunner } = await addTestUser(plane);
     const input = { params: job, body: { status: "SUCCESS" } } as const;
-    expect(await other.refusal(reportStatus, input)).toBe("409 not_job_holder");
-    expect(await otherRunner.refusal(reportStatus, input)).toBe("404 not_found");
+    expect(await other.refusal("reportStatus", input)).toBe("409 not_job_holder");
+    expect(await otherRunner.refusal("reportStatus", input)).toBe("404 not_found");
     const attempt = (value: string) => ({ headers: { "x-job-attempt": value } });
-    expect(await runner.refusal(reportStatus, input, attempt("2"))).toBe("409 not_job_holder");
-    expect(await runner.refusal(reportStatus, input, attempt("x"))).toBe("400 invalid_request");
-    expect(await runner.get(reportStatus, input, attempt("1"))).toMatchObject({
+    expect(await runner.refusal("reportStatus", input, attempt("2"))).toBe("409 not_job_holder");
+    expect(await runner.refusal("reportStatus", input, attempt("x"))).toBe("400 invalid_request");
+    expect(await runner.call("reportStatus", input, attempt("1"))).toMatchObject({
       status: "SUCCESS",
     });
   });
@@ -314,8 +309,10 @@ describe("a status report", () => {
     [{ status: 1 }, "400 invalid_request"],
   ])("with the body %j is refused and keeps the job PROCESSING", async (body, refusal) => {
     const job = await held();
-    expect(await runner.refusal(reportStatus, { params: job, body: body as never })).toBe(refusal);
-    expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
+    expect(await runner.refusal("reportStatus", { params: job, body: body as never })).toBe(
+      refusal,
+    );
+    expect(await client.call("getJob", { params: job })).toMatchObject({ status: "PROCESSING" });
   });
 
   it.each<[string, object, object]>([
@@ -378,7 +375,7 @@ describe("a status report", () => {
     const ended = await report(job, body);
     expect(ended).toMatchObject({ status: "SUCCESS", error_message: null });
     expect(ended.execution_metadata ?? {}).toEqual(kept);
-    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+    expect(await client.call("getConfiguration", { params: { name: spec } })).toMatchObject({
       status: "DEPLOYED",
     });
   });
@@ -399,12 +396,12 @@ describe("a status report", () => {
 describe("a job that could not save its state", () => {
   const unsaved = { status: "FAILED", state_unsaved: true } as const;
   const lock = async () =>
-    (await client.get(endpoints.getStateLock, { params: { name: spec } })).state_lock;
+    (await client.call("getStateLock", { params: { name: spec } })).state_lock;
   const next = async () => {
-    const { id } = await client.get(createJob, {
+    const { id } = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec },
     });
-    return client.get(getJob, { params: { id } });
+    return client.call("getJob", { params: { id } });
   };
 
   it("locks the configuration, also where the control plane keeps no state", async () => {
@@ -416,11 +413,11 @@ describe("a job that could not save its state", () => {
       waiting_reason: "state_locked",
       waiting_details: { job_id: job.id },
     });
-    expect(await runner.ask(claimJob, {})).toBeNull();
-    await client.ask(breakStateLock, { params: { name: spec } });
+    expect(await runner.ask("claimJob")).toBeNull();
+    await client.call("breakStateLock", { params: { name: spec } });
     await report(job, unsaved);
     expect(await lock()).toBeNull();
-    expect(await runner.ask(claimJob, {})).not.toBeNull();
+    expect(await runner.ask("claimJob")).not.toBeNull();
   });
 
   it("is replaced by a lock of its own, which the push of a state removes", async () => {
@@ -439,7 +436,7 @@ describe("a job that could not save its state", () => {
     expect(await next()).toMatchObject({ waiting_reason: "waiting_for_worker" });
 
     // The server may have the state, although terraform did not get the response.
-    const other = (await runner.get(claimJob, {})).job;
+    const other = (await runner.call("claimJob")).job;
     await report(other, { status: "PROCESSING" });
     await report(other, unsaved);
     expect(await lock()).toMatchObject({ state_unsaved: true });

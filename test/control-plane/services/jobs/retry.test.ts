@@ -1,16 +1,13 @@
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact, addJob } from "../../../helpers/plane/rows.ts";
-
-const { cancelJob, claimJob, createJob, reportStatus, retryJob } = endpoints;
 
 const { plane, it } = planeForFile();
 
 describe("a retry of a job", () => {
   it("creates a new job with the same request", async ({ spec, worker, client }) => {
-    const first = await client.get(createJob, {
+    const first = await client.call("createJob", {
       body: {
         job_type: "DEPLOY",
         configuration_id: spec,
@@ -19,8 +16,8 @@ describe("a retry of a job", () => {
         debug: true,
       },
     });
-    await client.get(cancelJob, { params: first });
-    const second = await client.get(retryJob, { params: first });
+    await client.call("cancelJob", { params: first });
+    const second = await client.call("retryJob", { params: first });
     expect(second.id).not.toBe(first.id);
     expect(second).toMatchObject({
       status: "QUEUED",
@@ -40,7 +37,7 @@ describe("a retry of a job", () => {
   }) => {
     for (const status of ["QUEUED", "PROCESSING", "SUCCESS"] as const) {
       const params = await addJob(plane.context.store, owner, { status, spec_id: spec });
-      expect(await client.refusal(retryJob, { params: { id: params.id } })).toBe(
+      expect(await client.refusal("retryJob", { params: { id: params.id } })).toBe(
         "409 job_not_retryable",
       );
     }
@@ -53,11 +50,11 @@ describe("a retry of a job", () => {
     runner,
   }) => {
     const source = { type: "inline" as const, files: { "main.tf": "# another directory" } };
-    const plan = await client.get(createJob, {
+    const plan = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: spec, source },
     });
-    await runner.get(claimJob, {});
-    await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params: plan, body: { status: "SUCCESS" } });
     await addArtifact(plane.context.store, plan.id);
     // As if the worker had this label when it claimed the plan.
     await setRows(plane, "jobs", { labels: '["gpu"]' }, { id: plan.id });
@@ -67,8 +64,8 @@ describe("a retry of a job", () => {
       plan_job_id: plan.id,
       labels: ["gpu"],
     };
-    const queued = await client.get(createJob, { body });
-    await client.get(cancelJob, { params: queued });
+    const queued = await client.call("createJob", { body });
+    await client.call("cancelJob", { params: queued });
     const started = await addJob(plane.context.store, owner, {
       job_type: "DEPLOY",
       status: "FAILED",
@@ -78,7 +75,7 @@ describe("a retry of a job", () => {
       started_at: 1,
       released_at: 1,
     });
-    const again = await client.get(retryJob, { params: queued });
+    const again = await client.call("retryJob", { params: queued });
     expect(again).toMatchObject({
       job_type: "PLAN",
       plan_job_id: null,
@@ -87,7 +84,7 @@ describe("a retry of a job", () => {
       config_snapshot: { source },
       config_hash: plan.config_hash,
     });
-    expect(await client.get(retryJob, { params: { id: started.id } })).toMatchObject({
+    expect(await client.call("retryJob", { params: { id: started.id } })).toMatchObject({
       job_type: "PLAN",
       plan_job_id: null,
       own_source: false,
@@ -96,6 +93,6 @@ describe("a retry of a job", () => {
 
   it("is refused for another user's job", async ({ owner, spec, otherClient: client }) => {
     const job = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: spec });
-    expect(await client.refusal(retryJob, { params: { id: job.id } })).toBe("404 not_found");
+    expect(await client.refusal("retryJob", { params: { id: job.id } })).toBe("404 not_found");
   });
 });

@@ -9,7 +9,6 @@ import { findSteps } from "../../../../control-plane/services/jobs/progress.ts";
 import { findResources } from "../../../../control-plane/services/jobs/resources.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { AppendLogs } from "../../../../protocol/executions.ts";
 import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 import {
@@ -81,10 +80,9 @@ async function endedJob(
   const spec = await addSpec(of.context.store, owner);
   const job = await addHeldJob(of, owner, worker, { spec_id: spec });
   const params = { id: job.id };
-  for (const post of chunks)
-    await runner.ask(endpoints.appendLogs, { params, body: { chunks: post } });
+  for (const post of chunks) await runner.ask("appendLogs", { params, body: { chunks: post } });
   const last_seq = chunks.flat().length;
-  await runner.ask(endpoints.reportStatus, { params, body: { status: "FAILED", last_seq } });
+  await runner.ask("reportStatus", { params, body: { status: "FAILED", last_seq } });
   return job;
 }
 
@@ -149,7 +147,7 @@ describe("the log of a finished job", () => {
     const { owner, worker, runner } = user;
     const running = await addHeldJob(plane, owner, worker);
     const body = { chunks: [output(1, "one")] };
-    await runner.ask(endpoints.appendLogs, { params: { id: running.id }, body });
+    await runner.ask("appendLogs", { params: { id: running.id }, body });
     const recent = await endedJob(user, [[output(1, "one")]]);
     const late = await endedJob(user, [[output(1, "one")]]);
     await setJob(plane, late, { released_at: 1 });
@@ -167,7 +165,7 @@ describe("the log of a finished job", () => {
     const params = { id: job.id };
     const count = posts().flat().length;
     const post = (...chunks: Chunk[]) =>
-      user.runner.get(endpoints.appendLogs, { params, body: { chunks } });
+      user.runner.call("appendLogs", { params, body: { chunks } });
     const path = `/api/cli/jobs/${job.id}/logs`;
     const logsOf = async () => {
       const { text } = await ask(plane, "GET", path, { headers: user.headers });
@@ -181,9 +179,9 @@ describe("the log of a finished job", () => {
     }
     expect(await chunksOf(job)).toEqual([]);
     await post(output(count, "again"), output(count + 1, "late"), output(count + 2, "later"));
-    expect(
-      await user.runner.refusal(endpoints.appendLogs, { params, body: output(count + 9, "") }),
-    ).toBe("409 log_gap");
+    expect(await user.runner.refusal("appendLogs", { params, body: output(count + 9, "") })).toBe(
+      "409 log_gap",
+    );
     const after = await logsOf();
     expect(after.slice(0, -2)).toEqual(before);
     expect(after.slice(-2).map(({ log_chunk }) => log_chunk)).toEqual(["late", "later"]);
@@ -212,7 +210,7 @@ describe("the log of a finished job", () => {
     expect(before).toHaveLength(400);
     await archiveNow();
     const body = { chunks: [mark(402)] };
-    await user.runner.ask(endpoints.appendLogs, { params: { id: job.id }, body });
+    await user.runner.ask("appendLogs", { params: { id: job.id }, body });
     expect(await findSteps(plane.context, job.id)).toEqual(before);
     await archiveNow();
     expect(await findSteps(plane.context, job.id)).toEqual(before);
@@ -343,15 +341,15 @@ it("the database grows by at most 4 KiB for a finished job with a log of 1 MB", 
   const configuration_id = await addSpec(own.context.store, owner);
   const run = async () => {
     const body = { job_type: "PLAN", configuration_id } as const;
-    const { id } = await client.get(endpoints.createJob, { body });
-    await runner.get(endpoints.claimJob, {});
+    const { id } = await client.call("createJob", { body });
+    await runner.call("claimJob");
     const params = { id };
     const text = "a line of terraform's output\n".repeat(565);
     for (let seq = 1; seq <= 64; seq += 16) {
       const chunks = Array.from({ length: 16 }, (_, index) => output(seq + index, text));
-      await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
+      await runner.ask("appendLogs", { params, body: { chunks } });
     }
-    await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 64 } });
+    await runner.ask("reportStatus", { params, body: { status: "SUCCESS", last_seq: 64 } });
     while ((await readRows(own, "log_chunks", { job_id: id })).length > 0) await pause(10);
   };
   const measure = async () => {

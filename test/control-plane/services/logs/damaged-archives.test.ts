@@ -5,7 +5,6 @@ import { expect } from "vitest";
 import { readConfig } from "../../../../control-plane/config.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { archiveLogs } from "../../../../control-plane/services/logs/archiving.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   addHeldJob,
@@ -36,13 +35,13 @@ async function addUser(of: Plane) {
     worker,
     get,
     post: ({ id }: JobRow, ...chunks: ReturnType<typeof chunk>[]) =>
-      runner.get(endpoints.appendLogs, { params: { id }, body: { chunks } }),
+      runner.call("appendLogs", { params: { id }, body: { chunks } }),
     endedJob: async (): Promise<JobRow> => {
       const job = await addHeldJob(of, owner, worker);
       const params = { id: job.id };
       const chunks = [chunk(1, "one"), chunk(2, "two")];
-      await runner.ask(endpoints.appendLogs, { params, body: { chunks } });
-      await runner.ask(endpoints.reportStatus, { params, body: { status: "FAILED", last_seq: 2 } });
+      await runner.ask("appendLogs", { params, body: { chunks } });
+      await runner.ask("reportStatus", { params, body: { status: "FAILED", last_seq: 2 } });
       return job;
     },
   };

@@ -9,7 +9,6 @@ import { retainOnce } from "../../../../control-plane/services/storage/retention
 import { findNamedBlobs } from "../../../../control-plane/store/storage/sealed.ts";
 import { openSnapshot } from "../../../../control-plane/store/storage/snapshot.ts";
 import { findUnnamed } from "../../../../control-plane/store/storage/orphaned-blobs.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features } from "../../../../protocol/features.ts";
 import { debugLogLimit } from "../../../../protocol/limits.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
@@ -52,15 +51,15 @@ const content = gzipSync("2026-11-22T05:24:20Z [DEBUG] it\n");
 describe("the debug log of a job", () => {
   it("is requested when the job is created, and the claiming runner gets the request", async () => {
     const { owner: user, client, runner } = await addTestUser(plane);
-    await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", features: [...features] } });
+    await runner.call("heartbeat", { body: { version: "1.0.0", features: [...features] } });
     for (const debug of [true, false, undefined]) {
       const configuration_id = await addSpec(plane.context.store, user);
       const asked = { job_type: "PLAN" as const, configuration_id };
-      const made = await client.get(endpoints.createJob, {
+      const made = await client.call("createJob", {
         body: debug === undefined ? asked : { ...asked, debug },
       });
       expect(made).toMatchObject({ debug: debug === true, debug_log_bytes: null });
-      const claimed = await runner.get(endpoints.claimJob, {});
+      const claimed = await runner.call("claimJob");
       expect(claimed.job.id).toBe(made.id);
       expect(claimed.job.debug).toBe(debug === true ? true : undefined);
     }
@@ -77,7 +76,7 @@ describe("the debug log of a job", () => {
       { job_id: job.id, size_bytes: content.length },
     ]);
     expect((await readJob(plane, job)).started_at).not.toBeNull();
-    expect(await callsOf(plane, person).get(endpoints.getJob, { params: job })).toMatchObject({
+    expect(await callsOf(plane, person).call("getJob", { params: job })).toMatchObject({
       debug: true,
       debug_log_bytes: content.length,
     });
@@ -189,7 +188,7 @@ describe("the debug log of a job", () => {
     const later = { ...old.context, now: () => Date.now() + 91 * day };
     expect(await retainOnce(later)).toMatchObject({ logs: 1, blobs: 0 });
     const client = await clientHeaders(old, user);
-    const view = await callsOf(old, client).get(endpoints.getJob, { params: job });
+    const view = await callsOf(old, client).call("getJob", { params: job });
     expect(view).toMatchObject({ debug: true, debug_log_bytes: null });
     expect(await old.blobs()).toBe(1);
     expect(await retainOnce(later)).toMatchObject({ blobs: 1 });

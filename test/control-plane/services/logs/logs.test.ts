@@ -1,12 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { AppendLogs, ReportStatus } from "../../../../protocol/executions.ts";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-
-const { appendLogs, cancelJob, claimJob, createJob, getJob, getJobLogs, readLogs, reportStatus } =
-  endpoints;
 
 const [invalid, tooLarge] = ["400 invalid_request", "413 too_large"];
 type Params = { readonly id: string };
@@ -14,17 +10,17 @@ type Params = { readonly id: string };
 const { plane, it: base } = planeForFile();
 // The log calls of the runner and the client of each test.
 const it = base.extend("log", ({ client, runner, spec }) => {
-  const read = (params: Params, query = {}) => client.get(getJobLogs, { params, query });
+  const read = (params: Params, query = {}) => client.call("getJobLogs", { params, query });
   return {
     /** Queues a job and claims it. Returns its path parameters. */
     held: async (): Promise<Params> => {
       const body = { job_type: "PLAN", configuration_id: spec } as const;
-      const { id } = await client.get(createJob, { body });
-      await runner.get(claimJob, {});
+      const { id } = await client.call("createJob", { body });
+      await runner.call("claimJob");
       return { id };
     },
-    append: (params: Params, body: AppendLogs) => runner.get(appendLogs, { params, body }),
-    report: (params: Params, body: ReportStatus) => runner.get(reportStatus, { params, body }),
+    append: (params: Params, body: AppendLogs) => runner.call("appendLogs", { params, body }),
+    report: (params: Params, body: ReportStatus) => runner.call("reportStatus", { params, body }),
     read,
     texts: async (params: Params) => (await read(params)).logs.map(({ log_chunk }) => log_chunk),
   };
@@ -43,10 +39,10 @@ describe("the log of a job", () => {
     for (const log_chunk of ["one\n", "two", ""])
       await log.append(job, { log_chunk, stream_type: "STDERR" });
     expect(await log.texts(job)).toEqual(["one\n", "two", ""]);
-    expect((await client.get(getJob, { params: job })).started_at).not.toBeNull();
+    expect((await client.call("getJob", { params: job })).started_at).not.toBeNull();
     const whole = await log.read(job);
     expect(whole.logs[0]).toMatchObject({ job_id: job.id, stream_type: "STDERR" });
-    expect(await runner.get(readLogs, { params: job, query: {} })).toEqual(whole);
+    expect(await runner.call("readLogs", { params: job, query: {} })).toEqual(whole);
   });
 
   it("is read in pages, after an id", async ({ log }) => {
@@ -94,7 +90,7 @@ describe("the log of a job", () => {
     await log.append(job, chunk(1));
     await second;
     expect(await log.texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
-    expect(await runner.refusal(appendLogs, { params: job, body: chunk(4) })).toBe("409 log_gap");
+    expect(await runner.refusal("appendLogs", { params: job, body: chunk(4) })).toBe("409 log_gap");
     const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
       headers: worker.headers,
       json: chunk(9),
@@ -110,7 +106,7 @@ describe("the log of a job", () => {
     const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
     await log.append(job, { log_chunk: text, stream_type: "STDOUT" });
     expect(await log.texts(job)).toEqual([text]);
-    await client.get(cancelJob, { params: job });
+    await client.call("cancelJob", { params: job });
     expect(await log.append(job, { log_chunk: "late", stream_type: "STDOUT" })).toMatchObject({
       job_status: "CANCELLED",
     });
@@ -142,9 +138,9 @@ describe("the log of a job", () => {
       { ...system, stream_type: "STDOUT" as const, step },
       ...wrong.map((one) => ({ ...system, step: one as never })),
     ].map((chunk, index) => ({ ...chunk, seq: index + 1 }));
-    await runner.get(appendLogs, { params: job, body: { chunks } });
-    await runner.get(appendLogs, { params: job, body: { ...system, step } });
-    const { logs } = await client.get(getJobLogs, { params: job, query: {} });
+    await runner.call("appendLogs", { params: job, body: { chunks } });
+    await runner.call("appendLogs", { params: job, body: { ...system, step } });
+    const { logs } = await client.call("getJobLogs", { params: job, query: {} });
     expect(logs.map((chunk) => chunk.step)).toEqual([step, ...Array(5), step]);
     expect(logs[1]).not.toHaveProperty("step");
   });
@@ -175,9 +171,9 @@ describe("the log of a job", () => {
       { ...output, stream_type: "SYSTEM" as const, resource },
       ...wrong.map((one) => ({ ...output, resource: one as never })),
     ].map((chunk, index) => ({ ...chunk, seq: index + 1 }));
-    await runner.get(appendLogs, { params: job, body: { chunks } });
-    await runner.get(appendLogs, { params: job, body: { ...output, resource } });
-    const { logs } = await client.get(getJobLogs, { params: job, query: {} });
+    await runner.call("appendLogs", { params: job, body: { chunks } });
+    await runner.call("appendLogs", { params: job, body: { ...output, resource } });
+    const { logs } = await client.call("getJobLogs", { params: job, query: {} });
     const failed = { ...resource, event: "failed" };
     expect(logs.map((one) => one.resource)).toEqual([resource, failed, ...Array(6), resource]);
     expect(logs[2]).not.toHaveProperty("resource");
@@ -190,7 +186,7 @@ describe("the log of a job", () => {
       log_complete: false,
     });
     await log.append(job, chunk(3));
-    expect(await client.get(getJob, { params: job })).toMatchObject({ log_complete: true });
+    expect(await client.call("getJob", { params: job })).toMatchObject({ log_complete: true });
     const other = await log.held();
     expect(await log.report(other, { status: "SUCCESS" })).toMatchObject({ log_complete: null });
   });
@@ -225,7 +221,7 @@ describe("the log of a job", () => {
     ["a body of 7.9 MB", { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" }, tooLarge],
   ])("refuses %s and stores nothing of it", async ([, body, refusal], { log, runner }) => {
     const job = await log.held();
-    expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);
+    expect(await runner.refusal("appendLogs", { params: job, body: body as never })).toBe(refusal);
     expect(await log.texts(job)).toEqual([]);
   });
 });

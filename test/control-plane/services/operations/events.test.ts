@@ -2,7 +2,6 @@
 import { pino } from "pino";
 import { describe, expect, it, vi } from "vitest";
 import { logEvents } from "../../../../control-plane/services/operations/events.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
@@ -53,7 +52,7 @@ describe("the server's log", () => {
     const user = await openSampleUser(plane, "grace@example.com");
     const configuration_id = await user.configure("network");
     const { id } = await user.queue({ job_type: "PLAN", configuration_id });
-    await user.person.get(endpoints.cancelJob, { params: { id } });
+    await user.person.call("cancelJob", { params: { id } });
     expect((await log.of("job", id, 2))[1]).toMatchObject({
       msg: "job ended",
       status: "CANCELLED",
@@ -82,13 +81,13 @@ describe("the server's log", () => {
     const user = await openSampleUser(plane, "joan@example.com");
     const { person } = user;
     const body = { name: "runner-1" };
-    const { worker_id: id, worker_token } = await person.get(endpoints.createWorker, { body });
+    const { worker_id: id, worker_token } = await person.call("createWorker", { body });
     const runner = callsOf(plane, { "x-worker-id": id, "x-worker-token": worker_token });
-    await runner.get(endpoints.heartbeat, { query: {}, body: { version: "1.0.0" } });
-    await person.get(endpoints.drainWorker, { params: { id } });
-    await person.get(endpoints.undrainWorker, { params: { id } });
-    await person.get(endpoints.updateWorker, { params: { id }, body: { name: "renamed" } });
-    await person.ask(endpoints.deleteWorker, { params: { id } });
+    await runner.call("heartbeat", { query: {}, body: { version: "1.0.0" } });
+    await person.call("drainWorker", { params: { id } });
+    await person.call("undrainWorker", { params: { id } });
+    await person.call("updateWorker", { params: { id }, body: { name: "renamed" } });
+    await person.call("deleteWorker", { params: { id } });
     const lines = await log.of("worker_id", id, 6);
     expect(lines.map(({ msg }) => msg)).toEqual([
       "worker registered",

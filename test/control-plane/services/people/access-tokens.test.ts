@@ -4,7 +4,6 @@ import { day, hour, minute } from "../../../../common/units.ts";
 import { accessTokensLimit } from "../../../../control-plane/services/people/access-tokens.ts";
 import { pruneExpired } from "../../../../control-plane/services/people/logins.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Role } from "../../../../protocol/roles.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { addHeldJob, ask, readRows, setRows } from "../../../helpers/plane/plane.ts";
@@ -12,23 +11,11 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addRows, addSpec } from "../../../helpers/plane/rows.ts";
 import { bearer } from "../../../helpers/people/sign-in.ts";
 
-const {
-  createAccessToken,
-  createJob,
-  cancelJob,
-  getCurrentAccessToken,
-  listAccessTokens,
-  listAuditEntries,
-  listZones,
-  retryJob,
-  revokeAccessToken,
-} = endpoints;
-
 const { plane, it } = planeForFile();
 
 /** Creates a token and the API as a pipeline calls it. */
 async function pipeline(client: Calls, role: Role, name: string = role) {
-  const token = await client.get(createAccessToken, { body: { name, role } });
+  const token = await client.call("createAccessToken", { body: { name, role } });
   const headers = bearer(token.access_token);
   return { token, headers, calls: callsOf(plane, headers) };
 }
@@ -41,9 +28,9 @@ describe("an access token", () => {
     const { token, calls } = await pipeline(client, "viewer", "ci");
     expect(token.access_token).toMatch(/^wlt_[\w-]{43}$/);
     expect(Date.parse(token.expires_at) - Date.parse(token.created_at)).toBe(90 * day);
-    const { zones } = await calls.get(listZones, { query: {} });
+    const { zones } = await calls.call("listZones");
     expect(zones.map(({ id }) => id)).toEqual([owner.zone]);
-    const { access_tokens: listed } = await client.get(listAccessTokens, { query: {} });
+    const { access_tokens: listed } = await client.call("listAccessTokens");
     expect(listed).toEqual([
       {
         id: token.id,
@@ -66,7 +53,7 @@ describe("an access token", () => {
   it("records its use once a minute", async ({ client }) => {
     const { token, calls } = await pipeline(client, "viewer");
     const read = async () =>
-      Date.parse((await calls.get(getCurrentAccessToken, {})).last_used_at ?? "");
+      Date.parse((await calls.call("getCurrentAccessToken")).last_used_at ?? "");
     const before = Date.now();
     await setRows(plane, "access_tokens", { created_at: before - hour }, { id: token.id });
     const first = await read();
@@ -89,7 +76,7 @@ describe("an access token", () => {
         /^the access token "old" expired on \d{4}-\d\d-\d\d; create a new one$/,
       ),
     });
-    await client.ask(revokeAccessToken, { params: { id: token.id } });
+    await client.call("revokeAccessToken", { params: { id: token.id } });
     expect(await refusalOf(headers)).toMatchObject({
       detail: "the access token is wrong or was revoked; create a new one",
     });
@@ -102,7 +89,7 @@ describe("an access token", () => {
       const stream = request(`${plane.url}/api/jobs/${job.id}/logs/stream`, { headers });
       stream.once("response", (response) => {
         response.once("data", () => {
-          client.ask(revokeAccessToken, { params: { id: token.id } }).catch(reject);
+          client.call("revokeAccessToken", { params: { id: token.id } }).catch(reject);
         });
         response.once("close", resolve);
         response.on("error", () => undefined);
@@ -118,13 +105,13 @@ describe("an access token", () => {
     const { token, calls } = await pipeline(client, "admin");
     const body = { name: "more", role: "viewer" } as const;
     const denied = "403 permission_denied";
-    expect(await calls.refusal(createAccessToken, { body })).toBe(denied);
-    expect(await calls.refusal(listAccessTokens, { query: {} })).toBe(denied);
+    expect(await calls.refusal("createAccessToken", { body })).toBe(denied);
+    expect(await calls.refusal("listAccessTokens")).toBe(denied);
     const params = { id: token.id };
-    expect(await calls.refusal(revokeAccessToken, { params })).toBe(denied);
-    expect(await calls.refusal(endpoints.listLogins, { query: {} })).toBe(denied);
-    expect(await calls.get(getCurrentAccessToken, {})).toMatchObject({ id: token.id });
-    expect(await client.refusal(getCurrentAccessToken, {})).toBe("404 not_found");
+    expect(await calls.refusal("revokeAccessToken", { params })).toBe(denied);
+    expect(await calls.refusal("listLogins")).toBe(denied);
+    expect(await calls.call("getCurrentAccessToken")).toMatchObject({ id: token.id });
+    expect(await client.refusal("getCurrentAccessToken")).toBe("404 not_found");
   });
 
   it("belongs to its space: another user cannot see or revoke it", async ({
@@ -133,14 +120,16 @@ describe("an access token", () => {
   }) => {
     const { token } = await pipeline(client, "viewer");
     const params = { id: token.id };
-    expect(await otherClient.refusal(revokeAccessToken, { params })).toBe("404 not_found");
-    const { access_tokens } = await otherClient.get(listAccessTokens, { query: {} });
+    expect(await otherClient.refusal("revokeAccessToken", { params })).toBe("404 not_found");
+    const { access_tokens } = await otherClient.call("listAccessTokens");
     expect(access_tokens).toEqual([]);
   });
 
   it("has a name of its own, a role, and an end within a year", async ({ client }) => {
     const create = (body: object) =>
-      client.refusal(createAccessToken, { body: { name: "ci", role: "viewer", ...body } as never });
+      client.refusal("createAccessToken", {
+        body: { name: "ci", role: "viewer", ...body } as never,
+      });
     await pipeline(client, "viewer", "ci");
     expect(await create({})).toBe("409 name_taken");
     for (const body of [
@@ -155,7 +144,7 @@ describe("an access token", () => {
         body,
         "400 invalid_request",
       ]);
-    const made = await client.get(createAccessToken, {
+    const made = await client.call("createAccessToken", {
       body: { name: "long", role: "viewer", expires_in_days: 365 },
     });
     expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(365 * day);
@@ -165,7 +154,7 @@ describe("an access token", () => {
     for (let index = 0; index < accessTokensLimit; index += 1)
       await addRows(plane.context.store, "access_tokens", row(owner.id, `token ${index}`));
     const body = { name: "one more", role: "viewer" } as const;
-    expect(await client.refusal(createAccessToken, { body })).toBe("409 quota_exceeded");
+    expect(await client.refusal("createAccessToken", { body })).toBe("409 quota_exceeded");
   });
 
   it("is removed 30 days after its end", async ({ client, owner }) => {
@@ -175,7 +164,7 @@ describe("an access token", () => {
       await addRows(plane.context.store, "access_tokens", { ...token, expires_at });
     }
     await pruneExpired(plane.context);
-    const { access_tokens } = await client.get(listAccessTokens, { query: {} });
+    const { access_tokens } = await client.call("listAccessTokens");
     expect(access_tokens.map(({ name }) => name).toSorted()).toEqual([
       "ended -1 days ago",
       "ended 29 days ago",
@@ -185,10 +174,10 @@ describe("an access token", () => {
   it("is named with its creator in the audit log and in its jobs", async ({ client, spec }) => {
     const { token, calls } = await pipeline(client, "planner", "ci");
     const body = { job_type: "PLAN", configuration_id: spec } as const;
-    const job = await calls.get(createJob, { body });
+    const job = await calls.call("createJob", { body });
     expect(job.created_by).toBe(`ci (token of ${token.created_by})`);
-    await client.ask(revokeAccessToken, { params: { id: token.id } });
-    const { audit_entries } = await client.get(listAuditEntries, { query: {} });
+    await client.call("revokeAccessToken", { params: { id: token.id } });
+    const { audit_entries } = await client.call("listAuditEntries");
     expect(audit_entries.map(({ action, actor, target }) => [action, actor, target.name])).toEqual([
       ["access_token.revoke", expect.objectContaining({ name: token.created_by }), "ci"],
       ["job.create", { kind: "access_token", id: token.id, name: job.created_by }, "PLAN"],
@@ -203,7 +192,7 @@ describe("a planner", () => {
     const { calls } = await pipeline(client, "planner");
     const source = { type: "inline", files: { "main.tf": "" } } as const;
     const ask = (body: object) =>
-      calls.refusal(createJob, { body: { configuration_id: spec, ...body } as never });
+      calls.refusal("createJob", { body: { configuration_id: spec, ...body } as never });
     expect(await ask({ job_type: "PLAN" })).toBe("not refused");
     for (const body of [
       { job_type: "PLAN", source },
@@ -213,20 +202,22 @@ describe("a planner", () => {
     ])
       expect([body, await ask(body)]).toEqual([body, "403 permission_denied"]);
     const other = await addSpec(plane.context.store, owner);
-    const deployment = await client.get(createJob, {
+    const deployment = await client.call("createJob", {
       body: { job_type: "DEPLOY", configuration_id: other },
     });
-    const preview = await client.get(createJob, {
+    const preview = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: other, source },
     });
     for (const { id } of [deployment, preview]) {
-      expect(await calls.refusal(cancelJob, { params: { id } })).toBe("403 permission_denied");
-      await client.ask(cancelJob, { params: { id } });
-      expect(await calls.refusal(retryJob, { params: { id } })).toBe("403 permission_denied");
+      expect(await calls.refusal("cancelJob", { params: { id } })).toBe("403 permission_denied");
+      await client.ask("cancelJob", { params: { id } });
+      expect(await calls.refusal("retryJob", { params: { id } })).toBe("403 permission_denied");
     }
-    const own = await calls.get(createJob, { body: { job_type: "PLAN", configuration_id: other } });
-    await calls.ask(cancelJob, { params: { id: own.id } });
-    expect(await calls.get(retryJob, { params: { id: own.id } })).toMatchObject({
+    const own = await calls.call("createJob", {
+      body: { job_type: "PLAN", configuration_id: other },
+    });
+    await calls.ask("cancelJob", { params: { id: own.id } });
+    expect(await calls.call("retryJob", { params: { id: own.id } })).toMatchObject({
       status: "QUEUED",
     });
   });

@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
 import { mayStay } from "../../../../control-plane/services/people/admission.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { providersForFile } from "./provider-sign-in.ts";
 import { TestBrowser } from "../../../helpers/people/providers.ts";
@@ -63,12 +62,12 @@ const signOuts = (user: string) =>
 async function invite(role: "viewer" | "admin" = "viewer", email?: string) {
   const admin = await addTestUser(plane);
   const { slug } = await addTeam(plane, admin);
-  const { link } = await admin.client.get(endpoints.createInvitation, {
+  const { link } = await admin.client.call("createInvitation", {
     params: { slug },
     body: { role, ...(email === undefined ? {} : { email }) },
   });
   const members = async () =>
-    (await admin.client.get(endpoints.listMembers, { params: { slug } })).members;
+    (await admin.client.call("listMembers", { params: { slug } })).members;
   return { admin, slug, path: new URL(link).pathname, members };
 }
 
@@ -139,7 +138,7 @@ describe("a sign-up by an invitation", () => {
     const headers = await agedHeaders(plane, headersOf(browser), 61_000);
     expect(await isIn(headers)).toBe(true);
     const ada = (await members()).find(({ email }) => email === "ada@example.com");
-    await admin.client.ask(endpoints.removeMember, {
+    await admin.client.call("removeMember", {
       params: { slug, user_id: ada?.user_id ?? "" },
     });
     expect((await signIn()).isIn).toBe(false);

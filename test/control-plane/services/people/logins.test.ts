@@ -1,14 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { day } from "../../../../common/units.ts";
 import { pruneExpired } from "../../../../control-plane/services/people/logins.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addRows } from "../../../helpers/plane/rows.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
-
-const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
 
 const { plane } = planeForFile();
 
@@ -18,28 +15,26 @@ describe("a user's logins", () => {
     const tokens = await signIn(plane, browser);
     const console = callsOf(plane, browser.headers);
     const cli = callsOf(plane, bearer(tokens.access_token));
-    const { logins } = await console.get(listLogins, { query: {} });
+    const { logins } = await console.call("listLogins");
     expect(logins.map(({ kind, current }) => ({ kind, current }))).toEqual([
       { kind: "cli", current: false },
       { kind: "session", current: true },
     ]);
-    await console.ask(revokeLogin, { params: { id: logins[0]?.id ?? "" } });
-    expect(await cli.refusal(listZones, { query: {} })).toBe("401 unauthenticated");
+    await console.call("revokeLogin", { params: { id: logins[0]?.id ?? "" } });
+    expect(await cli.refusal("listZones")).toBe("401 unauthenticated");
     const body = { refresh_token: tokens.refresh_token };
-    expect(await cli.refusal(refreshTokens, { body })).toBe("401 invalid_refresh_token");
-    expect((await console.get(listLogins, { query: {} })).logins).toHaveLength(1);
+    expect(await cli.refusal("refreshTokens", { body })).toBe("401 invalid_refresh_token");
+    expect((await console.call("listLogins")).logins).toHaveLength(1);
   });
 
   it("can be ended only by their user, and only once", async () => {
     const [mine, theirs] = [await openBrowser(plane), await openBrowser(plane)];
-    const { logins } = await callsOf(plane, mine.headers).get(listLogins, { query: {} });
+    const { logins } = await callsOf(plane, mine.headers).call("listLogins");
     const params = { id: logins[0]?.id ?? "" };
     const otherClient = callsOf(plane, theirs.headers);
-    expect(await otherClient.refusal(revokeLogin, { params })).toBe("404 not_found");
-    await callsOf(plane, mine.headers).ask(revokeLogin, { params });
-    expect(await callsOf(plane, mine.headers).refusal(listLogins, { query: {} })).toBe(
-      "401 unauthenticated",
-    );
+    expect(await otherClient.refusal("revokeLogin", { params })).toBe("404 not_found");
+    await callsOf(plane, mine.headers).call("revokeLogin", { params });
+    expect(await callsOf(plane, mine.headers).refusal("listLogins")).toBe("401 unauthenticated");
   });
 });
 

@@ -1,6 +1,5 @@
 /** The page of the people who operate the server, and what it changes. */
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { openPerson } from "../../../helpers/people/people.ts";
 import { providersForFile } from "./provider-sign-in.ts";
@@ -118,7 +117,7 @@ describe("blocking a person", () => {
   test("refuses sign-ins and access tokens until it is undone", async () => {
     const operator = await openOperator();
     const person = await openPerson(plane);
-    const { access_token } = await person.client.get(endpoints.createAccessToken, {
+    const { access_token } = await person.client.call("createAccessToken", {
       body: { name: "pipeline", role: "viewer" },
     });
     const zones = async () =>

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { codeHosts, type CodeHost } from "../../../../control-plane/domain/providers.ts";
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
@@ -122,12 +121,11 @@ async function person(provider: CodeHost, tokens: { expires_in?: number; refresh
 }
 const of = (git_provider: string, query: { limit?: number; cursor?: string } = {}) =>
   ({ params: { git_provider }, query }) as const;
-const { listRepositories } = endpoints;
 
 describe.each(codeHosts)("the repositories at %s", (name) => {
   test("are listed whole or in pages, in as many requests as the host has pages", async () => {
-    const { get } = await person(name);
-    const all = await get(listRepositories, of(name));
+    const { call } = await person(name);
+    const all = await call("listRepositories", of(name));
     expect(all.repositories.map(({ full_name }) => full_name)).toEqual(
       numbers.map((id) => `ada/r${id}`),
     );
@@ -139,8 +137,8 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
 
     const paged: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await get(
-        listRepositories,
+      const page = await call(
+        "listRepositories",
         of(name, { limit: 90, ...(cursor ? { cursor } : {}) }),
       );
       paged.push(...page.repositories.map(({ id }) => id));
@@ -157,9 +155,9 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
 
   test("return 409 without a connected or accepted account, and 424 when the host fails", async () => {
     const other = await person(name === "github" ? "gitlab" : "github");
-    expect(await other.refusal(listRepositories, of(name))).toBe("409 provider_not_connected");
+    expect(await other.refusal("listRepositories", of(name))).toBe("409 provider_not_connected");
     const { refusal } = await person(name);
-    const is = () => refusal(listRepositories, of(name));
+    const is = () => refusal("listRepositories", of(name));
     for (const status of [401, 403]) {
       answer = (_, response) => sendJson(response, {}, status);
       expect(await is()).toBe("409 provider_token_rejected");
@@ -187,34 +185,34 @@ test("a host that does not respond in time returns provider_unavailable", async 
   const settings = plane.context.providers.github;
   Object.assign(plane.context.providers, { github: { ...settings, timeoutMilliseconds: 50 } });
   answer = (_, response) => void sleep(300).then(() => sendJson(response, []));
-  const refused = await refusal(listRepositories, of("github"));
+  const refused = await refusal("listRepositories", of("github"));
   Object.assign(plane.context.providers, { github: settings });
   expect(refused).toBe("424 provider_unavailable");
 });
 
 test("the token is never sent to an address from a response or a cursor", async () => {
-  const { get, refusal } = await person("github");
+  const { call, refusal } = await person("github");
   answer = (_, response) => {
     response.setHeader("link", `<http://127.0.0.1:1/x?page=2&per_page=9>; rel="next"`);
     sendJson(response, []);
   };
-  const { next_cursor } = await get(listRepositories, of("github", { limit: 1 }));
+  const { next_cursor } = await call("listRepositories", of("github", { limit: 1 }));
   expect(Buffer.from(next_cursor ?? "", "base64url").toString()).toBe("page=2");
   for (const text of ["", "visibility=all", "http://127.0.0.1:1/"]) {
     const cursor = Buffer.from(text).toString("base64url") || "!";
-    expect(await refusal(listRepositories, of("github", { cursor }))).toBe("400 invalid_cursor");
+    expect(await refusal("listRepositories", of("github", { cursor }))).toBe("400 invalid_cursor");
   }
 });
 
 test("an expired token is refreshed once for concurrent requests, and stored", async () => {
-  const { get } = await person("bitbucket", { expires_in: 0, refresh: "the-refresh-token" });
+  const { call } = await person("bitbucket", { expires_in: 0, refresh: "the-refresh-token" });
   let refreshes = 0;
   answer = (incoming, response, url) => {
     if (url.pathname !== "/site/oauth2/access_token") return honest(incoming, response, url);
     refreshes += 1;
     sendJson(response, { access_token: "second-token", token_type: "bearer", expires_in: 7200 });
   };
-  const list = () => get(listRepositories, of("bitbucket", { limit: 1 }));
+  const list = () => call("listRepositories", of("bitbucket", { limit: 1 }));
   await Promise.all([list(), list(), list()]);
   await list();
   expect(refreshes).toBe(1);
@@ -227,16 +225,16 @@ test("an expired token is refreshed once for concurrent requests, and stored", a
 test("a refused refresh token is reported as provider_token_rejected", async () => {
   const { refusal } = await person("bitbucket", { expires_in: 0, refresh: "dead" });
   answer = (_, response) => sendJson(response, { error: "invalid_grant" }, 400);
-  expect(await refusal(listRepositories, of("bitbucket"))).toBe("409 provider_token_rejected");
+  expect(await refusal("listRepositories", of("bitbucket"))).toBe("409 provider_token_rejected");
 });
 
 test("a token that was sealed with a lost key is reported as provider_token_rejected", async () => {
   const { refusal } = await person("github");
   await setRows(plane, "accounts", { access_token: "AAAA" });
-  expect(await refusal(listRepositories, of("github"))).toBe("409 provider_token_rejected");
+  expect(await refusal("listRepositories", of("github"))).toBe("409 provider_token_rejected");
 });
 
 test("an unknown provider returns 404", async () => {
   const { refusal } = await person("github");
-  expect(await refusal(listRepositories, of("google"))).toBe("404 not_found");
+  expect(await refusal("listRepositories", of("google"))).toBe("404 not_found");
 });

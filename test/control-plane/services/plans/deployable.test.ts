@@ -1,5 +1,4 @@
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -7,7 +6,6 @@ import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { addArtifact, addState } from "../../../helpers/plane/rows.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
-const { cancelJob, createJob, getPlanSummary } = endpoints;
 const { plane, it: base } = planeForFile();
 
 const it = base
@@ -27,7 +25,7 @@ const it = base
   }))
   // Reads what became of it.
   .extend("use", ({ user, plan: params }) => async () => {
-    const { deploy_job_id, not_deployable } = await user.person.get(getPlanSummary, { params });
+    const { deploy_job_id, not_deployable } = await user.person.call("getPlanSummary", { params });
     return { deploy_job_id, not_deployable };
   })
   // Reads the page of a job.
@@ -47,7 +45,7 @@ describe("a plan that can be deployed", () => {
   }) => {
     expect(await use()).toEqual({ deploy_job_id: null, not_deployable: null });
     expect(await page(plan)).toMatch(offer);
-    const deployment = await user.person.get(createJob, deploy);
+    const deployment = await user.person.call("createJob", deploy);
     const detail = `The plan was already deployed, by the job ${deployment.id}`;
     expect(await use()).toEqual({
       deploy_job_id: deployment.id,
@@ -57,12 +55,12 @@ describe("a plan that can be deployed", () => {
     expect(used).not.toMatch(offer);
     expect(used).toContain(`href="/jobs/${deployment.id}"`);
     expect(await page(deployment)).toContain(`href="/jobs/${plan.id}"`);
-    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_already_used");
+    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_already_used");
     // So does the page of a tab that was open before.
     const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
     expect(late.text).toContain(`href="/jobs/${deployment.id}"`);
-    await user.person.get(cancelJob, { params: { id: deployment.id } });
+    await user.person.call("cancelJob", { params: { id: deployment.id } });
     expect(await page(deployment)).toMatch(/<button id="retry"[^>]*>Plan again</);
   });
 });
@@ -77,7 +75,7 @@ describe("a plan that was queued before the first deployment had ended", () => {
     const version = { spec_id: configuration, blob: "", serial: 1, resources: 1 };
     await addState(plane.context.store, { ...version, created_at: 1 });
     expect(await use()).toMatchObject({ not_deployable: null });
-    expect(await user.person.get(createJob, deploy)).toMatchObject({ status: "QUEUED" });
+    expect(await user.person.call("createJob", deploy)).toMatchObject({ status: "QUEUED" });
   });
 });
 
@@ -101,7 +99,7 @@ describe("a stale plan", () => {
     const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
     expect(late.text).toContain(`<a href="/configurations/${configuration}">network</a>`);
-    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 
   it("is refused if a state was stored while it ran, unless it stored that itself", async ({
@@ -118,12 +116,12 @@ describe("a stale plan", () => {
     expect(await use()).toMatchObject({ not_deployable: null });
     await addState(plane.context.store, { ...version, serial: 2 });
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
-    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 
   it("is planned again with its options from its page", async ({ user, configuration, page }) => {
     const targets = ["module.a", 'module.b["x y"]'];
-    const plan = await user.person.get(createJob, {
+    const plan = await user.person.call("createJob", {
       body: { job_type: "PLAN", configuration_id: configuration, destroy: true, targets },
     });
     await user.end(await user.start(), "SUCCESS", { plan_summary: emptySummary });
@@ -152,6 +150,6 @@ describe("a stale plan", () => {
     const version = { spec_id: configuration, blob: "", serial: 5 };
     await addState(plane.context.store, { ...version, created_at: Date.now() + 60_000 });
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
-    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 });

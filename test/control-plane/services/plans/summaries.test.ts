@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
@@ -7,8 +6,6 @@ import { addHeldJob, setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
-
-const { getPlanSummary, reportStatus, getJob } = endpoints;
 
 const { plane } = planeForFile();
 
@@ -30,7 +27,7 @@ describe("the summary of a plan", () => {
   it("is stored with the end of the PLAN and returned for a DEPLOY of it", async () => {
     const { owner, client, spec, plan, runner } = await planning();
     const params = { id: plan.id };
-    expect(await client.get(getPlanSummary, { params })).toEqual({
+    expect(await client.call("getPlanSummary", { params })).toEqual({
       job_id: plan.id,
       plan_job_id: plan.id,
       plan_summary: null,
@@ -38,15 +35,15 @@ describe("the summary of a plan", () => {
       not_deployable: { code: "invalid_plan", detail: expect.stringContaining("not ended") },
     });
     const body = { status: "SUCCESS" as const, plan_summary: summary };
-    await runner.get(reportStatus, { params, body });
-    await runner.get(reportStatus, { params, body });
-    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(summary);
+    await runner.call("reportStatus", { params, body });
+    await runner.call("reportStatus", { params, body });
+    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
     const deploy = await addJob(plane.context.store, owner, {
       job_type: "DEPLOY",
       spec_id: spec,
       plan_job_id: plan.id,
     });
-    expect(await client.get(getPlanSummary, { params: { id: deploy.id } })).toEqual({
+    expect(await client.call("getPlanSummary", { params: { id: deploy.id } })).toEqual({
       job_id: deploy.id,
       plan_job_id: plan.id,
       plan_summary: summary,
@@ -83,14 +80,17 @@ describe("the summary of a plan", () => {
     ];
     const graph = [{ address: "a.b", needs: ["a.c"] }];
     const plan_summary = { ...summary, changes, outputs, graph, truncated: true };
-    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
-    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(plan_summary);
+    await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
+    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(plan_summary);
     const { store } = plane.context;
     const stored = await store.read.first(findPlanSummary, { job: plan.id });
     expect(stored?.plan_summary).not.toMatch(/attributes|"graph"/);
     // A later report replaces both.
-    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary: summary } });
-    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(summary);
+    await runner.call("reportStatus", {
+      params,
+      body: { status: "SUCCESS", plan_summary: summary },
+    });
+    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
   });
 
   it("has the attributes that an earlier version stored, without those of outputs", async () => {
@@ -99,16 +99,16 @@ describe("the summary of a plan", () => {
     const attributes = [{ path: "id", before: 1, after: null }];
     const changes = [{ address: "a.b", action: "delete" as const, attributes }];
     const plan_summary = { ...summary, changes };
-    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
+    await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
     const row = { attributes: JSON.stringify([attributes]) };
     await setRows(plane, "plan_attributes", row, { job_id: plan.id });
-    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(plan_summary);
+    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(plan_summary);
   });
 
   it("is not found by other users", async () => {
     const { plan } = await planning();
     const { client: otherClient } = await addTestUser(plane);
-    expect(await otherClient.refusal(getPlanSummary, { params: { id: plan.id } })).toBe(
+    expect(await otherClient.refusal("getPlanSummary", { params: { id: plan.id } })).toBe(
       "404 not_found",
     );
   });
@@ -123,9 +123,9 @@ describe("the summary of a plan", () => {
     for (const plan_summary of [odd, { ...summary, changes }]) {
       const { client, plan, runner } = await planning();
       const params = { id: plan.id };
-      await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
-      expect(await client.get(getJob, { params })).toMatchObject({ status: "SUCCESS" });
-      expect((await client.get(getPlanSummary, { params })).plan_summary).toBeNull();
+      await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
+      expect(await client.call("getJob", { params })).toMatchObject({ status: "SUCCESS" });
+      expect((await client.call("getPlanSummary", { params })).plan_summary).toBeNull();
     }
   });
 });

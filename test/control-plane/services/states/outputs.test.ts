@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { replaceOutputs } from "../../../../control-plane/store/configurations/configurations.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
@@ -27,7 +26,7 @@ describe("the outputs of a state that a user stores", () => {
   it("are those of the configuration, after a push and after a rollback", async () => {
     const { push, client, spec } = await configured();
     const components = async () =>
-      (await client.get(endpoints.getConfiguration, { params: { name: spec } })).components;
+      (await client.call("getConfiguration", { params: { name: spec } })).components;
     await push({ count: { value: 3, type: "number" }, cluster_name: text("one") });
     const first = [
       { name: "cluster_name", type: "string", value: "one", sensitive: false },
@@ -39,11 +38,11 @@ describe("the outputs of a state that a user stores", () => {
     expect(await components()).toMatchObject([{ name: "count", value: 4 }]);
     expect(await readRow(plane, "specs", { id: spec })).toMatchObject({ cluster_name: null });
     const params = { name: spec, serial: "1" };
-    await client.get(endpoints.rollBackState, { params });
+    await client.call("rollBackState", { params });
     expect(await components()).toEqual(first);
     // A state that a job has deployed elsewhere says nothing of what is stored here.
     await setRows(plane, "specs", { deployed_backend: "own" }, { id: spec });
-    await client.get(endpoints.rollBackState, { params: { ...params, serial: "2" } });
+    await client.call("rollBackState", { params: { ...params, serial: "2" } });
     expect(await components()).toEqual(first);
   });
 
@@ -51,16 +50,16 @@ describe("the outputs of a state that a user stores", () => {
     const { push, client, spec } = await configured();
     const params = { name: spec };
     const components = async () => {
-      const configuration = await client.get(endpoints.getConfiguration, { params });
+      const configuration = await client.call("getConfiguration", { params });
       return configuration.components.map(({ name, value }) => [name, value]);
     };
     const secret = (value: string) => ({ value, sensitive: true });
-    await client.get(endpoints.updateConfiguration, {
+    await client.call("updateConfiguration", {
       params,
       body: { variables: { old: secret("old-password"), plain: { value: "a plain one" } } },
     });
     const body = { job_type: "DEPLOY", configuration_id: spec } as const;
-    const job = await client.get(endpoints.createJob, { body });
+    const job = await client.call("createJob", { body });
     const ended = {
       status: "FAILED" as const,
       claimed_at: 1,
@@ -70,11 +69,11 @@ describe("the outputs of a state that a user stores", () => {
     };
     await setRows(plane, "jobs", ended, { id: job.id });
     const variables = { old: secret("new-password"), plain: { value: "a plain one" } };
-    await client.get(endpoints.updateConfiguration, { params, body: { variables } });
+    await client.call("updateConfiguration", { params, body: { variables } });
     const set = { name: "shared", variables: { shared: secret("set-password") } };
-    const { id } = await client.get(endpoints.createVariableSet, { body: set });
+    const { id } = await client.call("createVariableSet", { body: set });
     const attached = { id, configuration_id: spec };
-    await client.get(endpoints.attachToConfiguration, { params: attached });
+    await client.call("attachToConfiguration", { params: attached });
     const none = { cluster_name: null, cluster_endpoint: null, gitops_url: null };
     await plane.context.store.write((tx) =>
       replaceOutputs(tx, spec, { ...none, outputs_omitted: 0 }, [
@@ -123,7 +122,7 @@ describe("the outputs of a state that a user stores", () => {
     const { push, client, spec } = await configured();
     await push({ former: text("x") });
     expect(await push(outputs, 2)).toBe(201);
-    const found = await client.get(endpoints.getConfiguration, { params: { name: spec } });
+    const found = await client.call("getConfiguration", { params: { name: spec } });
     const names = found.components.map(({ name }) => name);
     expect(typeof expected === "number" ? names.length : names).toEqual(expected);
     expect(found.outputs_omitted).toBe(expected === 1000 ? 100 : undefined);
@@ -133,9 +132,9 @@ describe("the outputs of a state that a user stores", () => {
     const { push, client, spec } = await configured();
     const params = { name: spec };
     const variables = { v: { value: "x".repeat(70_000), sensitive: true } };
-    await client.get(endpoints.updateConfiguration, { params, body: { variables } });
+    await client.call("updateConfiguration", { params, body: { variables } });
     await push({ a: text("y") });
-    const { components } = await client.get(endpoints.getConfiguration, { params });
+    const { components } = await client.call("getConfiguration", { params });
     expect(components).toMatchObject([{ name: "a", sensitive: true }]);
   });
 
@@ -143,7 +142,7 @@ describe("the outputs of a state that a user stores", () => {
     const { push, client, spec } = await configured();
     const params = { name: spec };
     const variables = { v: { value: `${"a".repeat(1000)}b`, sensitive: true } };
-    await client.get(endpoints.updateConfiguration, { params, body: { variables } });
+    await client.call("updateConfiguration", { params, body: { variables } });
     const outputs = Array.from({ length: 15 }, (_, at) => [`o${at}`, text("a".repeat(250_000))]);
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);

@@ -1,12 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { StateVersion } from "../../../../protocol/state-versions.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
-
-const { listStateVersions } = endpoints;
 
 const { plane } = planeForFile({ WINDLASS_QUOTA_STATE_MIB: "1" });
 
@@ -28,7 +25,7 @@ async function configured() {
     return { status: answer.status, ...json };
   };
   const serials = async () => {
-    const page = await user.client.get(listStateVersions, { params: { name: spec }, query: {} });
+    const page = await user.client.call("listStateVersions", { params: { name: spec }, query: {} });
     return page.state_versions.map(({ serial }) => serial);
   };
   return { ...user, spec, path, push, serials };
@@ -87,21 +84,21 @@ describe("a state that a user pushes", () => {
     const params = { name: spec };
     await push(state(1, "lineage", { resources: [] }));
     expect(await push(encrypted(2))).toMatchObject({ status: 201, resources: null });
-    expect(await client.get(endpoints.getConfiguration, { params })).toMatchObject({
+    expect(await client.call("getConfiguration", { params })).toMatchObject({
       status: "DEPLOYED",
       state_backend: "managed",
       deployed: { serial: 2, resources: null },
     });
-    await expect(client.ask(endpoints.deleteConfiguration, { params })).rejects.toMatchObject({
+    await expect(client.call("deleteConfiguration", { params })).rejects.toMatchObject({
       code: "configuration_not_empty",
       message: expect.stringContaining("records an unknown number of resources") as string,
     });
     const body = { backend: "own" as const };
-    const moved = client.refusal(endpoints.updateConfiguration, { params, body });
+    const moved = client.refusal("updateConfiguration", { params, body });
     expect(await moved).toBe("409 configuration_not_empty");
     const query = { keep_resources_of: 2 };
-    await client.ask(endpoints.deleteConfiguration, { params, query });
-    const { audit_entries } = await client.get(endpoints.listAuditEntries, {
+    await client.call("deleteConfiguration", { params, query });
+    const { audit_entries } = await client.call("listAuditEntries", {
       query: { action: "configuration.delete" },
     });
     expect(audit_entries[0]).toMatchObject({ details: { kept_resources: null } });
@@ -111,7 +108,7 @@ describe("a state that a user pushes", () => {
     const { push, client, spec } = await configured();
     await push(state(1));
     const query = { action: "state.push", target_id: spec } as const;
-    const { audit_entries } = await client.get(endpoints.listAuditEntries, { query });
+    const { audit_entries } = await client.call("listAuditEntries", { query });
     expect(audit_entries).toMatchObject([{ details: { serial: 1 } }]);
   });
 

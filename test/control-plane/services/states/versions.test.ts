@@ -1,21 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { mebibyte } from "../../../../common/units.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
 import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
-
-const {
-  breakStateLock,
-  getStateLock,
-  claimJob,
-  createJob,
-  getConfiguration,
-  getJob,
-  listStateVersions,
-  rollBackState,
-} = endpoints;
 
 const { plane } = planeForFile();
 
@@ -42,13 +30,13 @@ async function written(...serials: number[]) {
 describe("the versions of a state", () => {
   it("are listed newest first, in pages, and downloaded as they were written", async () => {
     const { client, headers, params, spec, job } = await written(1, 2, 5);
-    const all = await client.get(listStateVersions, { params, query: {} });
+    const all = await client.call("listStateVersions", { params, query: {} });
     expect(all.state_versions.map(({ serial }) => serial)).toEqual([5, 2, 1]);
     expect(all.state_versions[0]).toMatchObject({ lineage: "lineage", job_id: job.id });
-    const first = await client.get(listStateVersions, { params, query: { limit: 2 } });
+    const first = await client.call("listStateVersions", { params, query: { limit: 2 } });
     expect(first.state_versions.map(({ serial }) => serial)).toEqual([5, 2]);
     const cursor = first.next_cursor ?? "";
-    const rest = await client.get(listStateVersions, { params, query: { limit: 2, cursor } });
+    const rest = await client.call("listStateVersions", { params, query: { limit: 2, cursor } });
     expect(rest).toMatchObject({ state_versions: [{ serial: 1 }], next_cursor: null });
     const path = `/api/cli/configurations/${spec}/state/versions`;
     const download = await ask(plane, "GET", `${path}/2`, { headers });
@@ -60,13 +48,13 @@ describe("the versions of a state", () => {
   it("are rolled back to by adding a version above the highest, with every other byte unchanged", async () => {
     const { client, params, unlock, read } = await written(1, 2, 7);
     await unlock();
-    const made = await client.get(rollBackState, { params: { ...params, serial: "1" } });
+    const made = await client.call("rollBackState", { params: { ...params, serial: "1" } });
     expect(made).toMatchObject({ serial: 8, job_id: null, lineage: "lineage" });
-    expect(await client.get(getConfiguration, { params })).toMatchObject({
+    expect(await client.call("getConfiguration", { params })).toMatchObject({
       deployed: { serial: 8, resources: 1, job_id: null, by: expect.stringContaining("@") },
     });
     expect((await read()).text).toBe(state(8));
-    const { state_versions } = await client.get(listStateVersions, { params, query: {} });
+    const { state_versions } = await client.call("listStateVersions", { params, query: {} });
     expect(state_versions.map(({ serial }) => serial)).toEqual([8, 7, 2, 1]);
   });
 
@@ -85,7 +73,7 @@ describe("the versions of a state", () => {
     );
     const asked = users.flatMap(({ client, params }) =>
       [1, 2, 3].map(() =>
-        client.get(rollBackState, { params }).then(
+        client.call("rollBackState", { params }).then(
           ({ serial }) => serial,
           (error: { code: string }) => error.code,
         ),
@@ -98,7 +86,7 @@ describe("the versions of a state", () => {
 
   it("cannot be rolled back to while the state is locked", async () => {
     const { client, params } = await written(1, 2);
-    expect(await client.refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
+    expect(await client.refusal("rollBackState", { params: { ...params, serial: "1" } })).toBe(
       "423 state_locked",
     );
   });
@@ -107,10 +95,10 @@ describe("the versions of a state", () => {
     const { spec, params } = await written(1);
     const { headers, client } = await addTestUser(plane);
     const { refusal } = client;
-    expect(await refusal(listStateVersions, { params, query: {} })).toBe("404 not_found");
-    expect(await refusal(getStateLock, { params })).toBe("404 not_found");
-    expect(await refusal(breakStateLock, { params })).toBe("404 not_found");
-    expect(await refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
+    expect(await refusal("listStateVersions", { params, query: {} })).toBe("404 not_found");
+    expect(await refusal("getStateLock", { params })).toBe("404 not_found");
+    expect(await refusal("breakStateLock", { params })).toBe("404 not_found");
+    expect(await refusal("rollBackState", { params: { ...params, serial: "1" } })).toBe(
       "404 not_found",
     );
     const path = `/api/cli/configurations/${spec}/state/versions/1`;
@@ -123,23 +111,23 @@ describe("breaking a state lock", () => {
     const { client, runner, params, spec, job } = await written(1);
     await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
     const body = { job_type: "PLAN" as const, configuration_id: spec };
-    const { id } = await client.get(createJob, { body });
-    expect((await client.get(getJob, { params: { id } })).waiting_reason).toBe("state_locked");
-    expect(await client.get(getStateLock, { params })).toMatchObject({
+    const { id } = await client.call("createJob", { body });
+    expect((await client.call("getJob", { params: { id } })).waiting_reason).toBe("state_locked");
+    expect(await client.call("getStateLock", { params })).toMatchObject({
       state_lock: { job_id: job.id, held: false },
     });
-    const claim = runner.get(claimJob, { query: { wait: 20 } });
-    await client.ask(breakStateLock, { params });
-    expect(await client.get(getStateLock, { params })).toEqual({ state_lock: null });
+    const claim = runner.call("claimJob", { query: { wait: 20 } });
+    await client.call("breakStateLock", { params });
+    expect(await client.call("getStateLock", { params })).toEqual({ state_lock: null });
     expect((await claim).job.id).toBe(id);
     // Without a lock it succeeds and does nothing.
-    await client.ask(breakStateLock, { params });
+    await client.call("breakStateLock", { params });
   });
 
   it("is refused while the job that holds the lock runs", async () => {
     const { client, params } = await written(1);
-    const { state_lock } = await client.get(getStateLock, { params });
+    const { state_lock } = await client.call("getStateLock", { params });
     expect(state_lock).toMatchObject({ held: true });
-    expect(await client.refusal(breakStateLock, { params })).toBe("409 configuration_busy");
+    expect(await client.refusal("breakStateLock", { params })).toBe("409 configuration_busy");
   });
 });

@@ -7,14 +7,11 @@ import { findHeldJobs } from "../../../../control-plane/store/jobs/jobs.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
 import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addRows, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 
-const { createConfiguration, createZone, deleteConfiguration, deleteWorker } = endpoints;
-const { deleteZone, getJob, getWorker, listJobs, retryJob } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 /** More than two batches. */
 const many = 250;
@@ -46,19 +43,19 @@ describe("a configuration with a long history", () => {
 
   it("is not found as soon as it is deleted, and its history is removed afterwards", async () => {
     const { owner, spec, client, job } = await setUp();
-    await client.ask(deleteConfiguration, { params: { name: spec } });
-    const seen = await client.get(getJob, { params: { id: job } });
+    await client.call("deleteConfiguration", { params: { name: spec } });
+    const seen = await client.call("getJob", { params: { id: job } });
     expect(seen).toMatchObject({ configuration_id: null, spec_id: null });
-    const { jobs } = await client.get(listJobs, { query: {} });
+    const { jobs } = await client.call("listJobs");
     expect(jobs.filter(({ spec_id }) => spec_id !== null)).toEqual([]);
-    expect(await client.refusal(retryJob, { params: { id: job } })).toBe("409 job_not_retryable");
+    expect(await client.refusal("retryJob", { params: { id: job } })).toBe("409 job_not_retryable");
     // Its names and its zone are free.
-    const { id: zone_id } = await client.get(createZone, { body: { name: "other" } });
-    await client.get(createConfiguration, { body: { name: spec, zone_id, source } });
-    await client.ask(deleteZone, { params: { id: owner.zone } });
+    const { id: zone_id } = await client.call("createZone", { body: { name: "other" } });
+    await client.call("createConfiguration", { body: { name: spec, zone_id, source } });
+    await client.call("deleteZone", { params: { id: owner.zone } });
     await expect.poll(() => countSpecs(spec), { timeout: 10_000 }).toBe(0);
     expect(await countJobs(spec)).toBe(0);
-    expect((await client.get(listJobs, { query: {} })).jobs).toHaveLength(many);
+    expect((await client.call("listJobs")).jobs).toHaveLength(many);
   });
 
   it("is removed after a crash, whatever was left of it", async () => {
@@ -125,8 +122,8 @@ describe("a worker that holds many jobs", () => {
   it("is not found as soon as it is deleted, and its jobs are lost afterwards", async () => {
     const { worker, client, jobs, lost } = await setUp();
     const params = { id: worker.id };
-    await client.ask(deleteWorker, { params });
-    expect(await client.refusal(getWorker, { params })).toBe("404 not_found");
+    await client.call("deleteWorker", { params });
+    expect(await client.refusal("getWorker", { params })).toBe("404 not_found");
     await expect.poll(lost, { timeout: 10_000 }).toBe(jobs.length);
   });
 

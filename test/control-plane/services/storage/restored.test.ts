@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { settleRestore } from "../../../../control-plane/services/storage/restored.ts";
 import { restorePending, setFact } from "../../../../control-plane/store/facts.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { openPerson, openTeam } from "../../../helpers/people/people.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
@@ -11,7 +10,7 @@ const { plane } = planeForFile();
 test("ends every invitation that seems to be open: it may have been used or revoked since", async () => {
   const { context } = plane;
   const { admin, params, slug } = await openTeam(plane);
-  const { link, id } = await admin.client.get(endpoints.createInvitation, {
+  const { link, id } = await admin.client.call("createInvitation", {
     params,
     body: { role: "admin", email: "grace@example.com" },
   });
@@ -22,7 +21,7 @@ test("ends every invitation that seems to be open: it may have been used or revo
   expect((await grace.page(pathname)).status).toBe(404);
   expect((await grace.post(pathname)).status).toBe(404);
   const back = await openPerson(plane, admin.email);
-  const { members } = await back.client.get(endpoints.listMembers, { params });
+  const { members } = await back.client.call("listMembers", { params });
   expect(members.map(({ email }) => email)).toEqual([admin.email]);
   const { text } = await back.page(`/audit?team=${slug}&action=invitation.revoke`);
   expect(text).toContain("restored");

@@ -7,7 +7,6 @@ import { readConfig } from "../../../../control-plane/config.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { day } from "../../../../common/units.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
 import {
   addHeldJob,
@@ -43,7 +42,7 @@ async function finishedPlan(plane: Plane, versions = 0) {
     stream_type: "STDOUT" as const,
     seq,
   });
-  await runner.ask(endpoints.appendLogs, { params, body: { chunks: [chunk(1), chunk(2)] } });
+  await runner.ask("appendLogs", { params, body: { chunks: [chunk(1), chunk(2)] } });
   await ask(plane, "POST", `/api/jobs/${job.id}/plan-artifact`, {
     headers: { ...worker.headers, "content-type": "application/octet-stream" },
     body: randomBytes(100_000),
@@ -63,7 +62,7 @@ async function finishedPlan(plane: Plane, versions = 0) {
   }
   await ask(plane, "UNLOCK", `/api/state/${spec}`, lock);
   await become("PLAN");
-  await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 2 } });
+  await runner.ask("reportStatus", { params, body: { status: "SUCCESS", last_seq: 2 } });
   return { ...user, spec, job };
 }
 
@@ -84,15 +83,15 @@ test("a running server removes expired rows and files by its settings, and reade
   expect(archive.status).toBe(201);
   // The two newest versions of the state stay.
   await vi.waitFor(async () => expect(await plane.blobs()).toBe(2), { timeout: 15_000 });
-  const { log_pruned_at, log_complete, status } = await client.get(endpoints.getJob, {
+  const { log_pruned_at, log_complete, status } = await client.call("getJob", {
     params: { id: job.id },
   });
   expect([status, log_complete, log_pruned_at]).toEqual(["SUCCESS", null, expect.any(String)]);
   const nothing = { logs: [], next_after: null, log_pruned_at };
   for (const query of [{}, { limit: 1 }, { after: 1 }]) {
     const asked = { params: { id: job.id }, query };
-    expect(await client.get(endpoints.getJobLogs, asked)).toEqual(nothing);
-    expect(await runner.get(endpoints.readLogs, asked)).toEqual(nothing);
+    expect(await client.call("getJobLogs", asked)).toEqual(nothing);
+    expect(await runner.call("readLogs", asked)).toEqual(nothing);
   }
   const stream = await ask(plane, "GET", `/api/jobs/${job.id}/logs/stream`, { headers });
   const events = stream.text;
@@ -107,7 +106,7 @@ test("a running server removes expired rows and files by its settings, and reade
       detail: expect.stringContaining("plan again"),
     }),
   ]);
-  const { state_versions: left } = await client.get(endpoints.listStateVersions, {
+  const { state_versions: left } = await client.call("listStateVersions", {
     params: { name: spec },
   });
   expect(left.map(({ serial }) => serial)).toEqual([5, 4]);
@@ -126,11 +125,11 @@ test("a runner that was lost before its log was pruned can still report the end 
   await retainOnce(later(plane, 91));
   const params = { id: job.id };
   const body = { log_chunk: "late", stream_type: "STDOUT" as const, seq: 3 };
-  expect(await runner.get(endpoints.appendLogs, { params, body })).toMatchObject({
+  expect(await runner.call("appendLogs", { params, body })).toMatchObject({
     job_status: "FAILED",
   });
   const report = { status: "SUCCESS" as const, last_seq: 3 };
-  await runner.get(endpoints.reportStatus, { params, body: report });
+  await runner.call("reportStatus", { params, body: report });
   expect((await readJob(plane, job)).status).toBe("SUCCESS");
   await plane.close();
 });
@@ -238,7 +237,7 @@ test("a long log is removed in small batches, between which other writes proceed
   const stream = await ask(plane, "GET", path, { headers });
   expect(stream.text).not.toContain("xxx");
   const asked = { params: { id: job.id } };
-  const { logs } = await client.get(endpoints.getJobLogs, asked);
+  const { logs } = await client.call("getJobLogs", asked);
   expect(logs).toEqual([]);
   await retainOnce(later(plane, 91));
   expect(await count()).toBe(0);

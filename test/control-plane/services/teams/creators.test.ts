@@ -1,13 +1,10 @@
 /** WINDLASS_TEAM_CREATORS. */
 import { expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
 import { newSlug } from "../../../helpers/people/teams.ts";
-
-const { createInvitation, createTeam, getTeam } = endpoints;
 
 const { plane } = planeForFile({ WINDLASS_TEAM_CREATORS: "Grace@example.com, @ops.example.com" });
 
@@ -15,7 +12,7 @@ const { plane } = planeForFile({ WINDLASS_TEAM_CREATORS: "Grace@example.com, @op
 async function tryAs(email: string) {
   const browser = await openBrowser(plane, email);
   const client = callsOf(plane, bearer((await signIn(plane, browser)).access_token));
-  const byClient = await client.refusal(createTeam, { body: { name: "A", slug: newSlug() } });
+  const byClient = await client.refusal("createTeam", { body: { name: "A", slug: newSlug() } });
   const page = await submit(plane, "/teams", { name: "B", slug: newSlug() }, browser.headers);
   return { browser, client, byClient, page };
 }
@@ -25,8 +22,8 @@ test("the first user of an operator's link creates teams, although the setting d
   expect([byClient, page.status]).toEqual(["not refused", 303]);
   // Whom they invite joins without being a creator.
   const slug = newSlug();
-  await client.get(createTeam, { body: { name: "Platform", slug } });
-  const { link } = await client.get(createInvitation, {
+  await client.call("createTeam", { body: { name: "Platform", slug } });
+  const { link } = await client.call("createInvitation", {
     params: { slug },
     body: { role: "admin" },
   });
@@ -34,8 +31,10 @@ test("the first user of an operator's link creates teams, although the setting d
   expect(invited.byClient).toBe("403 permission_denied");
   const joined = await submit(plane, new URL(link).pathname, {}, invited.browser.headers);
   expect(joined.status).toBe(303);
-  expect(await invited.client.get(getTeam, { params: { slug } })).toMatchObject({ role: "admin" });
-  expect(await invited.client.refusal(createTeam, { body: { name: "C" } })).toBe(
+  expect(await invited.client.call("getTeam", { params: { slug } })).toMatchObject({
+    role: "admin",
+  });
+  expect(await invited.client.refusal("createTeam", { body: { name: "C" } })).toBe(
     "403 permission_denied",
   );
 });

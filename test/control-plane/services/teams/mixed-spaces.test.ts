@@ -1,6 +1,5 @@
 /** A person with several spaces cannot mix what is in them. */
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addHeldJob, ask, type Plane } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
@@ -8,18 +7,16 @@ import { dump } from "../../../helpers/store/store-dump.ts";
 import { addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
 import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
 
-const { createCloudIdentity, createVariableSet } = endpoints;
-
 const { plane, it } = planeForFile();
 
 /** A team of a user with one of everything that another thing can refer to. */
 async function addThings(on: Plane, user: TestUser) {
   const { slug, calls } = await addTeam(on, user);
   const { space, spec, worker } = await addTeamSpec(on, slug);
-  const identity = await calls.get(createCloudIdentity, {
+  const identity = await calls.call("createCloudIdentity", {
     body: { name: "i", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" },
   });
-  const set = await calls.get(createVariableSet, { body: { name: "s" } });
+  const set = await calls.call("createVariableSet", { body: { name: "s" } });
   const over = { status: "SUCCESS", ended_at: 2, released_at: 2, spec_id: spec } as const;
   const plan = await addHeldJob(on, space, worker, over);
   await addArtifact(on.context.store, plan.id);

@@ -3,7 +3,6 @@
  * two: each round has one honest outcome, and the audit log has nothing by anyone after their end.
  */
 import { describe, expect, test } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { ask, type Plane } from "../../../helpers/plane/plane.ts";
 import { patience, repeat, type Planes } from "../../../helpers/plane/races.ts";
@@ -17,28 +16,6 @@ import {
   join,
 } from "../../../helpers/people/teams.ts";
 import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
-
-const {
-  appendLogs,
-  claimJob,
-  createAccessToken,
-  createInvitation,
-  createJob,
-  createRegistrationToken,
-  createZone,
-  getJob,
-  listAccessTokens,
-  listAuditEntries,
-  listInvitations,
-  listMembers,
-  listRegistrationTokens,
-  listZones,
-  removeMember,
-  reportStatus,
-  revokeAccessToken,
-  revokeInvitation,
-  updateMember,
-} = endpoints;
 
 async function newTeam({ first, second }: Planes) {
   const admin = await addTestUser(first);
@@ -56,7 +33,8 @@ async function newTeam({ first, second }: Planes) {
     within: ({ headers }: TestUser) => callsWithin(first, headers, slug),
     beside: ({ headers }: TestUser) => callsWithin(second, headers, slug),
     /** The newest entries of the team's audit log, the newest first. */
-    audit: async () => (await calls.get(listAuditEntries, { query: { limit: 30 } })).audit_entries,
+    audit: async () =>
+      (await calls.call("listAuditEntries", { query: { limit: 30 } })).audit_entries,
   };
 }
 type Team = Awaited<ReturnType<typeof newTeam>>;
@@ -100,16 +78,16 @@ export function teamRaces(find: () => Planes): void {
           const member = await addTestUser(first);
           const params = { slug, user_id: member.owner.id };
           const spec = await addSpec(first.context.store, team.space);
-          const { id } = await calls.get(createJob, {
+          const { id } = await calls.call("createJob", {
             body: { job_type: "PLAN", configuration_id: spec },
           });
-          const { job } = await runner.get(claimJob, {});
+          const { job } = await runner.call("claimJob");
           expect(job.id).toBe(id);
           let seq = 0;
           const say = async () => {
             seq += 1;
             const body = { seq, stream_type: "STDOUT", log_chunk: `line ${seq};` } as const;
-            await runner.get(appendLogs, { params: job, body });
+            await runner.call("appendLogs", { params: job, body });
             return seq;
           };
           return async () => {
@@ -124,7 +102,10 @@ export function teamRaces(find: () => Planes): void {
               for await (const chunk of stream.body!) text += Buffer.from(chunk).toString();
             })().catch(() => undefined);
             await expect.poll(() => text).toContain(`line ${newest};`);
-            const [before] = await Promise.all([say(), admin.client.ask(removeMember, { params })]);
+            const [before] = await Promise.all([
+              say(),
+              admin.client.call("removeMember", { params }),
+            ]);
             const removed = performance.now();
             const after = await say();
             await reading;
@@ -136,7 +117,7 @@ export function teamRaces(find: () => Planes): void {
             expect(lines).toEqual(lines.map((_, n) => n + 1));
             expect([newest, before, after]).toContain(lines.length);
             for (const plane of [first, second])
-              expect(await callsOf(plane, member.headers).refusal(getJob, { params: job })).toBe(
+              expect(await callsOf(plane, member.headers).refusal("getJob", { params: job })).toBe(
                 "404 not_found",
               );
           };
@@ -157,37 +138,37 @@ export function teamRaces(find: () => Planes): void {
           const within = team.beside(member);
           return async (round) => {
             await join(planes.first, admin, slug, member, "deployer");
-            const own = await within.get(createJob, { body });
-            expect((await runner.get(claimJob, {})).job.id).toBe(own.id);
-            await runner.get(reportStatus, { params: own, body: { status: "PROCESSING" } });
+            const own = await within.call("createJob", { body });
+            expect((await runner.call("claimJob")).job.id).toBe(own.id);
+            await runner.call("reportStatus", { params: own, body: { status: "PROCESSING" } });
             const isRemoval = round % 2 === 0;
             const [made] = await Promise.all([
-              within.ask(createJob, { body }).then(
+              within.ask("createJob", { body }).then(
                 (job) => job!.id,
                 (error: { status: number; code: string }) => `${error.status} ${error.code}`,
               ),
               isRemoval
-                ? admin.client.ask(removeMember, { params })
-                : admin.client.get(updateMember, { params, body: { role: "viewer" } }),
+                ? admin.client.call("removeMember", { params })
+                : admin.client.call("updateMember", { params, body: { role: "viewer" } }),
               // What has started goes on.
-              runnerBeside.get(reportStatus, { params: own, body: { status: "SUCCESS" } }),
+              runnerBeside.call("reportStatus", { params: own, body: { status: "SUCCESS" } }),
             ]);
-            expect((await calls.get(getJob, { params: own })).status).toBe("SUCCESS");
+            expect((await calls.call("getJob", { params: own })).status).toBe("SUCCESS");
             const action = isRemoval ? "member.remove" : "member.update";
             expect(await doneAfter(team, action, emailOf(member))).toEqual([]);
-            const next = await runnerBeside.ask(claimJob, {});
+            const next = await runnerBeside.ask("claimJob");
             // What was queued belongs to the team and runs.
             if (next) {
               expect(next.job.id).toBe(made);
-              await runner.get(reportStatus, { params: next.job, body: { status: "SUCCESS" } });
+              await runner.call("reportStatus", { params: next.job, body: { status: "SUCCESS" } });
             } else
               expect(["403 permission_denied", "404 not_found", "404 team_not_found"]).toContain(
                 made,
               );
-            expect(await within.refusal(createJob, { body })).toBe(
+            expect(await within.refusal("createJob", { body })).toBe(
               isRemoval ? "404 team_not_found" : "403 permission_denied",
             );
-            if (!isRemoval) await admin.client.ask(removeMember, { params });
+            if (!isRemoval) await admin.client.call("removeMember", { params });
           };
         }),
     );
@@ -203,18 +184,18 @@ export function teamRaces(find: () => Planes): void {
         return async (round) => {
           await join(planes.first, admin, slug, member, "admin");
           const made = await outcomes([
-            within.refusal(createRegistrationToken, { body: {} }),
-            beside.refusal(createRegistrationToken, { body: {} }),
-            beside.refusal(createAccessToken, { body: { name: `${round}`, role: "admin" } }),
-            beside.refusal(createInvitation, { params, body: { role: "admin" } }),
-            admin.client.refusal(removeMember, { params: one }),
+            within.refusal("createRegistrationToken", { body: {} }),
+            beside.refusal("createRegistrationToken", { body: {} }),
+            beside.refusal("createAccessToken", { body: { name: `${round}`, role: "admin" } }),
+            beside.refusal("createInvitation", { params, body: { role: "admin" } }),
+            admin.client.refusal("removeMember", { params: one }),
           ]);
           expect(made.pop()).toBe("ok");
           for (const outcome of made) expect(allowed).toContain(outcome);
           expect(await doneAfter(team, "member.remove", emailOf(member))).toEqual([]);
-          const { registration_tokens } = await calls.get(listRegistrationTokens, { query: {} });
-          const { access_tokens } = await calls.get(listAccessTokens, { query: {} });
-          const { invitations } = await calls.get(listInvitations, { params });
+          const { registration_tokens } = await calls.call("listRegistrationTokens");
+          const { access_tokens } = await calls.call("listAccessTokens");
+          const { invitations } = await calls.call("listInvitations", { params });
           expect([registration_tokens, access_tokens, invitations].flat()).toEqual([]);
         };
       }),
@@ -239,20 +220,20 @@ export function teamRaces(find: () => Planes): void {
             const made = await outcomes(
               [
                 () => [
-                  hers.refusal(removeMember, { params: own(ada) }),
-                  his.refusal(removeMember, { params: own(bob) }),
+                  hers.refusal("removeMember", { params: own(ada) }),
+                  his.refusal("removeMember", { params: own(bob) }),
                 ],
                 () => [
-                  hers.refusal(updateMember, { params: own(ada), body }),
-                  his.refusal(updateMember, { params: own(bob), body }),
+                  hers.refusal("updateMember", { params: own(ada), body }),
+                  his.refusal("updateMember", { params: own(bob), body }),
                 ],
                 () => [
-                  hers.refusal(updateMember, { params: own(bob), body }),
-                  his.refusal(updateMember, { params: own(ada), body }),
+                  hers.refusal("updateMember", { params: own(bob), body }),
+                  his.refusal("updateMember", { params: own(ada), body }),
                 ],
                 () => [
-                  hers.refusal(removeMember, { params: own(bob) }),
-                  his.refusal(removeMember, { params: own(ada) }),
+                  hers.refusal("removeMember", { params: own(bob) }),
+                  his.refusal("removeMember", { params: own(ada) }),
                 ],
               ][round % 4]!(),
             );
@@ -264,7 +245,7 @@ export function teamRaces(find: () => Planes): void {
             const found = await Promise.all(
               people.map(
                 async (person) =>
-                  (await person.client.ask(listMembers, { params }).catch(() => null))?.members,
+                  (await person.client.ask("listMembers", { params }).catch(() => null))?.members,
               ),
             );
             const members = found.find((list) => list !== undefined) ?? [];
@@ -273,7 +254,10 @@ export function teamRaces(find: () => Planes): void {
             const isAda = admins[0]!.user_id === ada.owner.id;
             const [left, other] = isAda ? [ada, bob] : [bob, ada];
             if (members.length === 2)
-              await left.client.get(updateMember, { params: own(other), body: { role: "admin" } });
+              await left.client.call("updateMember", {
+                params: own(other),
+                body: { role: "admin" },
+              });
             else await join(planes.first, left, slug, other, "admin");
           };
         }),
@@ -285,21 +269,21 @@ export function teamRaces(find: () => Planes): void {
         const { calls } = team;
         return async (round) => {
           const name = `token-${round}`;
-          const token = await calls.get(createAccessToken, { body: { name, role: "deployer" } });
+          const token = await calls.call("createAccessToken", { body: { name, role: "deployer" } });
           const [here, there] = [planes.first, planes.second].map((plane) =>
             callsOf(plane, bearer(token.access_token)),
           ) as [ReturnType<typeof callsOf>, ReturnType<typeof callsOf>];
           const made = await outcomes([
-            here.refusal(createZone, { body: { name: `a${round}` } }),
-            there.refusal(createZone, { body: { name: `b${round}` } }),
-            calls.refusal(revokeAccessToken, { params: token }),
-            there.refusal(createZone, { body: { name: `c${round}` } }),
+            here.refusal("createZone", { body: { name: `a${round}` } }),
+            there.refusal("createZone", { body: { name: `b${round}` } }),
+            calls.refusal("revokeAccessToken", { params: token }),
+            there.refusal("createZone", { body: { name: `c${round}` } }),
           ]);
           expect(made[2]).toBe("ok");
           for (const outcome of made) expect(["ok", "401 unauthenticated"]).toContain(outcome);
           expect(await doneAfter(team, "access_token.revoke", name)).toEqual([]);
           for (const pipeline of [here, there])
-            expect(await pipeline.refusal(listZones, { query: {} })).toBe("401 unauthenticated");
+            expect(await pipeline.refusal("listZones")).toBe("401 unauthenticated");
         };
       }),
     );
@@ -315,7 +299,7 @@ export function teamRaces(find: () => Planes): void {
           const use = async (plane: Pick<Plane, "url">, cookie: string, path: string) =>
             `${(await ask(plane, "POST", path, { headers: { cookie, origin: plane.url } })).status}`;
           return async (round) => {
-            const made = await admin.client.get(createInvitation, {
+            const made = await admin.client.call("createInvitation", {
               params,
               body: { role: "viewer" },
             });
@@ -325,7 +309,7 @@ export function teamRaces(find: () => Planes): void {
               use(second, bob.headers.cookie, path),
               round % 2 === 0
                 ? Promise.resolve("404 not_found")
-                : admin.client.refusal(revokeInvitation, { params: { slug, id: made.id } }),
+                : admin.client.refusal("revokeInvitation", { params: { slug, id: made.id } }),
             ]);
             const joined = [one, other].filter((status) => status === "303");
             const expected = revoked === "ok" ? 0 : 1;
@@ -333,11 +317,11 @@ export function teamRaces(find: () => Planes): void {
               joined: expected,
             });
             expect(["ok", "404 not_found"]).toContain(revoked);
-            const { members } = await calls.get(listMembers, { params });
+            const { members } = await calls.call("listMembers", { params });
             expect(members).toHaveLength(1 + expected);
             for (const { user_id } of members)
               if (user_id !== admin.owner.id)
-                await admin.client.ask(removeMember, { params: { slug, user_id } });
+                await admin.client.call("removeMember", { params: { slug, user_id } });
           };
         }),
     );

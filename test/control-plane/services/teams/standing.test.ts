@@ -1,6 +1,5 @@
 /** Requests that were admitted before their caller lost the right to what they do. */
 import { describe, expect } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { teamHeader } from "../../../../protocol/limits.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { ask, clientHeaders } from "../../../helpers/plane/plane.ts";
@@ -9,15 +8,6 @@ import { bearer } from "../../../helpers/people/sign-in.ts";
 import { dump } from "../../../helpers/store/store-dump.ts";
 import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
-
-const {
-  createAccessToken,
-  listLogins,
-  removeMember,
-  revokeAccessToken,
-  revokeLogin,
-  updateMember,
-} = endpoints;
 
 const { plane, it } = planeForFile();
 
@@ -77,7 +67,7 @@ describe("a request that was admitted", () => {
       { ...member.headers, [teamHeader]: slug },
       requests,
       async () => {
-        await admin.client.ask(removeMember, { params });
+        await admin.client.call("removeMember", { params });
         before = await dump(plane);
       },
     );
@@ -88,7 +78,7 @@ describe("a request that was admitted", () => {
   it("changes nothing after its member has lost the role", async () => {
     const { admin, member, slug, requests, params } = await newTeam();
     const outcomes = await whileSending({ ...member.headers, [teamHeader]: slug }, requests, () =>
-      admin.client.get(updateMember, { params, body: { role: "viewer" } }),
+      admin.client.call("updateMember", { params, body: { role: "viewer" } }),
     );
     expect(outcomes).toEqual(requests.map(() => "403 permission_denied"));
   });
@@ -100,20 +90,20 @@ describe("a request that was admitted", () => {
       ["/api/cli/zones", { name: "late" }],
       ["/api/cli/access-tokens", { name: "late", role: "admin" }],
     ] as const;
-    const { logins } = await client.get(listLogins, { query: {} });
+    const { logins } = await client.call("listLogins");
     const id = logins.find(({ current }) => current)?.id ?? "";
     const outcomes = await whileSending(headers, requests, () =>
-      other.ask(revokeLogin, { params: { id } }),
+      other.call("revokeLogin", { params: { id } }),
     );
     expect(outcomes).toEqual(requests.map(() => "401 unauthenticated"));
   });
 
   it("changes nothing after the revocation of its access token", async () => {
     const { calls, requests } = await newTeam();
-    const token = await calls.get(createAccessToken, { body: { name: "ci", role: "admin" } });
+    const token = await calls.call("createAccessToken", { body: { name: "ci", role: "admin" } });
     const some = requests.slice(0, 3);
     const outcomes = await whileSending(bearer(token.access_token), some, () =>
-      calls.ask(revokeAccessToken, { params: token }),
+      calls.call("revokeAccessToken", { params: token }),
     );
     expect(outcomes).toEqual(some.map(() => "401 unauthenticated"));
   });

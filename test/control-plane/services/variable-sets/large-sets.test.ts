@@ -9,17 +9,10 @@ import { inTurn, waitingPlaces } from "../../../../control-plane/services/large-
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { updateVariableSet as updateSet } from "../../../../control-plane/services/variable-sets/variable-sets.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { setsLimit } from "../../../../protocol/variable-sets.ts";
 import { callerOf } from "../../../helpers/people/caller.ts";
 import { readRow, readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-
-const { attachToConfiguration, attachToZone, claimJob, createConfiguration, createJob } = endpoints;
-const { createVariableSet, deleteVariableSet, detachFromConfiguration, getConfiguration } =
-  endpoints;
-const { getJob, getVariableSet, listVariableSets, updateConfiguration, updateVariableSet } =
-  endpoints;
 
 /** A sensitive variable of so many bytes. */
 const secretOf = (bytes: number) => ({ value: "s".repeat(bytes), sensitive: true });
@@ -31,7 +24,7 @@ const it = base
     "configure",
     ({ client, owner }) =>
       (variables: Record<string, { value?: unknown; sensitive?: boolean }> = {}) =>
-        client.get(createConfiguration, {
+        client.call("createConfiguration", {
           body: { name: randomUUID(), zone_id: owner.zone, source, variables },
         }),
   )
@@ -39,7 +32,7 @@ const it = base
     "make",
     ({ client }) =>
       (variables: Record<string, { value?: unknown; sensitive?: boolean }> = {}) =>
-        client.get(createVariableSet, { body: { name: randomUUID(), variables } }),
+        client.call("createVariableSet", { body: { name: randomUUID(), variables } }),
   );
 
 /** The context of the server, in which values are opened and sealed by `box`, in transactions or not. */
@@ -93,22 +86,22 @@ describe("the variable sets of a zone or a configuration", () => {
     ];
     const { id: configuration_id } = await configure();
     const params = { id: first.id, configuration_id };
-    await client.get(attachToConfiguration, { params });
+    await client.call("attachToConfiguration", { params });
     const more = { params: { ...params, id: second.id } };
-    await expect(client.ask(attachToConfiguration, more)).rejects.toThrow(
+    await expect(client.ask("attachToConfiguration", more)).rejects.toThrow(
       "the variable sets that are attached to the configuration would have 9.3 MiB of at most 8.0 MiB together: detach one or remove values",
     );
     // Those of the zone are counted apart.
-    await client.get(attachToZone, { params: { id: second.id, zone_id: owner.zone } });
+    await client.call("attachToZone", { params: { id: second.id, zone_id: owner.zone } });
     const small = await make({ c: secretOf(1) });
-    await client.get(attachToConfiguration, { params: { ...params, id: small.id } });
+    await client.call("attachToConfiguration", { params: { ...params, id: small.id } });
     const grown = { params: { id: small.id }, body: { variables: { c: secretOf(3 * mebibyte) } } };
-    expect(await client.refusal(updateVariableSet, grown)).toBe("409 quota_exceeded");
+    expect(await client.refusal("updateVariableSet", grown)).toBe("409 quota_exceeded");
     const body = { variables: { c: secretOf(2 * mebibyte) } };
-    await client.get(updateVariableSet, { params: { id: small.id }, body });
+    await client.call("updateVariableSet", { params: { id: small.id }, body });
     // Of more than 4 MiB together, no job is made.
     const job = { body: { job_type: "PLAN" as const, configuration_id } };
-    expect(await client.refusal(createJob, job)).toBe("409 quota_exceeded");
+    expect(await client.refusal("createJob", job)).toBe("409 quota_exceeded");
   });
 
   it("have 1 MiB of environment each, with the bytes of their texts counted", async ({
@@ -119,11 +112,14 @@ describe("the variable sets of a zone or a configuration", () => {
     const environment = Object.fromEntries(
       Array.from({ length: 12 }, (_, n) => [`E${n}`, "é".repeat(32_768)]),
     );
-    await client.get(updateVariableSet, { params: { id }, body: { environment } });
+    await client.call("updateVariableSet", { params: { id }, body: { environment } });
     const more = Object.fromEntries(
       Array.from({ length: 17 }, (_, n) => [`E${n}`, "é".repeat(32_768)]),
     );
-    const refused = client.ask(updateVariableSet, { params: { id }, body: { environment: more } });
+    const refused = client.ask("updateVariableSet", {
+      params: { id },
+      body: { environment: more },
+    });
     await expect(refused).rejects.toThrow("is larger than 1 MiB in total");
   });
 });
@@ -163,13 +159,13 @@ it("a set is attached to all zones and configurations of a list with few stateme
   const changed = await updateSet(given, callerOf(owner), set.id, others);
   expect(changed.configuration_ids).toEqual(ids.slice(10).toSorted());
   const unknown = { params: { id: set.id }, body: { configuration_ids: [randomUUID()] } };
-  expect(await client.refusal(updateVariableSet, unknown)).toBe("404 not_found");
+  expect(await client.refusal("updateVariableSet", unknown)).toBe("404 not_found");
   for (let n = 0; n < setsLimit - 1; n += 1) {
     const body = { name: randomUUID(), configuration_ids: [ids[20]!] };
-    await client.get(createVariableSet, { body });
+    await client.call("createVariableSet", { body });
   }
   const body = { name: randomUUID(), configuration_ids: ids.slice(0, 30) };
-  expect(await client.refusal(createVariableSet, { body })).toBe("409 quota_exceeded");
+  expect(await client.refusal("createVariableSet", { body })).toBe("409 quota_exceeded");
 });
 
 describe("values of megabytes", () => {
@@ -182,7 +178,7 @@ describe("values of megabytes", () => {
   }) => {
     const { id } = await make({ a: secretOf(mebibyte) });
     const spec = await configure({ own: secretOf(mebibyte) });
-    await client.get(attachToConfiguration, { params: { id, configuration_id: spec.id } });
+    await client.call("attachToConfiguration", { params: { id, configuration_id: spec.id } });
     const counts = { inside: 0, outside: 0 };
     const context = watched((isInside) => (counts[isInside ? "inside" : "outside"] += 1));
     const input = { job_type: "PLAN" as const, configuration_id: spec.id };
@@ -193,7 +189,7 @@ describe("values of megabytes", () => {
     const before = counts.outside;
     await updateSet(context, callerOf(owner), id, { name: randomUUID() });
     expect(counts.outside).toBe(before);
-    const claimed = await runner.get(claimJob, {});
+    const claimed = await runner.call("claimJob");
     expect(claimed.job.config_snapshot.variables).toMatchObject({
       a: secretOf(mebibyte),
       own: secretOf(mebibyte),
@@ -209,11 +205,11 @@ describe("values of megabytes", () => {
   }) => {
     const { id } = await make({ a: { value: "old", sensitive: true } });
     const spec = await configure();
-    await client.get(attachToConfiguration, { params: { id, configuration_id: spec.id } });
+    await client.call("attachToConfiguration", { params: { id, configuration_id: spec.id } });
     let changes: Promise<unknown> | undefined;
     const body = { variables: { a: { value: "new", sensitive: true } } };
     const context = watched(() => {
-      changes ??= client.get(updateVariableSet, { params: { id }, body });
+      changes ??= client.call("updateVariableSet", { params: { id }, body });
     });
     const { store } = context;
     const write: typeof store.write = async (change) => {
@@ -222,7 +218,7 @@ describe("values of megabytes", () => {
     };
     const input = { job_type: "PLAN" as const, configuration_id: spec.id };
     await addJob({ ...context, store: { ...store, write } }, callerOf(owner), input);
-    const claimed = await runner.get(claimJob, {});
+    const claimed = await runner.call("claimJob");
     expect(claimed.job.config_snapshot.variables).toMatchObject({ a: { value: "new" } });
   });
 
@@ -238,7 +234,7 @@ describe("values of megabytes", () => {
     const write: typeof store.write = async (change) => {
       attempts += 1;
       const body = { variables: { n: { value: attempts } } };
-      await client.get(updateConfiguration, { params: { name: spec.id }, body });
+      await client.call("updateConfiguration", { params: { name: spec.id }, body });
       return store.write(change);
     };
     const input = { job_type: "PLAN" as const, configuration_id: spec.id };
@@ -268,11 +264,11 @@ describe("a large definition", () => {
   }) => {
     const set = await make({ a: secretOf(mebibyte) });
     const spec = await configure({ own: secretOf(mebibyte) });
-    await client.get(attachToConfiguration, {
+    await client.call("attachToConfiguration", {
       params: { id: set.id, configuration_id: spec.id },
     });
     const body = { job_type: "PLAN" as const, configuration_id: spec.id };
-    const job = await client.get(createJob, { body });
+    const job = await client.call("createJob", { body });
     const about = [set.id, spec.id, job.id];
     const before = await stored(...about);
     expect(before.loose).toEqual([]);
@@ -282,36 +278,38 @@ describe("a large definition", () => {
     expect(row.definition.length).toBeLessThan(500);
     // Everything that reads it has the whole.
     const shown = { variables: { own: { sensitive: true } } };
-    expect(await client.get(getConfiguration, { params: { name: spec.id } })).toMatchObject(shown);
-    expect(await client.get(getJob, { params: job })).toMatchObject({
+    expect(await client.call("getConfiguration", { params: { name: spec.id } })).toMatchObject(
+      shown,
+    );
+    expect(await client.call("getJob", { params: job })).toMatchObject({
       config_snapshot: { variables: { own: { sensitive: true }, a: { sensitive: true } } },
     });
     const params = { id: set.id };
-    expect(await client.get(getVariableSet, { params })).toMatchObject({
+    expect(await client.call("getVariableSet", { params })).toMatchObject({
       variables: { a: { sensitive: true } },
     });
-    const { variable_sets } = await client.get(listVariableSets, { query: {} });
+    const { variable_sets } = await client.call("listVariableSets");
     expect(variable_sets).toMatchObject([{ variables: { a: { sensitive: true } } }]);
-    await client.get(updateVariableSet, {
+    await client.call("updateVariableSet", {
       params,
       body: { variables: { a: secretOf(2_000_000) } },
     });
-    await client.get(updateVariableSet, { params, body: { name: "renamed" } });
+    await client.call("updateVariableSet", { params, body: { name: "renamed" } });
     const after = await stored(set.id);
     expect(after.loose).toEqual([]);
     expect(after.own).toHaveLength(1);
     expect(after.own[0]!.bytes).toBeGreaterThan(2_000_000);
-    const claimed = await runner.get(claimJob, {});
+    const claimed = await runner.call("claimJob");
     expect(claimed.job.config_snapshot.variables).toMatchObject({ a: secretOf(mebibyte) });
     // Small values are in the row itself again, and retention removes what is left.
     const small = { variables: { own: { value: 1 } } };
-    await client.get(updateConfiguration, { params: { name: spec.id }, body: small });
+    await client.call("updateConfiguration", { params: { name: spec.id }, body: small });
     const { definition } = await readRow(plane, "specs", { id: spec.id });
     expect(JSON.parse(definition)).toMatchObject(small);
-    await client.get(detachFromConfiguration, {
+    await client.call("detachFromConfiguration", {
       params: { id: set.id, configuration_id: spec.id },
     });
-    await client.ask(deleteVariableSet, { params });
+    await client.call("deleteVariableSet", { params });
     await retainOnce(plane.context);
     expect(await stored(set.id, spec.id)).toEqual({ own: [], loose: [] });
   });
@@ -323,7 +321,7 @@ describe("a large definition", () => {
   }) => {
     const { name } = await make();
     const body = { name, variables: { a: secretOf(mebibyte) } };
-    expect(await client.refusal(createVariableSet, { body })).toBe("409 name_taken");
+    expect(await client.refusal("createVariableSet", { body })).toBe("409 name_taken");
     const all = await readRows(plane, "definitions");
     expect(await readRows(plane, "loose_definitions")).toEqual([]);
     const { context } = plane;

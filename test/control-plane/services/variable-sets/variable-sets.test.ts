@@ -2,14 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { setsLimit } from "../../../../protocol/variable-sets.ts";
 import { secretBox } from "../../../../control-plane/domain/secret-box.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact, addSpec } from "../../../helpers/plane/rows.ts";
 
-const { attachToConfiguration, attachToZone, claimJob, createConfiguration, createJob } = endpoints;
-const { createVariableSet, deleteConfiguration, deleteVariableSet, deleteZone } = endpoints;
-const { detachFromConfiguration, detachFromZone, getConfiguration, getVariableSet } = endpoints;
-const { listAuditEntries, listVariableSets, reportStatus, updateVariableSet } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
 const { plane, it: base } = planeForFile({ WINDLASS_QUOTA_VARIABLE_SETS: "30" });
@@ -18,7 +13,7 @@ const it = base
     "configure",
     ({ client, owner }) =>
       (more: object = {}) =>
-        client.get(createConfiguration, {
+        client.call("createConfiguration", {
           body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
         }),
   )
@@ -26,13 +21,13 @@ const it = base
     "make",
     ({ client }) =>
       (body: object = {}) =>
-        client.get(createVariableSet, { body: { name: randomUUID(), ...body } }),
+        client.call("createVariableSet", { body: { name: randomUUID(), ...body } }),
   )
   .extend(
     "plan",
     ({ client }) =>
       (configuration_id: string) =>
-        client.get(createJob, { body: { job_type: "PLAN", configuration_id } }),
+        client.call("createJob", { body: { job_type: "PLAN", configuration_id } }),
   );
 
 describe("a variable set", () => {
@@ -47,14 +42,14 @@ describe("a variable set", () => {
     };
     expect(made).toMatchObject({ ...values, zone_ids: [], configuration_ids: [] });
     const params = { id: made.id };
-    expect(await client.get(getVariableSet, { params })).toEqual(made);
+    expect(await client.call("getVariableSet", { params })).toEqual(made);
     const stored = await plane.context.store.read.sql
       .selectFrom("variable_sets")
       .select("definition")
       .where("id", "=", made.id)
       .executeTakeFirstOrThrow();
     expect(stored.definition).not.toContain("s3cret");
-    const changed = await client.get(updateVariableSet, {
+    const changed = await client.call("updateVariableSet", {
       params,
       body: { name: "renamed", variables: { password: { sensitive: true } } },
     });
@@ -64,7 +59,7 @@ describe("a variable set", () => {
     });
     expect(changed.environment).toEqual(values.environment);
     for (const variables of [{ password: { sensitive: false } }, { unknown: {} }])
-      expect(await client.refusal(updateVariableSet, { params, body: { variables } })).toBe(
+      expect(await client.refusal("updateVariableSet", { params, body: { variables } })).toBe(
         "400 invalid_request",
       );
   });
@@ -75,23 +70,25 @@ describe("a variable set", () => {
     otherClient,
   }) => {
     const { name } = await make();
-    expect(await client.refusal(createVariableSet, { body: { name } })).toBe("409 name_taken");
-    await otherClient.get(createVariableSet, { body: { name } });
+    expect(await client.refusal("createVariableSet", { body: { name } })).toBe("409 name_taken");
+    await otherClient.call("createVariableSet", { body: { name } });
     const forbidden = { name: "x", environment: { TF_CLI_ARGS: "-x" } };
-    expect(await client.refusal(createVariableSet, { body: forbidden })).toBe(
+    expect(await client.refusal("createVariableSet", { body: forbidden })).toBe(
       "400 forbidden_environment_name",
     );
     const unknown = { name: "x", source } as never;
-    expect(await client.refusal(createVariableSet, { body: unknown })).toBe("400 invalid_request");
+    expect(await client.refusal("createVariableSet", { body: unknown })).toBe(
+      "400 invalid_request",
+    );
     for (let count = 1; count < 30; count += 1) await make();
-    expect(await client.refusal(createVariableSet, { body: { name: "one more" } })).toBe(
+    expect(await client.refusal("createVariableSet", { body: { name: "one more" } })).toBe(
       "409 quota_exceeded",
     );
-    const { variable_sets } = await client.get(listVariableSets, { query: {} });
+    const { variable_sets } = await client.call("listVariableSets");
     expect(variable_sets).toHaveLength(30);
-    const page = await client.get(listVariableSets, { query: { limit: 7 } });
+    const page = await client.call("listVariableSets", { query: { limit: 7 } });
     const next = { limit: 7, cursor: page.next_cursor ?? "" };
-    const second = await client.get(listVariableSets, { query: next });
+    const second = await client.call("listVariableSets", { query: next });
     expect([...page.variable_sets, ...second.variable_sets]).toEqual(variable_sets.slice(0, 14));
   });
 
@@ -105,21 +102,21 @@ describe("a variable set", () => {
     const spec = await configure();
     const zone = { id, zone_id: owner.zone };
     const configuration = { id, configuration_id: spec.id };
-    await client.get(attachToZone, { params: zone });
-    const attached = await client.get(attachToConfiguration, { params: configuration });
+    await client.call("attachToZone", { params: zone });
+    const attached = await client.call("attachToConfiguration", { params: configuration });
     expect(attached).toMatchObject({ zone_ids: [owner.zone], configuration_ids: [spec.id] });
-    const again = await client.get(attachToConfiguration, { params: configuration });
+    const again = await client.call("attachToConfiguration", { params: configuration });
     expect(again).toEqual(attached);
-    const refused = client.ask(deleteVariableSet, { params: { id } });
+    const refused = client.call("deleteVariableSet", { params: { id } });
     await expect(refused).rejects.toThrow("is attached to 1 zone and 1 configuration: detach");
-    const detached = await client.get(detachFromZone, { params: zone });
+    const detached = await client.call("detachFromZone", { params: zone });
     expect(detached).toMatchObject({ zone_ids: [], configuration_ids: [spec.id] });
     const body = { zone_ids: [owner.zone], configuration_ids: [] };
-    expect(await client.get(updateVariableSet, { params: { id }, body })).toMatchObject(body);
-    await client.get(updateVariableSet, { params: { id }, body: { zone_ids: [] } });
-    await client.get(detachFromConfiguration, { params: configuration });
-    await client.ask(deleteVariableSet, { params: { id } });
-    const { audit_entries } = await client.get(listAuditEntries, { query: { target_id: id } });
+    expect(await client.call("updateVariableSet", { params: { id }, body })).toMatchObject(body);
+    await client.call("updateVariableSet", { params: { id }, body: { zone_ids: [] } });
+    await client.call("detachFromConfiguration", { params: configuration });
+    await client.call("deleteVariableSet", { params: { id } });
+    const { audit_entries } = await client.call("listAuditEntries", { query: { target_id: id } });
     expect(audit_entries.map(({ action, details }) => [action, details]).toReversed()).toEqual([
       ["variable_set.create", {}],
       ["variable_set.attach", { zone_id: owner.zone, zone_name: expect.any(String) }],
@@ -141,15 +138,15 @@ describe("a variable set", () => {
     const { id } = await make();
     const spec = await addSpec(plane.context.store, otherOwner);
     const foreign = [
-      client.refusal(attachToZone, { params: { id, zone_id: otherOwner.zone } }),
-      client.refusal(attachToConfiguration, { params: { id, configuration_id: spec } }),
-      client.refusal(updateVariableSet, { params: { id }, body: { configuration_ids: [spec] } }),
-      client.refusal(createVariableSet, { body: { name: "x", zone_ids: [otherOwner.zone] } }),
-      otherClient.refusal(getVariableSet, { params: { id } }),
-      otherClient.refusal(updateVariableSet, { params: { id }, body: { name: "mine" } }),
-      otherClient.refusal(attachToZone, { params: { id, zone_id: otherOwner.zone } }),
-      otherClient.refusal(detachFromZone, { params: { id, zone_id: owner.zone } }),
-      otherClient.refusal(deleteVariableSet, { params: { id } }),
+      client.refusal("attachToZone", { params: { id, zone_id: otherOwner.zone } }),
+      client.refusal("attachToConfiguration", { params: { id, configuration_id: spec } }),
+      client.refusal("updateVariableSet", { params: { id }, body: { configuration_ids: [spec] } }),
+      client.refusal("createVariableSet", { body: { name: "x", zone_ids: [otherOwner.zone] } }),
+      otherClient.refusal("getVariableSet", { params: { id } }),
+      otherClient.refusal("updateVariableSet", { params: { id }, body: { name: "mine" } }),
+      otherClient.refusal("attachToZone", { params: { id, zone_id: otherOwner.zone } }),
+      otherClient.refusal("detachFromZone", { params: { id, zone_id: owner.zone } }),
+      otherClient.refusal("deleteVariableSet", { params: { id } }),
     ];
     expect(new Set(await Promise.all(foreign))).toEqual(new Set(["404 not_found"]));
   });
@@ -164,8 +161,8 @@ describe("a variable set", () => {
       await make({ configuration_ids: [configuration_id] });
     const one = await make();
     const attach = { params: { id: one.id, configuration_id } };
-    expect(await client.refusal(attachToConfiguration, attach)).toBe("409 quota_exceeded");
-    expect((await client.get(getVariableSet, { params: one })).configuration_ids).toEqual([]);
+    expect(await client.refusal("attachToConfiguration", attach)).toBe("409 quota_exceeded");
+    expect((await client.call("getVariableSet", { params: one })).configuration_ids).toEqual([]);
   });
 
   it("is detached from a configuration or a zone that is deleted", async ({
@@ -176,13 +173,13 @@ describe("a variable set", () => {
   }) => {
     const spec = await configure();
     const { id } = await make({ configuration_ids: [spec.id], zone_ids: [owner.zone] });
-    await client.ask(deleteConfiguration, { params: { name: spec.id } });
-    expect(await client.get(getVariableSet, { params: { id } })).toMatchObject({
+    await client.call("deleteConfiguration", { params: { name: spec.id } });
+    expect(await client.call("getVariableSet", { params: { id } })).toMatchObject({
       configuration_ids: [],
       zone_ids: [owner.zone],
     });
-    await client.ask(deleteZone, { params: { id: owner.zone } });
-    expect((await client.get(getVariableSet, { params: { id } })).zone_ids).toEqual([]);
+    await client.call("deleteZone", { params: { id: owner.zone } });
+    expect((await client.call("getVariableSet", { params: { id } })).zone_ids).toEqual([]);
   });
 });
 
@@ -214,16 +211,18 @@ describe("a job of a configuration with variable sets", () => {
     const configuration_ids = [id];
     const a = await make({ name: "set a", ...named("a"), configuration_ids });
     const b = await make({ name: "set b", ...named("b"), configuration_ids });
-    expect((await client.get(getConfiguration, { params: { name: id } })).variable_sets).toEqual([
-      { id: a.id, name: "set a", attached_to: "configuration" },
-      { id: b.id, name: "set b", attached_to: "configuration" },
-      { id: zone.id, name: "0 zone", attached_to: "zone" },
-    ]);
+    expect((await client.call("getConfiguration", { params: { name: id } })).variable_sets).toEqual(
+      [
+        { id: a.id, name: "set a", attached_to: "configuration" },
+        { id: b.id, name: "set b", attached_to: "configuration" },
+        { id: zone.id, name: "0 zone", attached_to: "zone" },
+      ],
+    );
     const job = await plan(id);
     expect(job.config_snapshot?.environment).toMatchObject({ ZONE_TOKEN: { sensitive: true } });
     const body = { variables: {}, environment: {} };
-    await client.get(updateVariableSet, { params: { id: zone.id }, body });
-    const claimed = await runner.get(claimJob, { query: {} });
+    await client.call("updateVariableSet", { params: { id: zone.id }, body });
+    const claimed = await runner.call("claimJob");
     expect(claimed.job.config_snapshot).toMatchObject({
       variables: {
         own: { value: "own" },
@@ -251,22 +250,22 @@ describe("a job of a configuration with variable sets", () => {
     const variables = { region: { value: "eu", sensitive: true }, own: { value: 2 } };
     const set = await make({ variables, configuration_ids: [id] });
     const params = { id: set.id };
-    await runner.get(claimJob, { query: {} });
-    await runner.get(reportStatus, { params: before, body: { status: "SUCCESS" } });
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params: before, body: { status: "SUCCESS" } });
     await addArtifact(plane.context.store, before.id);
     const deploy = (plan_job_id: string) => ({
       body: { job_type: "DEPLOY" as const, configuration_id: id, plan_job_id },
     });
-    expect(await client.refusal(createJob, deploy(before.id))).toBe("409 plan_is_stale");
+    expect(await client.refusal("createJob", deploy(before.id))).toBe("409 plan_is_stale");
     const planned = await plan(id);
     expect(planned.config_hash).not.toBe(before.config_hash);
     const own = { region: { sensitive: true }, own: { value: 3 } };
-    await client.get(updateVariableSet, { params, body: { variables: own, name: "renamed" } });
+    await client.call("updateVariableSet", { params, body: { variables: own, name: "renamed" } });
     expect((await plan(id)).config_hash).toBe(planned.config_hash);
     const other = { region: { value: "us", sensitive: true } };
-    await client.get(updateVariableSet, { params, body: { variables: other } });
+    await client.call("updateVariableSet", { params, body: { variables: other } });
     expect((await plan(id)).config_hash).not.toBe(planned.config_hash);
-    await client.get(detachFromConfiguration, { params: { ...params, configuration_id: id } });
+    await client.call("detachFromConfiguration", { params: { ...params, configuration_id: id } });
     expect((await plan(id)).config_hash).toBe(before.config_hash);
   });
 
@@ -285,7 +284,7 @@ describe("a job of a configuration with variable sets", () => {
       tx.sql.updateTable("variable_sets").set({ definition }).where("id", "=", set.id).execute(),
     );
     const job = { body: { job_type: "PLAN" as const, configuration_id: id } };
-    await expect(client.get(createJob, job)).rejects.toThrow(
+    await expect(client.call("createJob", job)).rejects.toThrow(
       /^variable set "shared secrets": variables.password cannot be decrypted/,
     );
   });

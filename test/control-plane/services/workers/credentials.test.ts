@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { workerTokens } from "../../../../control-plane/services/workers/credentials.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
 import { memoryWakeups } from "../../../../control-plane/wakeups/memory.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { TestWorker } from "../../../helpers/plane/plane.ts";
@@ -47,7 +46,7 @@ describe("worker tokens", () => {
   };
   const rotate = async (overlap_seconds = 0): Promise<string> =>
     (
-      await client.get(endpoints.rotateWorkerToken, {
+      await client.call("rotateWorkerToken", {
         params: worker,
         body: { overlap_seconds },
       })
@@ -64,7 +63,7 @@ describe("worker tokens", () => {
 
   it.each([
     ["rotated", () => rotate()],
-    ["deleted with its worker", () => client.ask(endpoints.deleteWorker, { params: worker })],
+    ["deleted with its worker", () => client.call("deleteWorker", { params: worker })],
   ])("are refused as soon as they are %s", async (_, revoke) => {
     const of = tokens();
     expect(await check(of)).toBe(true);

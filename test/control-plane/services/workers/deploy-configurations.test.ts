@@ -3,7 +3,6 @@
  * makes of it.
  */
 import { beforeEach, describe, expect, it } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
@@ -12,8 +11,6 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 import type { TestWorker } from "../../../helpers/plane/plane.ts";
 
-const { appendLogs, claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } =
-  endpoints;
 const invalid = "400 invalid_request";
 const source = { type: "git", url: "https://git.example.com/pools.git" } as const;
 
@@ -27,10 +24,10 @@ beforeEach(async () => {
   spec = await addSpec(plane.context.store, owner);
 });
 
-const update = (body: object) => client.get(updateWorker, { params: target, body });
+const update = (body: object) => client.call("updateWorker", { params: target, body });
 const set = (deploy_configuration: unknown) => update({ deploy_configuration });
 const refusal = (deploy_configuration: unknown) =>
-  client.refusal(updateWorker, { params: target, body: { deploy_configuration } as never });
+  client.refusal("updateWorker", { params: target, body: { deploy_configuration } as never });
 const teardown = () => ({ job_type: "DESTROY_WORKER", assigned_worker_id: target.id }) as const;
 const plantMetadata = (metadata: object) =>
   setRows(plane, "workers", { metadata: JSON.stringify(metadata) }, { id: target.id });
@@ -44,12 +41,12 @@ describe("an update of a worker", () => {
     expect(await update({ labels: [] })).toMatchObject({ name: "new", labels: [] });
     expect(await update({})).toMatchObject({ name: "new", labels: [] });
     const unknown = { params: target, body: { metadata: {} } as never };
-    expect(await client.refusal(updateWorker, unknown)).toBe("400 invalid_request");
+    expect(await client.refusal("updateWorker", unknown)).toBe("400 invalid_request");
   });
 
   it("sets what a teardown destroys, and without targets the response says that it is everything", async () => {
-    const shown = async () => (await client.get(getWorker, { params: target })).metadata;
-    await callsOf(plane, target.headers).get(endpoints.updateWorkerMetadata, {
+    const shown = async () => (await client.call("getWorker", { params: target })).metadata;
+    await callsOf(plane, target.headers).call("updateWorkerMetadata", {
       params: target,
       body: { kept: 1 },
     });
@@ -106,7 +103,7 @@ describe("an update of a worker", () => {
     ],
   ])("refuses a deploy configuration with %s", async (_, make, refused) => {
     expect(await refusal(make())).toBe(refused);
-    expect((await client.get(getWorker, { params: target })).metadata).toEqual({});
+    expect((await client.call("getWorker", { params: target })).metadata).toEqual({});
   });
 
   it.each([
@@ -141,7 +138,7 @@ describe("an update of a worker", () => {
     const theirs = await addSpec(plane.context.store, other);
     expect(await refusal({ configuration_id: theirs })).toBe("404 not_found");
     for (const worker of [await addTestWorker(plane, other), await addTestWorker(plane, null)])
-      expect(await client.refusal(updateWorker, { params: worker, body: { name: "x" } })).toBe(
+      expect(await client.refusal("updateWorker", { params: worker, body: { name: "x" } })).toBe(
         "404 not_found",
       );
   });
@@ -155,19 +152,19 @@ describe("an update of a worker", () => {
     expect(JSON.stringify(answer)).not.toContain(secret);
     expect(await plane.holds(secret)).toEqual([]);
     const runner = callsOf(plane, target.headers);
-    const own = await runner.get(endpoints.readWorker, { params: target });
+    const own = await runner.call("readWorker", { params: target });
     expect(JSON.stringify(own)).not.toContain(secret);
     // Sends the shown value back with other targets.
     const { deploy_configuration } = answer.metadata as {
       deploy_configuration: DeployConfiguration;
     };
     await set({ ...deploy_configuration, targets: ["module.b"] });
-    await client.get(createJob, { body: teardown() });
+    await client.call("createJob", { body: teardown() });
     const other = await addRunner(plane, owner);
-    await other.get(endpoints.heartbeat, {
+    await other.call("heartbeat", {
       body: { version: "1.0.0", features: ["backend_config"] },
     });
-    expect((await other.get(claimJob, {})).job).toMatchObject({
+    expect((await other.call("claimJob")).job).toMatchObject({
       spec_id: null,
       zone_id: null,
       targets: ["module.b"],
@@ -185,10 +182,10 @@ describe("an update of a worker", () => {
 describe("a DESTROY_WORKER job", () => {
   it("destroys everything without targets, and its snapshot says so", async () => {
     await set({ configuration_id: spec });
-    const job = await client.get(createJob, { body: teardown() });
+    const job = await client.call("createJob", { body: teardown() });
     expect(job.config_snapshot).toMatchObject({ all: true });
     const other = await addRunner(plane, owner);
-    expect((await other.get(claimJob, {})).job).toMatchObject({ spec_id: spec, targets: [] });
+    expect((await other.call("claimJob")).job).toMatchObject({ spec_id: spec, targets: [] });
   });
 
   it.each<[string, () => unknown]>([
@@ -214,24 +211,24 @@ describe("a DESTROY_WORKER job", () => {
     ],
   ])("is refused and drains nothing if the store holds %s", async (_, make) => {
     await plantMetadata({ deploy_configuration: make() });
-    expect(await client.refusal(createJob, { body: teardown() })).toBe(
+    expect(await client.refusal("createJob", { body: teardown() })).toBe(
       "409 no_deploy_configuration",
     );
-    expect(await client.get(getWorker, { params: target })).toMatchObject({ status: "ONLINE" });
+    expect(await client.call("getWorker", { params: target })).toMatchObject({ status: "ONLINE" });
   });
 
   it("cannot be retried if it would destroy something else now", async () => {
     await set({ configuration_id: spec, targets: ["module.worker"] });
-    const job = await client.get(createJob, { body: teardown() });
+    const job = await client.call("createJob", { body: teardown() });
     const other = await addRunner(plane, owner);
-    await other.get(claimJob, {});
-    await other.get(reportStatus, { params: job, body: { status: "FAILED" } });
+    await other.call("claimJob");
+    await other.call("reportStatus", { params: job, body: { status: "FAILED" } });
     for (const changed of [{ configuration_id: spec }, { snapshot: { source } }]) {
       await set(changed);
-      expect(await client.refusal(retryJob, { params: job })).toBe("409 job_not_retryable");
+      expect(await client.refusal("retryJob", { params: job })).toBe("409 job_not_retryable");
     }
     await set({ configuration_id: spec, targets: ["module.worker"] });
-    expect(await client.get(retryJob, { params: job })).toMatchObject({ status: "QUEUED" });
+    expect(await client.call("retryJob", { params: job })).toMatchObject({ status: "QUEUED" });
   });
 
   it("tells the runner of every retry after an apply began that targets may be gone", async () => {
@@ -239,26 +236,26 @@ describe("a DESTROY_WORKER job", () => {
     await set({ configuration_id: spec, targets });
     const other = await addRunner(plane, owner);
     const fail = async (job: { id: string }, step: string) => {
-      const claim = await other.get(claimJob, {});
+      const claim = await other.call("claimJob");
       const log_chunk = "";
       const started = { name: step, event: "started", at: new Date().toISOString() } as const;
-      await other.get(appendLogs, {
+      await other.call("appendLogs", {
         params: job,
         body: { log_chunk, stream_type: "SYSTEM", seq: 1, step: started },
       });
-      await other.get(reportStatus, { params: job, body: { status: "FAILED" } });
+      await other.call("reportStatus", { params: job, body: { status: "FAILED" } });
       return claim.job;
     };
-    const first = await client.get(createJob, { body: teardown() });
+    const first = await client.call("createJob", { body: teardown() });
     expect(await fail(first, "show")).not.toHaveProperty("resumes_teardown");
-    const second = await client.get(retryJob, { params: first });
+    const second = await client.call("retryJob", { params: first });
     expect(await fail(second, "apply")).not.toHaveProperty("resumes_teardown");
-    const third = await client.get(retryJob, { params: second });
+    const third = await client.call("retryJob", { params: second });
     expect(await fail(third, "init")).toMatchObject({ targets, resumes_teardown: true });
-    const fourth = await client.get(retryJob, { params: third });
+    const fourth = await client.call("retryJob", { params: third });
     expect(fourth.config_snapshot).toEqual(first.config_snapshot);
     expect(await fail(fourth, "init")).toMatchObject({ targets, resumes_teardown: true });
-    const anew = await client.get(createJob, { body: teardown() });
+    const anew = await client.call("createJob", { body: teardown() });
     expect(await fail(anew, "init")).not.toHaveProperty("resumes_teardown");
   });
 });

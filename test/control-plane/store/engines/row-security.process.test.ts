@@ -7,7 +7,6 @@ import { join } from "node:path";
 import type pg from "pg";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { endpoints } from "../../../../protocol/endpoints.ts";
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
 import { PostgresQueries } from "../../../../control-plane/store/engines/postgres-connection.ts";
 import { asSystem, currentSpaces, inSpaces } from "../../../../control-plane/store/spaces.ts";
@@ -59,7 +58,7 @@ async function addMarked() {
   const mark = `mark${randomUUID().slice(0, 8)}`;
   const user = await openSampleUser(plane, `${mark}@example.com`);
   const { person, owner } = user;
-  await person.get(endpoints.updateZone, { params: { id: owner.zone }, body: { name: mark } });
+  await person.call("updateZone", { params: { id: owner.zone }, body: { name: mark } });
   const spec = await user.configure(mark);
   await user.queue({ job_type: "PLAN", configuration_id: spec });
   const job = await user.start();
@@ -70,16 +69,16 @@ async function addMarked() {
   await user.end(job, "SUCCESS", {
     plan_summary: { ...plan_summary, drift: [], drift_omitted: 0 },
   });
-  const { id: identity } = await person.get(endpoints.createCloudIdentity, {
+  const { id: identity } = await person.call("createCloudIdentity", {
     body: { name: mark, provider: "aws", role_arn: "arn:aws:iam::123456789012:role/windlass" },
   });
-  const { id: set } = await person.get(endpoints.createVariableSet, {
+  const { id: set } = await person.call("createVariableSet", {
     body: { name: mark },
   });
-  const token = await person.get(endpoints.createAccessToken, {
+  const token = await person.call("createAccessToken", {
     body: { name: mark, role: "viewer" },
   });
-  await person.get(endpoints.createRegistrationToken, { body: {} });
+  await person.call("createRegistrationToken", { body: {} });
   const ids = { zones: owner.zone, jobs: job, workers: user.worker, configurations: spec };
   return {
     ...user,
@@ -237,7 +236,7 @@ it("follows membership: after a removal, another control plane reads and changes
     const [ada, bob] = [await addTestUser(plane), await addTestUser(plane)];
     const { slug, calls } = await addTeam(plane, ada);
     const mark = `mark${randomUUID()}`;
-    const zone = await calls.get(endpoints.createZone, { body: { name: mark } });
+    const zone = await calls.call("createZone", { body: { name: mark } });
     await joinTeam(plane, ada, slug, bob, "admin");
     // Without a condition on the owner, so that row security alone decides.
     const seen = () =>
@@ -250,7 +249,7 @@ it("follows membership: after a removal, another control plane reads and changes
       });
     expect(await seen()).toEqual([200, true, 200]);
     const params = { slug, user_id: bob.owner.id };
-    await ada.client.ask(endpoints.removeMember, { params });
+    await ada.client.call("removeMember", { params });
     expect(await seen()).toEqual([200, false, 404]);
   } finally {
     await second.close();
