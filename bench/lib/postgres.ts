@@ -4,7 +4,6 @@ import { join } from "node:path";
 import pg from "pg";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
-import { fillPostgresQueueHeads } from "../../control-plane/store/migrations/0033-approvals.ts";
 import { startPostgres } from "../../test/helpers/store/postgres.ts";
 import { token } from "./fill.ts";
 import { cpuMicroseconds } from "./processes.ts";
@@ -104,12 +103,11 @@ export async function fillPostgres(url: string, size: QueueSize): Promise<Filled
       select ${id("at")}, ${ofJob}, case n % 2 when 0 then 'PLAN' else 'DEPLOY' end, 'SUCCESS', ${spec("n % 100 + 1")},
         '${workers[0]!}', 1, at, at, at, at, at, 0
       from generate_series(1, ${size.finished}) as n, lateral (select ${began} + n * 1000 as at) as ended`,
+    `alter table jobs enable trigger user`,
     `insert into jobs (id, ${job}, job_type, status, spec_id, attempt, created_at)
       select ${id("at")}, ${ofJob}, 'PLAN', 'QUEUED', ${spec("n")}, 0, at
       from generate_series(1, ${size.queued}) as n, lateral (select ${now} as at) as created`,
     `insert into job_snapshots (job_id, config_snapshot) select id, '${definition}' from jobs order by id`,
-    fillPostgresQueueHeads,
-    `alter table jobs enable trigger user`,
     `vacuum analyze`,
     `checkpoint`,
   ])

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type * as Tar from "tar";
-import { knownSchema } from "../store/migrate.ts";
+import { checkSchema } from "../store/migrate.ts";
 import { openSnapshot } from "../store/storage/snapshot.ts";
 import { digestOf, flushDirectory, progress } from "./files.ts";
 import {
@@ -34,10 +34,6 @@ export async function unpackBackup(file: string, into: string): Promise<Manifest
   const unpacked = await extract(file, into);
   if (!unpacked.has(manifestName)) throw new BadBackupError("it has no manifest");
   const manifest = readManifest(await readFile(join(into, manifestName), "utf8"));
-  if (manifest.schema_version > knownSchema)
-    throw new BadBackupError(
-      `it was made by a newer Windlass (${manifest.version}, schema ${manifest.schema_version}; this one knows ${knownSchema}): use that version`,
-    );
   await checkMembers(into, unpacked, manifest);
   checkDatabase(into, unpacked, manifest);
   return manifest;
@@ -45,7 +41,9 @@ export async function unpackBackup(file: string, into: string): Promise<Manifest
 
 function readManifest(text: string): Manifest {
   try {
-    return parseManifest(text);
+    const manifest = parseManifest(text);
+    checkSchema({ version: manifest.schema_version, compatible_since: null });
+    return manifest;
   } catch (error) {
     throw new BadBackupError((error as Error).message);
   }

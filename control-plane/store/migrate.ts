@@ -1,54 +1,14 @@
 /** Brings a store's schema up to date, once, however many processes start together. */
 import { sql, type Kysely } from "kysely";
 import { SchemaError } from "./schema-error.ts";
-import * as postgresBaseline from "./migrations/postgres/baseline.ts";
-import * as start from "./migrations/0001-start.ts";
-import * as planSummaries from "./migrations/0002-plan-summaries.ts";
-import * as retention from "./migrations/0003-retention.ts";
-import * as audit from "./migrations/0004-audit.ts";
-import * as onlyAdded from "./migrations/0005-only-added.ts";
-import * as shortLooks from "./migrations/0006-short-looks.ts";
-import * as consoleIndexes from "./migrations/0007-console.ts";
-import * as scale from "./migrations/0009-scale.ts";
-import * as checkedSignIn from "./migrations/0010-checked-sign-in.ts";
-import * as definitions from "./migrations/0011-definitions.ts";
-import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
-import * as features from "./migrations/0014-features.ts";
-import * as debugLogs from "./migrations/0015-debug-logs.ts";
-import * as removals from "./migrations/0016-removals.ts";
-import * as facts from "./migrations/0017-facts.ts";
-import * as planAttributes from "./migrations/0018-plan-attributes.ts";
-import * as logResources from "./migrations/0019-log-resources.ts";
-import * as deployed from "./migrations/0020-deployed.ts";
-import * as planOptions from "./migrations/0021-plan-options.ts";
-import * as overview from "./migrations/0022-overview.ts";
-import * as recount from "./migrations/0023-recount.ts";
-import * as history from "./migrations/0024-history.ts";
-import * as variableSets from "./migrations/0025-variable-sets.ts";
-import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
-import * as logArchives from "./migrations/0027-log-archives.ts";
-import * as accessTokens from "./migrations/0028-access-tokens.ts";
-import * as failedJob from "./migrations/0029-failed-job.ts";
-import * as teams from "./migrations/0030-teams.ts";
-import * as schemaCompatibility from "./migrations/0031-schema-compatibility.ts";
-import * as quickClaims from "./migrations/0032-quick-claims.ts";
-import * as approvals from "./migrations/0033-approvals.ts";
-import * as rowSecurity from "./migrations/0034-row-security.ts";
-import * as claimIndexes from "./migrations/0035-claim-indexes.ts";
-import * as quickTriggers from "./migrations/0036-quick-triggers.ts";
-import * as omittedOutputs from "./migrations/0037-omitted-outputs.ts";
-import * as outputsLeftOut from "./migrations/0038-outputs-left-out.ts";
-import * as whoActed from "./migrations/0039-who-acted.ts";
-import * as unknownResources from "./migrations/0040-unknown-resources.ts";
-import * as workerArchives from "./migrations/0041-worker-archives.ts";
-import * as admission from "./migrations/0042-admission.ts";
-import * as definitionVersions from "./migrations/0043-definition-versions.ts";
-import * as identityUsed from "./migrations/0044-identity-used.ts";
-import * as largeDefinitions from "./migrations/0045-large-definitions.ts";
+import * as release010 from "./migrations/release-0.1.0.ts";
+import * as release020 from "./migrations/release-0.2.0.ts";
 
 interface Migration {
+  /** The schema after it. */
+  readonly version: number;
   up(db: Kysely<unknown>): Promise<void>;
-  /** The same for PostgreSQL; of migrations that its baseline does not contain. */
+  /** The same for PostgreSQL. */
   readonly upPostgres?: (db: Kysely<unknown>) => Promise<void>;
   /**
    * Whether a server of the release before can use the schema after it: it adds tables, indexes that
@@ -57,52 +17,8 @@ interface Migration {
   readonly isAdditive?: boolean;
 }
 
-/** In order; the schema's version is how many of them have run. */
-export const migrations: readonly Migration[] = [
-  start,
-  planSummaries,
-  retention,
-  audit,
-  onlyAdded,
-  shortLooks,
-  consoleIndexes,
-  scale,
-  checkedSignIn,
-  definitions,
-  tokenOverlap,
-  features,
-  removals,
-  facts,
-  debugLogs,
-  planAttributes,
-  logResources,
-  deployed,
-  planOptions,
-  overview,
-  recount,
-  history,
-  variableSets,
-  registrationTokens,
-  logArchives,
-  accessTokens,
-  failedJob,
-  teams,
-  schemaCompatibility,
-  quickClaims,
-  approvals,
-  rowSecurity,
-  claimIndexes,
-  quickTriggers,
-  omittedOutputs,
-  outputsLeftOut,
-  whoActed,
-  unknownResources,
-  workerArchives,
-  admission,
-  definitionVersions,
-  identityUsed,
-  largeDefinitions,
-];
+/** In order; one for each release that changes the schema. */
+const migrations: readonly Migration[] = [release010, release020];
 
 export interface SchemaTransaction {
   begin(): void;
@@ -111,28 +27,35 @@ export interface SchemaTransaction {
 }
 
 /** The newest schema that this version knows. */
-export const knownSchema = migrations.length;
+export const knownSchema = migrations.at(-1)!.version;
 
 /** What a store says of its schema. */
 export interface StoredSchema {
   readonly version: number;
-  /** The oldest schema whose servers can use it; null in a store of an earlier release. */
+  /** The oldest schema whose servers can use it; null in a store of 0.1.0. */
   readonly compatible_since: number | null;
 }
 
 /**
  * The oldest schema whose servers can use this version's: all migrations after it are additive.
  */
-export const compatibleSince =
-  migrations.findLastIndex(({ isAdditive }) => isAdditive !== true) + 1;
+const compatibleSince = migrations.findLast(({ isAdditive }) => isAdditive !== true)!.version;
 
-/** Throws when a store has a newer schema that servers of this version cannot use. */
+/** Throws if this version can neither use nor migrate a store with this schema. */
 export function checkSchema({ version, compatible_since }: StoredSchema): void {
   if (version > knownSchema && (compatible_since ?? version) > knownSchema)
     throw new SchemaError(
       `the data was written by a newer Windlass (schema ${version}, this one knows ${knownSchema}); start that version`,
     );
+  const released = migrations.map((migration) => migration.version);
+  if (version > 0 && version < knownSchema && !released.includes(version))
+    throw new SchemaError(
+      `the data was written by a Windlass that was never released (schema ${version}), and this version can use only that of releases (schema ${released.join(" or ")}); start the version that wrote it, or use other data`,
+    );
 }
+
+const missingFrom = (version: number): readonly Migration[] =>
+  migrations.filter((migration) => migration.version > version);
 
 /**
  * Throws unless this version can use a store without migrating it, for what works beside a running
@@ -157,8 +80,7 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
     await sql`create table if not exists schema_version (version integer not null)`.execute(db);
     const schema = await readSchema(db);
     checkSchema(schema);
-    for (const migration of migrations.slice(schema.version))
-      await migration.up(db as Kysely<unknown>);
+    for (const migration of missingFrom(schema.version)) await migration.up(db as Kysely<unknown>);
     await saveSchema(db, schema.version);
     transaction.commit();
   } catch (error) {
@@ -177,9 +99,9 @@ export interface SharedSchemaTransaction {
 }
 
 /**
- * The same for PostgreSQL. A new database gets the baseline at once. One that is up to date is only
- * read, so a role that may change no table can start the server. Running servers continue to work
- * if the missing migrations are additive; throws `SchemaError` if they would not.
+ * The same for PostgreSQL. A database that is up to date is only read, so a role that may change no
+ * table can start the server. Running servers continue to work if the missing migrations are
+ * additive; throws `SchemaError` if they would not.
  */
 export async function migratePostgres<T>(
   db: Kysely<T>,
@@ -197,11 +119,7 @@ export async function migratePostgres<T>(
       throw new SchemaError(
         `servers of an older Windlass run on this database (schema ${version}) and cannot use the schema of this version (${knownSchema}, for servers that know ${compatibleSince} or newer): stop all of them, then start this version`,
       );
-    if (version === 0) {
-      await postgresBaseline.up(db as Kysely<unknown>);
-      await sql`create table schema_version (version integer not null)`.execute(db);
-    }
-    for (const migration of migrations.slice(version || postgresBaseline.version))
+    for (const migration of missingFrom(version))
       await migration.upPostgres?.(db as Kysely<unknown>);
     await saveSchema(db, version);
     await transaction.commit();

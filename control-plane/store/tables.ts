@@ -108,10 +108,7 @@ export interface RegistrationTokensTable {
   expires_at: Millis;
 }
 
-/**
- * The oldest queued job of each kind, without those that wait for approvals. Triggers keep it:
- * migrations/0009-scale.ts, 0014-features.ts and 0033-approvals.ts.
- */
+/** The oldest queued job of each kind (migrations/queue.ts). Triggers maintain it. */
 export interface QueueHeadsTable {
   /** Empty without one, as the next two. */
   spec_id: string;

@@ -4,7 +4,7 @@
  */
 import { statement } from "../statement.ts";
 
-/** What an owner's archives and states take up. Triggers keep it: migrations/0009-scale.ts. */
+/** What an owner's archives and states take up. Triggers maintain it. */
 export const findUsage = statement<
   { owner: string },
   { archive_bytes: number; state_bytes: number }

@@ -11,6 +11,7 @@ import { restoreBackup } from "../../../control-plane/backup/restore.ts";
 import { readConfig } from "../../../control-plane/config.ts";
 import { openContext } from "../../../control-plane/context.ts";
 import { knownSchema } from "../../../control-plane/store/migrate.ts";
+import { version as release010 } from "../../../control-plane/store/migrations/release-0.1.0.ts";
 import { openBeside, openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import { spawnServer, type ServerProcess } from "../../helpers/plane/server-process.ts";
 import { bin } from "../../helpers/cli/windlass.ts";
@@ -97,7 +98,7 @@ describe("the data directory of a running server", () => {
 
 describe("a store of another release", () => {
   it.each([
-    ["an older", knownSchema - 1],
+    ["an older", release010],
     ["a newer", knownSchema + 1],
   ])(
     "that is %s one is refused to a command beside it and left unchanged",

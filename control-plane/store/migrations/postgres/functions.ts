@@ -18,9 +18,9 @@ export const functions = [
   `create function json_remove(document text, path text) returns text
     language sql immutable strict parallel safe
     return (${json("document")}::jsonb - substr(path, 3))::text`,
-  // The strings of a list.
+  // The strings of a list. Not strict, so that it becomes part of the statement.
   `create function json_values(document text) returns table (value text)
-    language sql immutable strict parallel safe rows 3
+    language sql immutable parallel safe rows 3
     begin atomic select element from json_array_elements_text(document::json) as element; end`,
   `create function instr(text, text) returns integer
     language sql immutable strict parallel safe

@@ -17,12 +17,6 @@ const inSpace = (owner: string): string => `${owner} = any (${spaces})`;
 const withParent = (table: string, parent: string, key: string): string =>
   `(select true from ${parent} where ${parent}.id = ${table}.${key})`;
 
-/** Returns the statements that protect a table. */
-const protect = (table: string, condition: string): string[] => [
-  `alter table ${table} enable row level security`,
-  `create policy spaces on ${table} using (${condition})`,
-];
-
 /** Lets the role of a server see all rows. Both are quoted where needed; so is the policy's name. */
 export const showAll = (table: string, server: string): string =>
   `create policy ${server} on ${table} to ${server} using (true)`;
@@ -66,6 +60,10 @@ const policies: Readonly<Record<string, string>> = {
       withParent(table, "specs", "spec_id"),
     ]),
   ),
+  definitions: `exists (select from specs where specs.id = definitions.about)
+      or exists (select from variable_sets where variable_sets.id = definitions.about)
+      or exists (select from jobs where jobs.id = definitions.about)`,
+  loose_definitions: `false`,
   variable_set_attachments: withParent("variable_set_attachments", "variable_sets", "set_id"),
   accounts: inSpace("user_id"),
   cli_logins: inSpace("profile_id"),
@@ -82,38 +80,14 @@ const policies: Readonly<Record<string, string>> = {
     or exists (select from invitations where invitations.created_by = users.id)`,
 };
 
-/**
- * Functions of triggers, which keep rows that are derived from others: with the rights of the owner
- * of the tables, so that they see all rows and keep their indexes.
- */
-const keepers = [
-  "archives_added",
-  "archives_removed",
-  "jobs_held_change",
-  "jobs_held_new",
-  "jobs_queue_left",
-  "jobs_queued_again",
-  "jobs_queued_new",
-  "log_volumes_removed",
-  "state_locks_released",
-  "state_locks_taken",
-  "state_versions_added",
-  "state_versions_removed",
-  "users_space",
-];
-
-/** Statements that protect all tables of a schema. `servers`: roles of servers that run meanwhile. */
-export const rowSecurity = (schema: string, servers: readonly string[]): string[] => [
+export const rowSecurity: readonly string[] = [
   ...Object.entries(policies).flatMap(([table, condition]) => [
-    ...servers.map((server) => showAll(table, server)),
-    ...protect(table, condition),
+    `alter table ${table} enable row level security`,
+    `create policy spaces on ${table} using (${condition})`,
   ]),
   // Everyone sees cloud-hosted workers.
   `create policy cloud_hosted on workers for select using (owner_id is null)`,
   // What a deleted configuration refers to, until its history is removed.
   `create policy deleted on users for insert with check (id = '')`,
   `create policy deleted on zones for insert with check (owner_id = '')`,
-  ...keepers.map(
-    (name) => `alter function ${name}() security definer set search_path = ${schema}, pg_temp`,
-  ),
 ];

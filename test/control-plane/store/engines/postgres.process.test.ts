@@ -132,13 +132,13 @@ describe("the schema on PostgreSQL", () => {
 
   it("is not migrated beside a running server that could not use it", async () => {
     const url = await postgres.server.createMigrated();
-    await command(url, "update schema_version set version = 1");
+    await command(url, "update schema_version set version = 7");
     const running = await PostgresChannel.open(url, "windlass");
     await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(
-      /servers of an older Windlass run on this database \(schema 1\).*stop all of them/,
+      /servers of an older Windlass run on this database \(schema 7\).*stop all of them/,
     );
     expect((await command(url, "select version from schema_version")).rows).toEqual([
-      { version: 1 },
+      { version: 7 },
     ]);
     await running.close();
   });

@@ -1,12 +1,12 @@
-/** The first schema. Column comments stand in tables.ts. */
+/** The schema of 0.1.0, on SQLite: that release had no other engine. */
 import { sql, type Kysely } from "kysely";
 
-/** Creates every table and index of the first release. */
+export const version = 7;
+
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-/** SQLite's spelling; PostgreSQL differs in the two AUTOINCREMENT ids only. */
 const statements = [
   `create table users (id text primary key, email text not null, link_email text unique, created_at bigint not null)`,
   `create table accounts (
@@ -21,8 +21,7 @@ const statements = [
     expires_at bigint not null, revoked_at bigint, refresh_jti text, previous_refresh_jti text, rotated_at bigint)`,
   `create index logins_user on logins (user_id)`,
   `create table cli_logins (
-    device_code text primary key, profile_id text not null references users(id), verification_code text not null,
-    wrong_guesses integer not null default 0, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+    device_code text primary key, profile_id text not null references users(id), wrong_guesses integer not null default 0, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
   `create table zones (
     id text primary key, owner_id text not null references users(id), name text not null, created_at bigint not null,
     updated_at bigint not null, unique (owner_id, name))`,
@@ -55,7 +54,7 @@ const statements = [
     spec_id text references specs(id), zone_id text, cloud_identity_id text, assigned_worker_id text, worker_id text,
     plan_job_id text, labels text not null, config_hash text, timeout_seconds integer not null, attempt integer not null,
     claim_key text, created_at bigint not null, claimed_at bigint, started_at bigint, cancelled_at bigint, ended_at bigint,
-    released_at bigint, omitted_at bigint, spec_status_before text, error_message text, execution_metadata text, last_seq bigint)`,
+    released_at bigint, omitted_at bigint, spec_status_before text, error_message text, execution_metadata text, last_seq bigint, log_pruned_at bigint)`,
   // The claim walks the oldest queued jobs of one owner (or, for a cloud-hosted worker, of all):
   // ids sort by time.
   `create index jobs_queued on jobs (owner_id, id) where status = 'QUEUED'`,
@@ -78,7 +77,7 @@ const statements = [
     sha256 text not null, created_at bigint not null)`,
   `create table archives (
     owner_id text not null references users(id), sha256 text not null, blob text not null, size_bytes bigint not null,
-    created_at bigint not null, primary key (owner_id, sha256))`,
+    created_at bigint not null, named_at bigint not null default 0, primary key (owner_id, sha256))`,
   `create table state_versions (
     id integer primary key autoincrement, spec_id text not null references specs(id), serial bigint not null, lineage text not null,
     md5 text not null, size_bytes bigint not null, resources integer not null, blob text not null, job_id text,
@@ -88,4 +87,34 @@ const statements = [
     spec_id text primary key references specs(id), lock_id text not null, job_id text not null, info text not null,
     created_at bigint not null)`,
   `create table facts (name text primary key, value text not null)`,
+  `create table plan_summaries (
+    job_id text primary key references jobs(id) on delete cascade, plan_summary text not null)`,
+  `create index jobs_log_kept on jobs (released_at)
+    where released_at is not null and started_at is not null and log_pruned_at is null`,
+  // Logs whose job says that they are pruned and of which chunks may be left.
+  `create table log_removals (job_id text primary key)`,
+  `create index plan_artifacts_created on plan_artifacts (created_at)`,
+  `create index specs_archive on specs (json_extract(definition, '$.source.sha256'))`,
+  `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'))`,
+  // Blobs that no row names, and when each may be deleted.
+  `create table unnamed_blobs (blob text primary key, delete_at bigint not null)`,
+  `create index unnamed_blobs_due on unnamed_blobs (delete_at)`,
+  `create index plan_artifacts_blob on plan_artifacts (blob)`,
+  `create index archives_blob on archives (blob)`,
+  `create index state_versions_blob on state_versions (blob)`,
+  // Refers to no other table: an entry outlives what it names.
+  `create table audit_entries (
+    id text primary key, owner_id text, action text not null, actor_kind text not null, actor_id text, actor_name text,
+    target_id text, target_name text, details text not null, ip_address text, user_agent text, request_id text,
+    created_at bigint not null)`,
+  `create index audit_entries_owner on audit_entries (owner_id, id)`,
+  // Even a wrong statement of our own changes no entry.
+  `create trigger audit_entries_kept before delete on audit_entries begin select raise(abort, 'audit entries are only added'); end`,
+  `create trigger audit_entries_unchanged before update on audit_entries begin select raise(abort, 'audit entries are only added'); end`,
+  `create index jobs_queued_spec on jobs (spec_id, id) where status = 'QUEUED' and spec_id is not null`,
+  `create index jobs_queued_assigned on jobs (assigned_worker_id) where status = 'QUEUED' and assigned_worker_id is not null`,
+  // Whether a later job has changed the configuration's infrastructure meanwhile.
+  `create index jobs_spec_started on jobs (spec_id, claimed_at) where started_at is not null and job_type <> 'PLAN'`,
+  `create index jobs_worker on jobs (worker_id, owner_id, id) where worker_id is not null`,
+  `create index log_chunks_system on log_chunks (job_id, id) where stream_type = 'SYSTEM'`,
 ];

@@ -1,0 +1,333 @@
+/**
+ * The schema of 0.2.0: on SQLite made from that of 0.1.0, on PostgreSQL at once. Until 0.2.0 is
+ * released, changes of the schema change this file and postgres/, and raise the version.
+ */
+import { sql, type Kysely } from "kysely";
+import { createPostgresSchema } from "./postgres/schema.ts";
+import { fillQueueHeads, queue } from "./queue.ts";
+
+/** Commits before 0.2.0 have used 8 to 44 for other schemas, which are refused. */
+export const version = 45;
+
+/**
+ * Its time depends on the number of jobs and the size of their snapshots, each of which is read once
+ * (docs/operate.md, "Upgrade"). Changes the text of the schema, so the connection must be in unsafe
+ * mode (engines/sqlite.ts).
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of [
+    ...columns,
+    ...tables,
+    ...data,
+    ...indexes,
+    ...queue,
+    fillQueueHeads,
+    ...triggers,
+  ])
+    await sql.raw(statement).execute(db);
+}
+
+export const upPostgres = createPostgresSchema;
+
+const add = (table: string, ...added: string[]): string[] =>
+  added.map((column) => `alter table ${table} add column ${column}`);
+
+const columns = [
+  ...add("schema_version", "compatible_since integer"),
+  ...add(
+    "users",
+    "asked_at integer",
+    "unanswered_since integer",
+    "allowed_group text",
+    "blocked_at integer",
+  ),
+  ...add("workers", "old_token_hash text", "old_token_expires_at bigint"),
+  ...add("workers", "features text not null default '[]'"),
+  ...add(
+    "specs",
+    "deleted_owner_id text",
+    "deployed_backend text",
+    "failed_job_id text",
+    "approval_when text",
+    "approval_count integer not null default 1",
+    "approval_by_author integer not null default 0",
+    "outputs_omitted integer not null default 0",
+    "version bigint not null default 0",
+    "definition_id text",
+  ),
+  ...add("components", "omitted_bytes integer"),
+  ...add(
+    "jobs",
+    "features text not null default '[]'",
+    "presumed_lost_at bigint",
+    "outcome_unknown integer not null default 0",
+    "destroys integer not null default 0",
+    "created_by text",
+    "creator_id text",
+    "destructive integer not null default 1",
+    "unapproved integer not null default 0",
+    "cancelled_by text",
+    "identity_used text",
+  ),
+  ...add("job_snapshots", "definition_id text"),
+  ...add("log_chunks", "step text", "resource text"),
+  ...add("state_versions", "stored_by text", "copy_of integer", "resource_count integer"),
+];
+
+const tables = [
+  // What has an owner belongs to a space: that of a user, which has the same id, or a team's. A change
+  // of the schema's text costs the same at any history
+  // (https://www.sqlite.org/lang_altertable.html#otheralter).
+  `pragma writable_schema = on`,
+  `update sqlite_schema set sql = replace(replace(sql,
+      'owner_id text not null references users(id)', 'owner_id text not null references spaces(id)'),
+      'owner_id text references users(id)', 'owner_id text references spaces(id)') where type = 'table'`,
+  `pragma writable_schema = reset`,
+  `create table spaces (id text primary key)`,
+  `create table teams (
+    id text primary key references spaces(id), slug text not null unique, name text not null,
+    created_at bigint not null)`,
+  `create table memberships (
+    space_id text not null references teams(id) on delete cascade, user_id text not null references users(id),
+    role text not null, joined_at bigint not null, invited_by text references users(id),
+    primary key (space_id, user_id))`,
+  `create table invitations (
+    id text primary key, space_id text not null references teams(id) on delete cascade,
+    token_hash text not null unique, role text not null, email text,
+    created_by text not null references users(id), created_at bigint not null, expires_at bigint not null,
+    used_at bigint)`,
+  `create table access_tokens (
+      id text primary key, owner_id text not null references spaces(id),
+      created_by text not null references users(id), name text not null, role text not null,
+      prefix text not null, token_hash text not null unique, created_at bigint not null,
+      expires_at bigint not null, last_used_at bigint, last_used_from text)`,
+  // Accounts get the host of their provider. The server replaces an empty one at its next start.
+  `create table accounts_by_host (
+    provider text not null, host text not null, subject text not null, user_id text not null references users(id), email text not null,
+    access_token text not null, refresh_token text, token_expires_at bigint, created_at bigint not null,
+    signed_in_at bigint not null, primary key (provider, host, subject))`,
+  `insert into accounts_by_host
+    (provider, host, subject, user_id, email, access_token, refresh_token, token_expires_at, created_at, signed_in_at)
+    select provider, '', subject, user_id, email, access_token, refresh_token, token_expires_at, created_at, signed_in_at from accounts`,
+  `drop table accounts`,
+  `alter table accounts_by_host rename to accounts`,
+  `alter table accounts add column verified text`,
+  `create table variable_sets (
+    id text primary key, owner_id text not null references spaces(id), name text not null,
+    definition text not null, created_at bigint not null, updated_at bigint not null, version bigint not null default 0, definition_id text)`,
+  `create table variable_set_attachments (
+    set_id text not null references variable_sets(id) on delete cascade,
+    zone_id text references zones(id) on delete cascade,
+    spec_id text references specs(id) on delete cascade,
+    check ((zone_id is null) <> (spec_id is null)))`,
+  `create table definitions (
+    id text primary key, about text not null, bytes bigint not null, content text not null)`,
+  `create table loose_definitions (id text primary key, remove_at bigint not null)`,
+  `create table job_approvals (
+    job_id text not null references jobs(id), user_id text not null references users(id), email text not null,
+    decision text not null, comment text, decided_at bigint not null, primary key (job_id, user_id))`,
+  `create table plan_attributes (
+    job_id text primary key references jobs(id) on delete cascade, attributes text not null)`,
+  `create table debug_logs (
+    job_id text primary key references jobs(id), attempt integer not null, blob text not null, size_bytes bigint not null,
+    sha256 text not null, created_at bigint not null)`,
+  `create table log_volumes (
+    job_id text primary key, bytes bigint not null, dropped_bytes bigint not null, dropped_seq bigint not null) without rowid`,
+  `create table log_archives (
+    job_id text primary key references jobs(id), blob text not null, size_bytes bigint not null, marks_at bigint not null,
+    index_at bigint not null, last_id bigint not null, last_seq bigint, last_at bigint not null)`,
+  `create table owner_usage (
+    owner_id text primary key, archive_bytes bigint not null default 0, state_bytes bigint not null default 0) without rowid`,
+];
+
+const hasState = (spec: string): string =>
+  `exists (select 1 from state_versions where state_versions.spec_id = ${spec})`;
+const isManaged = (json: string): string => `json_extract(${json}, '$.backend') = 'managed'`;
+const auditEntry = (target: string, ...actions: readonly string[]): string =>
+  `from audit_entries indexed by audit_entries_target
+    where audit_entries.owner_id = jobs.owner_id and target_id = ${target} and action in ('${actions.join("', '")}')`;
+
+const data = [
+  `insert into spaces (id) select id from users`,
+  // A registration could set it, unchecked, and so decide what a DESTROY_WORKER destroys: a person
+  // sets it again.
+  `update workers set metadata = json_set(json_remove(metadata, '$.deploy_configuration'),
+      '$.unchecked_deploy_configuration', json_extract(metadata, '$.deploy_configuration'))
+    where owner_id is not null and json_type(metadata, '$.deploy_configuration') is not null`,
+  // 0.1.0 chose `managed` for every configuration. One without a managed state now uses the backend
+  // that its files declare.
+  `update specs set definition = json_remove(definition, '$.backend')
+    where ${isManaged("definition")} and not ${hasState("specs.id")}`,
+  `update job_snapshots set config_snapshot = json_remove(config_snapshot, '$.backend')
+    where job_id in (select id from jobs where status = 'QUEUED' and not ${hasState("jobs.spec_id")})
+      and ${isManaged("config_snapshot")}`,
+  `drop index audit_entries_owner`,
+  // By time and not by id, so that a period is a range of the index.
+  `create index audit_entries_owner on audit_entries (owner_id, created_at, id)`,
+  `create index audit_entries_action on audit_entries (owner_id, action, created_at, id)`,
+  `create index audit_entries_target on audit_entries (owner_id, target_id, created_at, id)`,
+  // One pass over all jobs. So far only people own them, and messages said what are fields now. A
+  // cancelled job that was released and still has its lock lost its runner, or its runner could not
+  // say what it did. Hashes of sensitive values in clear, from which a short secret can be found, are
+  // removed: plans of such configurations are stale.
+  `update jobs set
+    creator_id = owner_id,
+    created_by = (select actor_name ${auditEntry("jobs.id", "job.create", "job.retry")}),
+    cancelled_by = case when cancelled_at is not null then (
+      select actor_name ${auditEntry("jobs.id", "job.cancel")}) end,
+    presumed_lost_at = case when status = 'FAILED' and error_message = 'runner lost, outcome unknown' then ended_at end,
+    outcome_unknown = case status
+      when 'FAILED' then coalesce(error_message = 'runner lost, outcome unknown'
+        or error_message like 'outcome unknown: the server was restored from a backup of %', 0)
+      when 'CANCELLED' then released_at is not null and id in (select job_id from state_locks)
+      else 0 end,
+    config_hash = case when config_hash is not null and not exists (
+      select 1 from job_snapshots where job_id = jobs.id and config_snapshot like '%"sealed":%') then config_hash end`,
+  // The cloud identity of plans that can still be deployed, where it has not changed since the claim.
+  `update jobs set identity_used = (
+      select json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id)
+      from cloud_identities where id = jobs.cloud_identity_id and updated_at <= jobs.claimed_at)
+    where id in (select job_id from plan_artifacts) and cloud_identity_id is not null`,
+  // The last apply or destruction, if it failed; else the last failure, of a configuration that is
+  // FAILED.
+  `update specs set failed_job_id = coalesce(
+      (select case when jobs.status = 'FAILED' then jobs.id end from jobs
+        where spec_id = specs.id and started_at is not null and job_type <> 'PLAN' order by claimed_at desc limit 1),
+      (select jobs.id from jobs where spec_id = specs.id and specs.status = 'FAILED' and jobs.status in ('FAILED', 'CANCELLED')
+        order by jobs.id desc limit 1))`,
+  // 0.1.0 counted the instances of a resource as one, and none in a state that is encrypted. The server
+  // counts them again while it runs (services/states/recount.ts); until then, none are unknown.
+  `update state_versions set resource_count = resources where resources > 0`,
+  `insert into facts (name, value)
+    select 'states_to_recount', '' where exists (select 1 from state_versions)`,
+  // An entry has the time of the version that it is about.
+  `update state_versions set (stored_by, copy_of) = (
+      select actor_name, json_extract(details, '$.from_serial') from audit_entries join specs on specs.id = target_id
+      where audit_entries.owner_id = specs.owner_id and target_id = state_versions.spec_id
+        and action = 'state.roll_back' and audit_entries.created_at = state_versions.created_at
+        and json_extract(details, '$.serial') = state_versions.serial)
+    where job_id is null`,
+  `insert into owner_usage (owner_id, archive_bytes, state_bytes)
+    select users.id,
+      coalesce((select sum(size_bytes) from archives where archives.owner_id = users.id), 0),
+      coalesce((select sum(size_bytes) from state_versions join specs on specs.id = state_versions.spec_id
+        where specs.owner_id = users.id), 0)
+    from users`,
+];
+
+const indexes = [
+  ...[
+    "jobs_worker",
+    "jobs_queued_spec",
+    "jobs_queued_assigned",
+    "workers_owner",
+    "logins_user",
+    "specs_zone",
+    "specs_cloud_identity",
+    "job_snapshots_archive",
+    "log_chunks_system",
+  ].map((name) => `drop index ${name}`),
+  // `worker_id` first made SQLite's planner prefer this index to the partial one of the jobs that a
+  // worker holds.
+  `create index jobs_worker on jobs (owner_id, worker_id, id) where worker_id is not null`,
+  `create index jobs_held on jobs (owner_id, id) where worker_id is not null and released_at is null`,
+  `create index jobs_ended on jobs (owner_id, status, id) where ended_at is not null`,
+  `create index jobs_zone on jobs (owner_id, zone_id, id) where zone_id is not null`,
+  `create index jobs_zone_ended on jobs (owner_id, zone_id, status, id) where zone_id is not null and ended_at is not null`,
+  `create index jobs_created_by on jobs (owner_id, created_by, id) where created_by is not null`,
+  `create index jobs_type on jobs (owner_id, job_type, id)`,
+  `create index jobs_unapproved on jobs (owner_id, spec_id, id) where status = 'QUEUED' and unapproved = 1`,
+  // What is deployed, however many plans there were since.
+  `create index jobs_deployed on jobs (spec_id, claimed_at)
+    where status = 'SUCCESS' and job_type <> 'PLAN' and job_type <> 'DESTROY_WORKER'`,
+  // What the watch looks for twice a second.
+  `create index jobs_omitted on jobs (omitted_at) where omitted_at is not null and released_at is null`,
+  `create index jobs_cancelled on jobs (cancelled_at) where status = 'CANCELLED' and worker_id is not null and released_at is null`,
+  // Lists, newest first.
+  `create index zones_owner on zones (owner_id, id)`,
+  `create index specs_owner on specs (owner_id, id)`,
+  `create index cloud_identities_owner on cloud_identities (owner_id, id)`,
+  `create index workers_owner on workers (owner_id, id)`,
+  `create index logins_user on logins (user_id, id) where revoked_at is null`,
+  `create index specs_zone on specs (zone_id, id)`,
+  `create index specs_cloud_identity on specs (cloud_identity_id, id, name) where cloud_identity_id is not null`,
+  `create index specs_deleted on specs (id) where deleted_owner_id is not null`,
+  `create index specs_failed on specs (owner_id, failed_job_id) where failed_job_id is not null`,
+  // All that a list of configurations shows.
+  `create index specs_summary on specs (owner_id, zone_id, id, name, status, updated_at, error_message, deployed_backend,
+      failed_job_id, json_remove(json_extract(definition, '$.source'), '$.files'))`,
+  `create index accounts_user on accounts (user_id)`,
+  `create index memberships_user on memberships (user_id, space_id)`,
+  `create index invitations_space on invitations (space_id, id)`,
+  `create unique index access_tokens_name on access_tokens (owner_id, name)`,
+  `create index access_tokens_owner on access_tokens (owner_id, id)`,
+  `create index users_blocked on users (blocked_at) where blocked_at is not null`,
+  `create index registration_tokens_owner on registration_tokens (owner_id, created_at, token_hash)`,
+  `create unique index variable_sets_name on variable_sets (owner_id, name)`,
+  `create index variable_sets_owner on variable_sets (owner_id, id)`,
+  `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,
+  `create unique index variable_set_specs on variable_set_attachments (spec_id, set_id) where spec_id is not null`,
+  `create index variable_set_attachments_set on variable_set_attachments (set_id)`,
+  `create index loose_definitions_time on loose_definitions (remove_at)`,
+  `create index state_versions_serial on state_versions (spec_id, serial)`,
+  `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,
+  // The name that a job ran under, and the counts of a plan, without the rest of the row, which may
+  // have megabytes.
+  `create index job_snapshots_name on job_snapshots (job_id, json_extract(config_snapshot, '$.name'))`,
+  `create index plan_summaries_counts on plan_summaries (job_id, json_extract(plan_summary, '$.counts'))`,
+  // The workers whose deploy configuration has an archive as its source.
+  `create index workers_archive on workers (json_extract(metadata, '$.deploy_configuration.snapshot.source.sha256'))`,
+  // The few chunks of a log that start or end a step, or change a resource.
+  `create index log_chunks_step on log_chunks (job_id, id) where step is not null`,
+  `create index log_chunks_resource on log_chunks (job_id, id) where resource is not null`,
+  `create index debug_logs_blob on debug_logs (blob)`,
+  `create index log_archives_blob on log_archives (blob)`,
+];
+
+/** What an owner has stored, in bytes, so that a quota is checked without adding up. */
+const count = (column: string, owner: string, bytes: string) => `
+  insert into owner_usage (owner_id, ${column}) select ${owner}, ${bytes} where true
+    on conflict (owner_id) do update set ${column} = ${column} + excluded.${column};`;
+
+/** Notes which definitions no row names. */
+const definitionTriggers = (table: string): string[] => {
+  const name = `
+    select raise(abort, 'the definition does not exist any more')
+      where new.definition_id is not null
+        and not exists (select 1 from loose_definitions where id = new.definition_id);
+    delete from loose_definitions where id = new.definition_id;`;
+  const leave = `insert into loose_definitions select old.definition_id, 0 where old.definition_id is not null;`;
+  return [
+    `create trigger ${table}_definition_new after insert on ${table}
+      when new.definition_id is not null begin ${name} end`,
+    `create trigger ${table}_definition_changed after update of definition_id on ${table}
+      when new.definition_id is not old.definition_id begin ${leave} ${name} end`,
+    `create trigger ${table}_definition_gone after delete on ${table}
+      when old.definition_id is not null begin ${leave} end`,
+  ];
+};
+
+const triggers = [
+  `create trigger users_space after insert on users begin
+      insert into spaces (id) values (new.id);
+    end`,
+  `create trigger archives_added after insert on archives begin
+    ${count("archive_bytes", "new.owner_id", "new.size_bytes")}
+  end`,
+  `create trigger archives_removed after delete on archives begin
+    ${count("archive_bytes", "old.owner_id", "-old.size_bytes")}
+  end`,
+  `create trigger state_versions_added after insert on state_versions begin
+    ${count("state_bytes", "(select owner_id from specs where specs.id = new.spec_id)", "new.size_bytes")}
+  end`,
+  // What is left of a state that is being removed counts for the owner that it had.
+  `create trigger state_versions_removed after delete on state_versions begin
+    insert into owner_usage (owner_id, state_bytes)
+      select coalesce(deleted_owner_id, owner_id), -old.size_bytes from specs where id = old.spec_id
+      on conflict (owner_id) do update set state_bytes = state_bytes + excluded.state_bytes;
+  end`,
+  `create trigger log_volumes_removed after delete on log_removals begin
+    delete from log_volumes where job_id = old.job_id;
+  end`,
+  ...["specs", "variable_sets", "job_snapshots"].flatMap(definitionTriggers),
+];
