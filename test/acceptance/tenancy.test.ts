@@ -6,6 +6,7 @@ import { endLogin } from "../../control-plane/services/people/logins.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { roles, type Role } from "../../protocol/roles.ts";
 import { callsOf } from "../helpers/plane/calls.ts";
+import { ruledRoutes, ruleOf, type Who } from "./route-rules.ts";
 import { dump } from "../helpers/store/store-dump.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
@@ -19,204 +20,6 @@ import {
 import { addJob, addSpec } from "../helpers/plane/rows.ts";
 import { type ServedRoute } from "../helpers/plane/routes.ts";
 import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/people/sign-in.ts";
-
-/**
- * Who may call a route: any caller, a user, a worker, a pipeline, a job, a registrant, or a browser
- * (pages).
- */
-type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "page";
-
-const rules: Record<string, Rule> = {
-  "GET /": "page",
-  "GET /jobs": "page",
-  "GET /teams": "page",
-  "POST /teams": "page",
-  "GET /teams/:slug": "page",
-  "POST /teams/:slug": "page",
-  "POST /teams/:slug/delete": "page",
-  "POST /teams/:slug/members/:user": "page",
-  "POST /teams/:slug/members/:user/remove": "page",
-  "POST /teams/:slug/invitations": "page",
-  "POST /teams/:slug/invitations/:id/revoke": "page",
-  "GET /invitations/:token": "page",
-  "POST /invitations/:token": "page",
-  "GET /jobs/:id": "page",
-  "GET /jobs/:id/log": "page",
-  "POST /jobs/:id/approvals": "page",
-  "POST /jobs/:id/cancel": "page",
-  "POST /jobs/:id/retry": "page",
-  "POST /jobs/:id/deploy": "page",
-  "GET /zones": "page",
-  "POST /zones": "page",
-  "GET /zones/:id": "page",
-  "POST /zones/:id": "page",
-  "POST /zones/:id/delete": "page",
-  "GET /zones/:id/new": "page",
-  "POST /zones/:id/new": "page",
-  "POST /zones/:id/team": "page",
-  "GET /configurations/:id": "page",
-  "GET /configurations/:id/graph": "page",
-  "GET /jobs/:id/graph": "page",
-  "GET /configurations/:id/edit": "page",
-  "POST /configurations/:id/edit": "page",
-  "POST /configurations/:id/jobs": "page",
-  "POST /configurations/:id/variables": "page",
-  "POST /configurations/:id/environment": "page",
-  "POST /configurations/:id/approval": "page",
-  "POST /configurations/:id/backend_config": "page",
-  "POST /configurations/:id/state/unlock": "page",
-  "POST /configurations/:id/state/:serial/rollback": "page",
-  "POST /configurations/:id/delete": "page",
-  "GET /identities": "page",
-  "POST /identities": "page",
-  "GET /identities/:id": "page",
-  "POST /identities/:id": "page",
-  "POST /identities/:id/delete": "page",
-  "GET /variable-sets": "page",
-  "POST /variable-sets": "page",
-  "GET /variable-sets/:id": "page",
-  "POST /variable-sets/:id": "page",
-  "POST /variable-sets/:id/variables": "page",
-  "POST /variable-sets/:id/environment": "page",
-  "POST /variable-sets/:id/zones": "page",
-  "POST /variable-sets/:id/configurations": "page",
-  "POST /variable-sets/:id/delete": "page",
-  "POST /zones/:id/variable-sets": "page",
-  "POST /configurations/:id/variable-sets": "page",
-  "GET /cli/login": "page",
-  "POST /cli/login": "page",
-  "GET /workers": "page",
-  "GET /workers/:id": "page",
-  "GET /workers/:id/edit": "page",
-  "POST /workers/:id/edit": "page",
-  "POST /workers/:id/teardown": "page",
-  "POST /workers/register": "page",
-  "POST /workers/revoke-token": "page",
-  "POST /workers/:id/drain": "page",
-  "POST /workers/:id/undrain": "page",
-  "POST /workers/:id/rotate": "page",
-  "POST /workers/:id/remove": "page",
-  "GET /settings": "page",
-  "POST /settings/logins/:id/revoke": "page",
-  "GET /operator": "page",
-  "POST /operator/people/:user/sign-out": "page",
-  "POST /operator/people/:user/block": "page",
-  "POST /operator/people/:user/unblock": "page",
-  "POST /settings/access-tokens": "page",
-  "POST /settings/access-tokens/:id/revoke": "page",
-  "GET /audit": "page",
-  "GET /search": "page",
-  "POST /logout": "page",
-  "GET /login": "open",
-  "GET /login/link/:token": "open",
-  "GET /assets/:name": "open",
-  "GET /api/auth/login/:provider": "open",
-  "GET /api/auth/callback": "open",
-  "GET /healthz": "open",
-  "GET /readyz": "open",
-  "GET /metrics": "open",
-  "GET /openapi.json": "open",
-  "GET /docs": "open",
-  "GET /problems/:code": "open",
-  "GET /docs/start.js": "open",
-  "GET /docs/swagger-ui.css": "open",
-  "GET /docs/swagger-ui-bundle.js": "open",
-  "POST /api/auth/cli/generate": "person",
-  "POST /api/auth/cli/exchange": "open",
-  "POST /api/auth/cli/refresh": "open",
-  "GET /api/cli/zones": "person",
-  "POST /api/cli/zones": "person",
-  "GET /api/cli/zones/:id": "person",
-  "GET /api/cli/configurations": "person",
-  "POST /api/cli/configurations": "person",
-  "GET /api/cli/configurations/:name": "person",
-  "GET /api/cli/configurations/by-project-name/:project_name": "person",
-  "POST /api/cli/archives": "person",
-  "GET /api/cli/cloud-identities": "person",
-  "POST /api/cli/cloud-identities": "person",
-  "GET /api/cli/cloud-identities/:id": "person",
-  "PATCH /api/cli/cloud-identities/:id": "person",
-  "DELETE /api/cli/cloud-identities/:id": "person",
-  "GET /api/cli/cloud-identities/:id/trust-policy": "person",
-  "GET /api/cli/variable-sets": "person",
-  "POST /api/cli/variable-sets": "person",
-  "GET /api/cli/variable-sets/:id": "person",
-  "PATCH /api/cli/variable-sets/:id": "person",
-  "DELETE /api/cli/variable-sets/:id": "person",
-  "PUT /api/cli/variable-sets/:id/zones/:zone_id": "person",
-  "DELETE /api/cli/variable-sets/:id/zones/:zone_id": "person",
-  "PUT /api/cli/variable-sets/:id/configurations/:configuration_id": "person",
-  "DELETE /api/cli/variable-sets/:id/configurations/:configuration_id": "person",
-  "GET /api/cli/repositories/:git_provider": "person",
-  "POST /api/jobs": "person",
-  "GET /api/jobs": "person",
-  "GET /api/cli/jobs/:id": "person",
-  "GET /api/cli/jobs/:id/logs": "person",
-  "GET /api/cli/jobs/:id/debug-log": "person",
-  "POST /api/cli/jobs/:id/cancel": "person",
-  "POST /api/cli/jobs/:id/retry": "person",
-  "POST /api/jobs/:id/approvals": "person",
-  "GET /api/cli/workers": "person",
-  "POST /api/cli/workers": "person",
-  "GET /api/cli/workers/:id": "person",
-  "PATCH /api/cli/workers/:id": "person",
-  "POST /api/cli/workers/:id/drain": "person",
-  "DELETE /api/cli/workers/:id/drain": "person",
-  "POST /api/cli/workers/:id/rotate-token": "person",
-  "DELETE /api/cli/workers/:id": "person",
-  "GET /api/cli/registration-tokens": "person",
-  "POST /api/cli/registration-tokens": "person",
-  "DELETE /api/cli/registration-tokens/:id": "person",
-  "PATCH /api/cli/zones/:id": "person",
-  "DELETE /api/cli/zones/:id": "person",
-  "PATCH /api/cli/configurations/:name": "person",
-  "DELETE /api/cli/configurations/:name": "person",
-  "GET /api/cli/configurations/:name/state/versions": "person",
-  "POST /api/cli/configurations/:name/state/versions": "person",
-  "GET /api/cli/configurations/:name/state/versions/:serial": "person",
-  "POST /api/cli/configurations/:name/state/versions/:serial/rollback": "person",
-  "GET /api/cli/configurations/:name/state/lock": "person",
-  "DELETE /api/cli/configurations/:name/state/lock": "person",
-  "GET /api/cli/logins": "person",
-  "POST /api/cli/access-tokens": "person",
-  "GET /api/cli/access-tokens": "person",
-  "GET /api/cli/teams": "person",
-  "POST /api/cli/teams": "person",
-  "GET /api/cli/teams/:slug": "person",
-  "PATCH /api/cli/teams/:slug": "person",
-  "DELETE /api/cli/teams/:slug": "person",
-  "GET /api/cli/teams/:slug/members": "person",
-  "PATCH /api/cli/teams/:slug/members/:user_id": "person",
-  "DELETE /api/cli/teams/:slug/members/:user_id": "person",
-  "POST /api/cli/teams/:slug/invitations": "person",
-  "GET /api/cli/teams/:slug/invitations": "person",
-  "DELETE /api/cli/teams/:slug/invitations/:id": "person",
-  "GET /api/cli/access-tokens/current": "person",
-  "DELETE /api/cli/access-tokens/:id": "person",
-  "DELETE /api/cli/logins/:id": "person",
-  "GET /api/cli/audit": "person",
-  "GET /api/cli/jobs/:id/plan": "person",
-  "GET /api/jobs/:id/logs/stream": "person",
-  "POST /api/jobs/claim": "worker",
-  "PUT /api/jobs/:id/status": "worker",
-  "POST /api/jobs/:id/logs": "worker",
-  "GET /api/jobs/:id/logs": "worker",
-  "POST /api/jobs/:id/plan-artifact": "worker",
-  "GET /api/jobs/:id/plan-artifact": "worker",
-  "POST /api/jobs/:id/debug-log": "worker",
-  "GET /api/jobs/:id/source": "worker",
-  "POST /api/workers/proof": "open",
-  "POST /api/workers/register": "registrant",
-  "POST /api/workers/heartbeat": "worker",
-  "GET /api/workers/:id": "worker",
-  "POST /api/workers/:id/metadata": "worker",
-  "POST /api/releases/worker": "pipeline",
-  "POST /api/runners/register": "pipeline",
-  "GET /api/state/:spec_id": "job",
-  "POST /api/state/:spec_id": "job",
-  "LOCK /api/state/:spec_id": "job",
-  "UNLOCK /api/state/:spec_id": "job",
-};
 
 /** A body with which an authorized caller would succeed, naming user A's things. */
 const bodies: Record<string, (id: string) => unknown> = {
@@ -259,7 +62,7 @@ interface OtherCaller {
   readonly name: string;
   readonly headers: Record<string, string>;
   /** A working credential of another owner, which may see and create its own things. */
-  readonly own?: readonly Rule[];
+  readonly own?: readonly Who[];
   /** A worker that may claim A's jobs: of the same owner, or cloud-hosted. */
   readonly serves?: boolean;
   /** Tried with some of the ids only. */
@@ -431,7 +234,7 @@ beforeAll(async () => {
     tokensOfB.push({
       name: `an access token of another user, as ${role}`,
       headers: bearer((await accessTokenOf(bearer(b.access_token), role, role)).access_token),
-      own: ["person", "registrant"],
+      own: ["user", "person", "registrant"],
       // An admin may do what the other roles may.
       isBrief: role !== "admin",
     });
@@ -446,11 +249,15 @@ beforeAll(async () => {
     { name: "an expired access token", headers: bearer(expiredToken.access_token) },
     { name: "a mutated access token", headers: bearer(`${tokenA.access_token.slice(0, -3)}AAA`) },
     { name: "the hash of an access token", headers: bearer(hashToken(tokenA.access_token)) },
-    { name: "another user", headers: bearer(b.access_token), own: ["person", "registrant"] },
+    {
+      name: "another user",
+      headers: bearer(b.access_token),
+      own: ["user", "person", "registrant"],
+    },
     {
       name: "another user's browser",
       headers: browserB.headers,
-      own: ["person", "registrant", "page"],
+      own: ["user", "person", "registrant", "page"],
     },
     { name: "another worker", headers: workerB.headers, own: ["worker", "registrant"] },
     { name: "a revoked login", headers: bearer(goneTokens.access_token) },
@@ -493,12 +300,7 @@ beforeAll(async () => {
 });
 
 it("every route has a rule, and every rule a route", () => {
-  const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);
-  expect(missing, "add who may call these to `rules` in test/acceptance/tenancy.test.ts").toEqual(
-    [],
-  );
-  const served = new Set(routes.map(keyOf));
-  expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);
+  expect([...new Set(routes.map(keyOf))].toSorted()).toEqual(ruledRoutes.toSorted());
 });
 
 it("every unauthorized caller is refused on every route and id, changes nothing and learns nothing", async () => {
@@ -528,8 +330,8 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
   const requests = otherCallers.flatMap((caller) =>
     routes.flatMap((route): (() => Promise<void>)[] => {
       const key = keyOf(route);
-      const rule = rules[key] ?? "open";
-      const isOwn = caller.own?.includes(rule) === true;
+      const { who } = ruleOf(route);
+      const isOwn = caller.own?.includes(who) === true;
       const makeBody = bodies[key];
       const takesId = route.url.includes(":") || namesId(makeBody);
       if (isOwn && endsItself.has(key)) return [];
@@ -537,9 +339,9 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
       // An open route, or one called with a working credential and without an id of A's, may
       // succeed but must not show or change anything of A's.
       const isFine =
-        rule === "open" || (isOwn && !takesId)
+        who === "open" || (isOwn && !takesId)
           ? anything
-          : (status: number) => refused(status) || (rule === "page" && status === 303);
+          : (status: number) => refused(status) || (who === "page" && status === 303);
       return idsFor(caller, takesId).map((id) => () => {
         const path = route.url.replace(/:\w+/, id).replace(/:\w+/, "1");
         return judge(caller, [route.method, path, makeBody?.(id)], isFine);
