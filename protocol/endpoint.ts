@@ -125,12 +125,3 @@ export type Query<E extends Endpoint> = Part<E, "query">;
 export type Headers<E extends Endpoint> = Part<E, "headers">;
 export type Body<E extends Endpoint> = Part<E, "body">;
 export type Answer<E extends Endpoint> = Part<E, "answer">;
-
-/** Returns the path with its parameters filled in and escaped. */
-export function fillPath(path: string, params: Readonly<Record<string, string>>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = params[name];
-    if (value === undefined) throw new TypeError(`${path} needs the parameter ${name}`);
-    return encodeURIComponent(value);
-  });
-}

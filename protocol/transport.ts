@@ -4,14 +4,7 @@
  */
 import { request, type Dispatcher } from "../common/http-client.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
-import {
-  fillPath,
-  type Answer,
-  type Body,
-  type Endpoint,
-  type Params,
-  type Query,
-} from "./endpoint.ts";
+import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
 import type { EndpointName, Endpoints } from "./endpoints.ts";
 import type { Problem } from "./problem.ts";
 
@@ -166,6 +159,15 @@ function pathOf(
   }
   const search = values.toString();
   return `${fillPath(path, params)}${search === "" ? "" : `?${search}`}`;
+}
+
+/** Returns the path with its parameters filled in and escaped. */
+function fillPath(path: string, params: Readonly<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new TypeError(`${path} needs the parameter ${name}`);
+    return encodeURIComponent(value);
+  });
 }
 
 async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {

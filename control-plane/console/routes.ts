@@ -107,7 +107,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     operatorPages(signedIn, context);
     teamPages(signedIn, context);
     invitationPages(signedIn, context);
-    signedIn("GET", "/cli/login", "read", async (caller, { query }, reply) => {
+    signedIn.get("/cli/login", "read", async (caller, { query }, reply) => {
       const { email } = caller;
       const deviceCode = deviceCodeOf(query);
       const found =
@@ -122,7 +122,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const isWaiting = found?.state === "waiting";
       sendPage(reply, isWaiting ? { ...page, refresh } : page, deviceCode ? 200 : 400);
     });
-    signedIn("POST", "/cli/login", "generateDeviceLogin", async (caller, { body }, reply) => {
+    signedIn.post("/cli/login", "generateDeviceLogin", async (caller, { body }, reply) => {
       const deviceCode = deviceCodeOf(body);
       const page = { title: "Sign in the client", email: caller.email };
       try {
@@ -136,7 +136,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
       }
     });
-    signedIn("POST", "/logout", "account", async (caller, _, reply) => {
+    signedIn.post("/logout", "account", async (caller, _, reply) => {
       await endLogin(context, caller);
       clearSession(context, reply);
       reply.redirect("/login", 303);

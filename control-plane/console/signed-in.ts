@@ -17,20 +17,27 @@ export type PageHandler = (
 ) => Promise<void>;
 
 /** Adds one route; its handler sends the page, or redirects. */
-export type SignedIn = (
-  method: "GET" | "POST",
+type AddRoute = (
   url: string,
   needs: Needs,
   handler: PageHandler,
   options?: { readonly bodyLimit?: number },
 ) => void;
 
+export interface SignedIn {
+  readonly get: AddRoute;
+  readonly post: AddRoute;
+}
+
 /**
- * Makes the function that adds such routes. Without a session a page answers 303 to the sign-in,
+ * Makes the functions that add such routes. Without a session a page answers 303 to the sign-in,
  * with the way back; the session is checked before the body is read.
  */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
-  return (method, url, needs, handler, options = {}) => {
+  const add = (
+    method: "GET" | "POST",
+    ...[url, needs, handler, options = {}]: Parameters<AddRoute>
+  ) => {
     const permission = pages.pagePermissions.add(method, url, needs);
     pages.route({
       method,
@@ -61,6 +68,7 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
       },
     });
   };
+  return { get: (...route) => add("GET", ...route), post: (...route) => add("POST", ...route) };
 }
 
 /**

@@ -31,7 +31,7 @@ const judgeChange = judgeForm(UpdateConfiguration);
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
 
 /** Adds `/zones/{id}/new`. */
-export function newConfigurationPages(signedIn: SignedIn, context: Context): void {
+export function newConfigurationPages(pages: SignedIn, context: Context): void {
   const page = async (caller: UserCaller, zone: ZoneName, form: Form): Promise<Page> => {
     const identities = await listCloudIdentities(context, caller, undefined, most);
     const action = `/zones/${zone.id}/new`;
@@ -50,12 +50,11 @@ export function newConfigurationPages(signedIn: SignedIn, context: Context): voi
         ${configurationForm(form, action, "Create the configuration", choices)}`,
     };
   };
-  signedIn("GET", "/zones/:id/new", "createConfiguration", async (caller, { params }, reply) => {
+  pages.get("/zones/:id/new", "createConfiguration", async (caller, { params }, reply) => {
     const zone = await getZoneName(context, caller, zoneIdOf(params));
     sendPage(reply, await page(caller, zone, emptyForm));
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/zones/:id/new",
     "createConfiguration",
     async (caller, { params, body }, reply) => {
@@ -73,7 +72,7 @@ export function newConfigurationPages(signedIn: SignedIn, context: Context): voi
 
 /** Adds `/configurations/{id}/edit`; `find` reads the configuration that the address names. */
 export function editPages(
-  signedIn: SignedIn,
+  pages: SignedIn,
   context: Context,
   find: (caller: UserCaller, params: unknown) => Promise<Configuration>,
 ): void {
@@ -100,8 +99,7 @@ export function editPages(
         ${configurationForm(form, action, "Save", { zones, identities }, markOf(formOf(known).fields))}`,
     };
   };
-  signedIn(
-    "GET",
+  pages.get(
     "/configurations/:id/edit",
     "updateConfiguration",
     async (caller, { params }, reply) => {
@@ -109,8 +107,7 @@ export function editPages(
       sendPage(reply, await page(caller, known, formOf(known)));
     },
   );
-  signedIn(
-    "POST",
+  pages.post(
     "/configurations/:id/edit",
     "updateConfiguration",
     async (caller, { params, body }, reply) => {

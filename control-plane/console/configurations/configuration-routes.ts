@@ -31,12 +31,12 @@ const judgeJob = judge(CreateJob);
 const judgeChange = judge(UpdateConfiguration);
 
 /** Adds them. */
-export function configurationPages(signedIn: SignedIn, context: Context): void {
+export function configurationPages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown): Promise<Configuration> =>
     getConfiguration(context, caller, idOf(params));
 
-  newConfigurationPages(signedIn, context);
-  editPages(signedIn, context, find);
+  newConfigurationPages(pages, context);
+  editPages(pages, context, find);
 
   /** Sends the page; after a form that was refused, with it. */
   const send = async (
@@ -57,14 +57,9 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
       refused?.status,
     );
   };
-  signedIn(
-    "GET",
-    "/configurations/:id",
-    "getConfiguration",
-    async (caller, { params, query }, reply) => {
-      await send(reply, caller, await find(caller, params), query);
-    },
-  );
+  pages.get("/configurations/:id", "getConfiguration", async (caller, { params, query }, reply) => {
+    await send(reply, caller, await find(caller, params), query);
+  });
   /** A form of the page, where it is sent to, and where one is after it. */
   const act = (
     path: string,
@@ -77,18 +72,13 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
       params: unknown,
     ) => Promise<string>,
   ): void =>
-    signedIn(
-      "POST",
-      `/configurations/:id/${path}`,
-      needs,
-      async (caller, { params, body }, reply) => {
-        const configuration = await find(caller, params);
-        const refused = await attempt(body, async () => {
-          reply.redirect(await work(caller, configuration, new Form(body), params), 303);
-        });
-        if (refused) await send(reply, caller, configuration, {}, { [kind]: refused }, refused);
-      },
-    );
+    pages.post(`/configurations/:id/${path}`, needs, async (caller, { params, body }, reply) => {
+      const configuration = await find(caller, params);
+      const refused = await attempt(body, async () => {
+        reply.redirect(await work(caller, configuration, new Form(body), params), 303);
+      });
+      if (refused) await send(reply, caller, configuration, {}, { [kind]: refused }, refused);
+    });
 
   act("jobs", "plan", "start", async (caller, { id, name }, form) => {
     const job_type = form.text("job_type");
@@ -120,7 +110,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     return `/zones/${zone_id}`;
   });
 
-  entriesForms(signedIn, {
+  entriesForms(pages, {
     path: "/configurations",
     needs: "updateConfiguration",
     kinds: entryKinds,
@@ -129,8 +119,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     send: (reply, caller, configuration, entries) =>
       send(reply, caller, configuration, {}, { entries }, entries.form),
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/configurations/:id/variable-sets",
     "attachToConfiguration",
     async (caller, { params, body }, reply) => {

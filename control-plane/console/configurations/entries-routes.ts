@@ -33,12 +33,11 @@ interface EntriesOwner<T> {
 
 /** Adds one route for each kind. */
 export function entriesForms<T extends Valued & { readonly id: string }>(
-  signedIn: SignedIn,
+  pages: SignedIn,
   { path, needs, kinds, find, update, send }: EntriesOwner<T>,
 ): void {
   for (const kind of kinds)
-    signedIn(
-      "POST",
+    pages.post(
       `${path}/:id/${kind}`,
       needs,
       async (caller, { params, body }, reply) => {

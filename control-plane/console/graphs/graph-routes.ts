@@ -13,8 +13,8 @@ import type { SignedIn } from "../signed-in.ts";
 import { choiceOf, graphView } from "./graph-page.ts";
 
 /** Adds them. */
-export function graphPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/configurations/:id/graph", "read", async (caller, { params, query }, reply) => {
+export function graphPages(pages: SignedIn, context: Context): void {
+  pages.get("/configurations/:id/graph", "read", async (caller, { params, query }, reply) => {
     const { id } = params as { id: string };
     if (!validate(id)) throw notFound("configuration");
     const { name } = await getConfiguration(context, caller, id);
@@ -28,7 +28,7 @@ export function graphPages(signedIn: SignedIn, context: Context): void {
       ${graphView(graph, title, `/configurations/${id}/graph`)}`;
     sendPage(reply, { email: caller.email, at: "/zones", title, body });
   });
-  signedIn("GET", "/jobs/:id/graph", "read", async (caller, { params, query }, reply) => {
+  pages.get("/jobs/:id/graph", "read", async (caller, { params, query }, reply) => {
     const { id } = params as { id: string };
     if (!validate(id)) throw notFound("job");
     const [{ job_type, configuration_id: configuration }, { plan_summary: plan }] =

@@ -37,7 +37,7 @@ const typed = (fields: unknown) => {
 };
 
 /** Adds them. */
-export function identityPages(signedIn: SignedIn, context: Context): void {
+export function identityPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
     const { before } = query as { before?: unknown };
     const from = typeof before === "string" && validate(before) ? before : undefined;
@@ -46,10 +46,10 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
     const body = identitiesPage(identities.slice(0, shown), next, form);
     return { ...frame(caller), title: "Cloud identities", body };
   };
-  signedIn("GET", "/identities", "listCloudIdentities", async (caller, { query }, reply) => {
+  pages.get("/identities", "listCloudIdentities", async (caller, { query }, reply) => {
     sendPage(reply, await list(caller, query, new Form()));
   });
-  signedIn("POST", "/identities", "createCloudIdentity", async (caller, { body, query }, reply) => {
+  pages.post("/identities", "createCloudIdentity", async (caller, { body, query }, reply) => {
     const form = await attempt(body, async () => {
       const input = judgeNew({ ...typed(body), provider: "aws" });
       const { id } = await createCloudIdentity(context, caller, input);
@@ -91,46 +91,30 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
     if (!validate(id)) throw notFound("cloud identity");
     return getCloudIdentity(context, caller, id);
   };
-  signedIn(
-    "GET",
-    "/identities/:id",
-    "getCloudIdentity",
-    async (caller, { params, query }, reply) => {
-      const made = await page(caller, await find(caller, params), query);
-      sendPage(reply, made.page, made.status);
-    },
-  );
-  signedIn(
-    "POST",
-    "/identities/:id",
-    "updateCloudIdentity",
-    async (caller, { params, body }, reply) => {
-      const identity = await find(caller, params);
-      const edit = await attempt(
-        body,
-        async () => {
-          await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
-          reply.redirect(`/identities/${identity.id}`, 303);
-        },
-        "edit",
-      );
-      if (edit) sendPage(reply, (await page(caller, identity, {}, { edit })).page, edit.status);
-    },
-  );
-  signedIn(
-    "POST",
-    "/identities/:id/delete",
-    "deleteCloudIdentity",
-    async (caller, { params }, reply) => {
-      const identity = await find(caller, params);
-      const remove = await attempt({}, async () => {
-        await deleteCloudIdentity(context, caller, identity.id);
-        reply.redirect("/identities", 303);
-      });
-      if (remove)
-        sendPage(reply, (await page(caller, identity, {}, { remove })).page, remove.status);
-    },
-  );
+  pages.get("/identities/:id", "getCloudIdentity", async (caller, { params, query }, reply) => {
+    const made = await page(caller, await find(caller, params), query);
+    sendPage(reply, made.page, made.status);
+  });
+  pages.post("/identities/:id", "updateCloudIdentity", async (caller, { params, body }, reply) => {
+    const identity = await find(caller, params);
+    const edit = await attempt(
+      body,
+      async () => {
+        await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
+        reply.redirect(`/identities/${identity.id}`, 303);
+      },
+      "edit",
+    );
+    if (edit) sendPage(reply, (await page(caller, identity, {}, { edit })).page, edit.status);
+  });
+  pages.post("/identities/:id/delete", "deleteCloudIdentity", async (caller, { params }, reply) => {
+    const identity = await find(caller, params);
+    const remove = await attempt({}, async () => {
+      await deleteCloudIdentity(context, caller, identity.id);
+      reply.redirect("/identities", 303);
+    });
+    if (remove) sendPage(reply, (await page(caller, identity, {}, { remove })).page, remove.status);
+  });
 }
 
 /** The account of the role itself: where most workers are. */

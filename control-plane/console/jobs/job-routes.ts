@@ -62,7 +62,7 @@ const mostOften = 64 * 1024;
 const judgeDecision = judge(DecideJob);
 
 /** Adds them. */
-export function jobPages(signedIn: SignedIn, context: Context): void {
+export function jobPages(pages: SignedIn, context: Context): void {
   /** Sends the page; after a form that was refused, with it. */
   const send = async (
     caller: UserCaller,
@@ -116,7 +116,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     const often = isWaiting ? refreshWaiting : refresh;
     sendPage(reply, isOver ? page : { ...page, refresh: often }, form?.status);
   };
-  signedIn("GET", "/jobs/:id", "getJob", async (caller, request, reply) => {
+  pages.get("/jobs/:id", "getJob", async (caller, request, reply) => {
     const { id } = request.params as { id: string };
     if (!validate(id)) {
       reply.redirect(`/jobs/${await findByStart(context, caller, id)}`, 303);
@@ -124,7 +124,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     }
     await send(caller, id, request, reply);
   });
-  signedIn("POST", "/jobs/:id/approvals", "decideJob", async (caller, request, reply) => {
+  pages.post("/jobs/:id/approvals", "decideJob", async (caller, request, reply) => {
     const id = idOf(request.params);
     const refused = await attempt(request.body, async () => {
       const form = new Form(request.body);
@@ -139,7 +139,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     });
     if (refused) await send(caller, id, request, reply, refused);
   });
-  signedIn("GET", "/jobs/:id/log", "getJobLogs", async (caller, { params }, reply) => {
+  pages.get("/jobs/:id/log", "getJobLogs", async (caller, { params }, reply) => {
     const id = idOf(params);
     await checkOwnJob(context, caller, id);
     reply
@@ -157,7 +157,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     needs: Needs,
     change: (caller: UserCaller, job: string, form: Form) => Promise<Job>,
   ) =>
-    signedIn("POST", `/jobs/:id/${verb}`, needs, async (caller, request, reply) => {
+    pages.post(`/jobs/:id/${verb}`, needs, async (caller, request, reply) => {
       const id = idOf(request.params);
       // A page that was open for long offers what is refused now; the page as it is now says why.
       const refused = await attempt({}, async () => {

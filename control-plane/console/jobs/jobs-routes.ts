@@ -21,8 +21,8 @@ const shown = 100;
 const refresh = 2;
 
 /** Adds it. */
-export function jobsPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/jobs", "listJobs", async (caller, { query }, reply) => {
+export function jobsPages(pages: SignedIn, context: Context): void {
+  pages.get("/jobs", "listJobs", async (caller, { query }, reply) => {
     const { before } = query as Record<string, unknown>;
     const filter = readFilter(query);
     const [page, configuration] = await Promise.all([

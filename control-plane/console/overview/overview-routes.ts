@@ -31,8 +31,8 @@ const countLimit = 1000;
 const refresh = 2;
 
 /** Adds them. */
-export function overviewPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/", "read", async (caller, _, reply) => {
+export function overviewPages(pages: SignedIn, context: Context): void {
+  pages.get("/", "read", async (caller, _, reply) => {
     const list = (status: JobStatus, limit: number) =>
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>

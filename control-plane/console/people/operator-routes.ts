@@ -20,8 +20,8 @@ const shown = 50;
 const textLimit = 254;
 
 /** Adds `/operator`. */
-export function operatorPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/operator", "account", async (caller, { query }, reply) => {
+export function operatorPages(pages: SignedIn, context: Context): void {
+  pages.get("/operator", "account", async (caller, { query }, reply) => {
     await checkOperator(context, context.store.read, caller);
     const { q, before } = query as Record<string, unknown>;
     const text = typeof q === "string" ? q.trim().slice(0, textLimit) : "";
@@ -34,15 +34,10 @@ export function operatorPages(signedIn: SignedIn, context: Context): void {
   });
   const changes = { "sign-out": signOutPerson, block: blockPerson, unblock: unblockPerson };
   for (const [path, change] of Object.entries(changes))
-    signedIn(
-      "POST",
-      `/operator/people/:user/${path}`,
-      "account",
-      async (caller, { params }, reply) => {
-        const { user } = params as { user: string };
-        if (!validate(user)) throw notFound("user");
-        await change(context, caller, user.toLowerCase());
-        reply.redirect("/operator", 303);
-      },
-    );
+    pages.post(`/operator/people/:user/${path}`, "account", async (caller, { params }, reply) => {
+      const { user } = params as { user: string };
+      if (!validate(user)) throw notFound("user");
+      await change(context, caller, user.toLowerCase());
+      reply.redirect("/operator", 303);
+    });
 }

@@ -39,7 +39,7 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/settings" });
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 /** Adds `/settings` and `/audit`. */
-export function peoplePages(signedIn: SignedIn, context: Context): void {
+export function peoplePages(pages: SignedIn, context: Context): void {
   const settings = async (caller: UserCaller, form: Form): Promise<Page> => {
     const [accounts, logins, isOperating, tokens] = await Promise.all([
       listOwnAccounts(context, caller),
@@ -59,11 +59,10 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
     });
     return { ...frame(caller), title: "Settings", body };
   };
-  signedIn("GET", "/settings", "account", async (caller, _, reply) => {
+  pages.get("/settings", "account", async (caller, _, reply) => {
     sendPage(reply, await settings(caller, newTokenForm(givableRoles(caller))));
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/settings/access-tokens",
     "createAccessToken",
     async (caller, { body: fields }, reply) => {
@@ -75,8 +74,7 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
       if (form) sendPage(reply, await settings(caller, form), form.status);
     },
   );
-  signedIn(
-    "POST",
+  pages.post(
     "/settings/access-tokens/:id/revoke",
     "revokeAccessToken",
     async (caller, { params }, reply) => {
@@ -86,18 +84,13 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
       reply.redirect("/settings#access-tokens", 303);
     },
   );
-  signedIn(
-    "POST",
-    "/settings/logins/:id/revoke",
-    "revokeLogin",
-    async (caller, { params }, reply) => {
-      const { id } = params as { id: string };
-      if (!validate(id)) throw notFound("login");
-      await endOwnLogin(context, caller, id);
-      reply.redirect("/settings", 303);
-    },
-  );
-  signedIn("GET", "/audit", "listAuditEntries", async (caller, { query }, reply) => {
+  pages.post("/settings/logins/:id/revoke", "revokeLogin", async (caller, { params }, reply) => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("login");
+    await endOwnLogin(context, caller, id);
+    reply.redirect("/settings", 303);
+  });
+  pages.get("/audit", "listAuditEntries", async (caller, { query }, reply) => {
     const { before, action: wanted } = query as Record<string, unknown>;
     const from = typeof before === "string" && validate(before) ? before : undefined;
     // What is no action filters nothing.

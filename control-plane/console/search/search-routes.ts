@@ -7,8 +7,8 @@ import type { SignedIn } from "../signed-in.ts";
 import { searchPage } from "./search-page.ts";
 
 /** Adds it. */
-export function searchPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/search", "read", async (caller, { query }, reply) => {
+export function searchPages(pages: SignedIn, context: Context): void {
+  pages.get("/search", "read", async (caller, { query }, reply) => {
     const { q } = query as Record<string, unknown>;
     const text = typeof q === "string" ? q.trim() : "";
     const [found, jobs] = await Promise.all([

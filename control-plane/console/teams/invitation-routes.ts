@@ -12,14 +12,14 @@ import { clock } from "../page/words.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 /** Adds `/invitations/{token}`. */
-export function invitationPages(signedIn: SignedIn, context: Context): void {
-  signedIn("GET", "/invitations/:token", "read", async (caller, { params }, reply) => {
+export function invitationPages(pages: SignedIn, context: Context): void {
+  pages.get("/invitations/:token", "read", async (caller, { params }, reply) => {
     const { token } = params as { token: string };
     const invitation = await openInvitation(context, caller, token);
     const body = invitationPage(caller, invitation, token);
     sendPage(reply, { title: `Join ${invitation.team.name}`, email: caller.email, body });
   });
-  signedIn("POST", "/invitations/:token", "account", async (caller, { params }, reply) => {
+  pages.post("/invitations/:token", "account", async (caller, { params }, reply) => {
     const { token } = params as { token: string };
     const slug = await acceptInvitation(context, caller, token);
     reply.redirect(overviewOf(slug), 303);

@@ -40,7 +40,7 @@ const judgeInvitation = judge(CreateInvitation);
 const frame = ({ email }: UserCaller) => ({ email, at: "/teams" });
 
 /** Adds `/teams` and what is below it. */
-export function teamPages(signedIn: SignedIn, context: Context): void {
+export function teamPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, form: Form): Promise<Page> => {
     const teams = await listTeams(context, caller, undefined, teamsLimit + 1);
     const shown = teams.slice(0, teamsLimit).map(({ team }) => team);
@@ -65,27 +65,27 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
     return { ...frame(caller), title: team.name, body, from: `/teams/${team.slug}` };
   };
 
-  signedIn("GET", "/teams", "listTeams", async (caller, _, reply) => {
+  pages.get("/teams", "listTeams", async (caller, _, reply) => {
     sendPage(reply, await list(caller, new Form()));
   });
-  signedIn("POST", "/teams", "createTeam", async (caller, { body }, reply) => {
+  pages.post("/teams", "createTeam", async (caller, { body }, reply) => {
     const form = await attempt(body, async () => {
       const { slug } = await createTeam(context, caller, judgeTeam(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (form) sendPage(reply, await list(caller, form), form.status);
   });
-  signedIn("GET", "/teams/:slug", "getTeam", async (caller, _, reply) => {
+  pages.get("/teams/:slug", "getTeam", async (caller, _, reply) => {
     sendPage(reply, await page(caller));
   });
-  signedIn("POST", "/teams/:slug", "updateTeam", async (caller, { body }, reply) => {
+  pages.post("/teams/:slug", "updateTeam", async (caller, { body }, reply) => {
     const rename = await attempt(body, async () => {
       const { slug } = await updateTeam(context, caller, judgeChange(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (rename) sendPage(reply, await page(caller, { rename }), rename.status);
   });
-  signedIn("POST", "/teams/:slug/delete", "deleteTeam", async (caller, { params, body }, reply) => {
+  pages.post("/teams/:slug/delete", "deleteTeam", async (caller, { params, body }, reply) => {
     const remove = await attempt(body, async () => {
       if (new Form(body).word("confirm") !== slugOf(params))
         throw new RefusalError("invalid_request", "The slug that you typed is not the team's");
@@ -94,8 +94,7 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
     });
     if (remove) sendPage(reply, await page(caller, { remove }), remove.status);
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/teams/:slug/members/:user",
     "updateMember",
     async (caller, { params, body }, reply) => {
@@ -107,8 +106,7 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
       if (members) sendPage(reply, await page(caller, { members }), members.status);
     },
   );
-  signedIn(
-    "POST",
+  pages.post(
     "/teams/:slug/members/:user/remove",
     "removeMember",
     async (caller, { params }, reply) => {
@@ -121,30 +119,24 @@ export function teamPages(signedIn: SignedIn, context: Context): void {
       if (members) sendPage(reply, await page(caller, { members }), members.status);
     },
   );
-  signedIn(
-    "POST",
-    "/teams/:slug/invitations",
-    "createInvitation",
-    async (caller, { body }, reply) => {
-      const invite = await attempt(body, async () => {
-        const form = new Form(body);
-        const email = form.word("email");
-        const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
-        const made = await createInvitation(context, caller, judgeInvitation(asked));
-        const team = await getTeam(context, caller);
-        const title = `An invitation to ${team.name}`;
-        const hasProvider = Object.values(context.providers).some(Boolean);
-        sendPage(reply, {
-          ...frame(caller),
-          title,
-          body: createdInvitationPage(team, made, hasProvider),
-        });
+  pages.post("/teams/:slug/invitations", "createInvitation", async (caller, { body }, reply) => {
+    const invite = await attempt(body, async () => {
+      const form = new Form(body);
+      const email = form.word("email");
+      const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
+      const made = await createInvitation(context, caller, judgeInvitation(asked));
+      const team = await getTeam(context, caller);
+      const title = `An invitation to ${team.name}`;
+      const hasProvider = Object.values(context.providers).some(Boolean);
+      sendPage(reply, {
+        ...frame(caller),
+        title,
+        body: createdInvitationPage(team, made, hasProvider),
       });
-      if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
-    },
-  );
-  signedIn(
-    "POST",
+    });
+    if (invite) sendPage(reply, await page(caller, { invite }), invite.status);
+  });
+  pages.post(
     "/teams/:slug/invitations/:id/revoke",
     "revokeInvitation",
     async (caller, { params }, reply) => {

@@ -43,7 +43,7 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/variable-sets" });
 const typed = (fields: unknown) => ({ name: new Form(fields).word("name") });
 
 /** Adds them. */
-export function variableSetPages(signedIn: SignedIn, context: Context): void {
+export function variableSetPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
     const { before } = query as { before?: unknown };
     const from = typeof before === "string" && validate(before) ? before : undefined;
@@ -52,21 +52,16 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     const body = variableSetsPage(sets.slice(0, shown), next, form);
     return { ...frame(caller), title: "Variable sets", body };
   };
-  signedIn("GET", "/variable-sets", "listVariableSets", async (caller, { query }, reply) => {
+  pages.get("/variable-sets", "listVariableSets", async (caller, { query }, reply) => {
     sendPage(reply, await list(caller, query, new Form()));
   });
-  signedIn(
-    "POST",
-    "/variable-sets",
-    "createVariableSet",
-    async (caller, { body, query }, reply) => {
-      const form = await attempt(body, async () => {
-        const { id } = await createVariableSet(context, caller, judgeNew(typed(body)));
-        reply.redirect(`/variable-sets/${id}`, 303);
-      });
-      if (form) sendPage(reply, await list(caller, query, form), form.status);
-    },
-  );
+  pages.post("/variable-sets", "createVariableSet", async (caller, { body, query }, reply) => {
+    const form = await attempt(body, async () => {
+      const { id } = await createVariableSet(context, caller, judgeNew(typed(body)));
+      reply.redirect(`/variable-sets/${id}`, 303);
+    });
+    if (form) sendPage(reply, await list(caller, query, form), form.status);
+  });
 
   const find = (caller: UserCaller, params: unknown): Promise<VariableSet> => {
     const { id } = params as { id: string };
@@ -96,7 +91,7 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     const from = `/variable-sets/${set.id}`;
     sendPage(reply, { ...frame(caller), title: set.name, body, from }, refused?.status);
   };
-  signedIn("GET", "/variable-sets/:id", "getVariableSet", async (caller, { params }, reply) => {
+  pages.get("/variable-sets/:id", "getVariableSet", async (caller, { params }, reply) => {
     await send(reply, caller, await find(caller, params));
   });
   /** A form of the page, where it is sent to, and where one is after it. */
@@ -106,22 +101,17 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     kind: "rename" | "zone" | "configuration" | "remove",
     work: (caller: UserCaller, id: string, form: Form) => Promise<string>,
   ): void =>
-    signedIn(
-      "POST",
-      `/variable-sets/:id${path}`,
-      needs,
-      async (caller, { params, body }, reply) => {
-        const set = await find(caller, params);
-        const refused = await attempt(
-          body,
-          async () => {
-            reply.redirect(await work(caller, set.id, new Form(body)), 303);
-          },
-          kind,
-        );
-        if (refused) await send(reply, caller, set, { [kind]: refused }, refused);
-      },
-    );
+    pages.post(`/variable-sets/:id${path}`, needs, async (caller, { params, body }, reply) => {
+      const set = await find(caller, params);
+      const refused = await attempt(
+        body,
+        async () => {
+          reply.redirect(await work(caller, set.id, new Form(body)), 303);
+        },
+        kind,
+      );
+      if (refused) await send(reply, caller, set, { [kind]: refused }, refused);
+    });
   const attach = async (caller: UserCaller, id: string, form: Form, target: Target) => {
     await setAttached(context, caller, id, target, isAttaching(form));
     return `/variable-sets/${id}#attached`;
@@ -149,7 +139,7 @@ export function variableSetPages(signedIn: SignedIn, context: Context): void {
     await deleteVariableSet(context, caller, id);
     return "/variable-sets";
   });
-  entriesForms(signedIn, {
+  entriesForms(pages, {
     path: "/variable-sets",
     needs: "updateVariableSet",
     kinds: valueKinds,

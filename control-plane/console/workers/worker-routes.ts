@@ -46,7 +46,7 @@ const judgeWorker = judge(UpdateWorker);
 const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 
 /** Adds them. */
-export function workerPages(signedIn: SignedIn, context: Context): void {
+export function workerPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, form: Form): Promise<Page> => {
     const [workers, held, tokens, latest] = await Promise.all([
       listWorkers(context, caller, undefined, shown),
@@ -65,11 +65,10 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const from = inTeam("/workers", teamOf(caller));
     return { ...frame(caller), title: "Workers", body, refresh, from };
   };
-  signedIn("GET", "/workers", "listWorkers", async (caller, _, reply) => {
+  pages.get("/workers", "listWorkers", async (caller, _, reply) => {
     sendPage(reply, await list(caller, new Form()));
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/workers/revoke-token",
     "revokeRegistrationToken",
     async (caller, { body }, reply) => {
@@ -101,39 +100,33 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const body = workerPage(story, teardown);
     return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
   };
-  signedIn("GET", "/workers/:id", "getWorker", async (caller, { params }, reply) => {
+  pages.get("/workers/:id", "getWorker", async (caller, { params }, reply) => {
     sendPage(reply, await page(caller, await getWorker(context, caller, idOf(params))));
   });
-  signedIn(
-    "POST",
-    "/workers/:id/teardown",
-    "administer",
-    async (caller, { params, body }, reply) => {
-      const worker = await getWorker(context, caller, idOf(params));
-      const refused = await attempt(body, async () => {
-        const form = new Form(body);
-        refuseStale(form, deployConfigurationOf(worker));
-        if (form.word("confirm") !== worker.name.trim())
-          throw invalid("body.confirm", "this is not its name");
-        const asked = {
-          job_type: "DESTROY_WORKER",
-          assigned_worker_id: worker.id,
-          debug: form.isOn("debug"),
-        } as const;
-        const { id } = await createJob(context, caller, asked);
-        reply.redirect(`/jobs/${id}`, 303);
-      });
-      if (refused) sendPage(reply, await page(caller, worker, refused), refused.status);
-    },
-  );
-  editPages(signedIn, context);
-  signedIn("POST", "/workers/register", "createRegistrationToken", async (caller, _, reply) => {
+  pages.post("/workers/:id/teardown", "administer", async (caller, { params, body }, reply) => {
+    const worker = await getWorker(context, caller, idOf(params));
+    const refused = await attempt(body, async () => {
+      const form = new Form(body);
+      refuseStale(form, deployConfigurationOf(worker));
+      if (form.word("confirm") !== worker.name.trim())
+        throw invalid("body.confirm", "this is not its name");
+      const asked = {
+        job_type: "DESTROY_WORKER",
+        assigned_worker_id: worker.id,
+        debug: form.isOn("debug"),
+      } as const;
+      const { id } = await createJob(context, caller, asked);
+      reply.redirect(`/jobs/${id}`, 303);
+    });
+    if (refused) sendPage(reply, await page(caller, worker, refused), refused.status);
+  });
+  editPages(pages, context);
+  pages.post("/workers/register", "createRegistrationToken", async (caller, _, reply) => {
     const token = await createRegistrationToken(context, caller, {});
     const body = registrationPage(token, context.publicUrl());
     sendPage(reply, { ...frame(caller), title: "Add a worker", body });
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/workers/:id/rotate",
     "rotateWorkerToken",
     async (caller, { params, body: form }, reply) => {
@@ -143,8 +136,7 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     },
   );
   for (const isDraining of [true, false])
-    signedIn(
-      "POST",
+    pages.post(
       `/workers/:id/${isDraining ? "drain" : "undrain"}`,
       isDraining ? "drainWorker" : "undrainWorker",
       async (caller, { params }, reply) => {
@@ -152,14 +144,14 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
         reply.redirect(`/workers/${id}`, 303);
       },
     );
-  signedIn("POST", "/workers/:id/remove", "deleteWorker", async (caller, { params }, reply) => {
+  pages.post("/workers/:id/remove", "deleteWorker", async (caller, { params }, reply) => {
     await deleteWorker(context, caller, idOf(params));
     reply.redirect("/workers", 303);
   });
 }
 
 /** Adds `/workers/{id}/edit`. */
-function editPages(signedIn: SignedIn, context: Context): void {
+function editPages(pages: SignedIn, context: Context): void {
   const page = async (caller: UserCaller, worker: Worker, form: Form): Promise<Page> => {
     const configurations = await listConfigurationNames(context, caller, shown);
     const body = workerForm(worker, form, configurations);
@@ -170,11 +162,11 @@ function editPages(signedIn: SignedIn, context: Context): void {
     if (worker.mode === "cloud-hosted") throw notFound("worker of yours");
     return worker;
   };
-  signedIn("GET", "/workers/:id/edit", "updateWorker", async (caller, { params }, reply) => {
+  pages.get("/workers/:id/edit", "updateWorker", async (caller, { params }, reply) => {
     const worker = await find(caller, params);
     sendPage(reply, await page(caller, worker, formOf(worker)));
   });
-  signedIn("POST", "/workers/:id/edit", "updateWorker", async (caller, { params, body }, reply) => {
+  pages.post("/workers/:id/edit", "updateWorker", async (caller, { params, body }, reply) => {
     const worker = await find(caller, params);
     const form = await attempt(body, async () => {
       await updateWorker(context, caller, worker.id, (now) =>

@@ -35,7 +35,7 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/zones", refresh });
 const zoneOf = (fields: unknown) => judgeZone({ name: new Form(fields).word("name") });
 
 /** Adds them. */
-export function zonePages(signedIn: SignedIn, context: Context): void {
+export function zonePages(pages: SignedIn, context: Context): void {
   const page = async (
     caller: UserCaller,
     zone: BareZone,
@@ -69,10 +69,10 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     const body = zonesPage(zones.slice(0, shown), next, form);
     return { ...frame(caller), title: "Zones", body };
   };
-  signedIn("GET", "/zones", "listZones", async (caller, { query }, reply) => {
+  pages.get("/zones", "listZones", async (caller, { query }, reply) => {
     sendPage(reply, await list(caller, query, new Form()));
   });
-  signedIn("POST", "/zones", "createZone", async (caller, { body, query }, reply) => {
+  pages.post("/zones", "createZone", async (caller, { body, query }, reply) => {
     const form = await attempt(body, async () => {
       const { id } = await createZone(context, caller, zoneOf(body));
       reply.redirect(`/zones/${id}`, 303);
@@ -80,11 +80,11 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     if (form) sendPage(reply, await list(caller, query, form), form.status);
   });
 
-  signedIn("GET", "/zones/:id", "getZone", async (caller, { params, query }, reply) => {
+  pages.get("/zones/:id", "getZone", async (caller, { params, query }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
     sendPage(reply, await page(caller, zone, query));
   });
-  signedIn("POST", "/zones/:id", "updateZone", async (caller, { params, body }, reply) => {
+  pages.post("/zones/:id", "updateZone", async (caller, { params, body }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
     const rename = await attempt(body, async () => {
       await updateZone(context, caller, zone.id, ({ name }) => {
@@ -95,8 +95,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     });
     if (rename) sendPage(reply, await page(caller, zone, {}, { rename }), rename.status);
   });
-  signedIn(
-    "POST",
+  pages.post(
     "/zones/:id/variable-sets",
     "attachToZone",
     async (caller, { params, body }, reply) => {
@@ -108,7 +107,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
       if (sets) sendPage(reply, await page(caller, zone, {}, { sets }), sets.status);
     },
   );
-  signedIn("POST", "/zones/:id/team", "administer", async (caller, { params, body }, reply) => {
+  pages.post("/zones/:id/team", "administer", async (caller, { params, body }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
     const move = await attempt(body, async () => {
       const team = new Form(body).text("team");
@@ -117,7 +116,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     });
     if (move) sendPage(reply, await page(caller, zone, {}, { move }), move.status);
   });
-  signedIn("POST", "/zones/:id/delete", "deleteZone", async (caller, { params }, reply) => {
+  pages.post("/zones/:id/delete", "deleteZone", async (caller, { params }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
     const remove = await attempt({}, async () => {
       await deleteZone(context, caller, zone.id);

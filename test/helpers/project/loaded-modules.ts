@@ -7,7 +7,7 @@ export const modulesOfCommand = (...words: string[]) =>
   modulesOf(`
     process.on("exit", () => { process.exitCode = 0; });
     process.argv.splice(1, 0, "windlass", ...${JSON.stringify(words)});
-    await import("../main.ts");`);
+    await import("./main.ts");`);
 
 /**
  * Runs a script. Returns its output, and the modules that it loaded by their path from the root.
