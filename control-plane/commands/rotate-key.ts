@@ -165,8 +165,8 @@ function resealMetadata(
   try {
     resealed = reseal(before, keys, id);
   } catch {
-    // An older release stored it unchecked. Not of this shape, it was never sealed, and no job can
-    // use it.
+    // A pipeline may write anything about a cloud-hosted worker. Not of this shape, it was never
+    // sealed, and no job can use it.
     return { text, unreadable: 0 };
   }
   const { text: after, unreadable } = resealed;

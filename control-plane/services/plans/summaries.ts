@@ -17,7 +17,7 @@ import {
 import type { Context } from "../context.ts";
 import { findPlanRefusal } from "../jobs/jobs.ts";
 
-/** The parts of a summary that are stored apart. An earlier version had the changes alone. */
+/** The parts of a summary that are stored apart. */
 interface Details {
   readonly changes: readonly (PlannedChange["attributes"] | null)[];
   readonly outputs: readonly (OutputChange["attributes"] | null)[];
@@ -85,8 +85,7 @@ const withoutAttributes = (key: string, value: unknown): unknown =>
 function joined(plan_summary: string, values: string | undefined): PlanSummary {
   const summary = JSON.parse(plan_summary) as PlanSummary;
   if (values === undefined) return summary;
-  const read = JSON.parse(values) as Details | Details["changes"];
-  const details = "changes" in read ? read : { changes: read, outputs: [] };
+  const details = JSON.parse(values) as Details;
   const changes = summary.changes.map((change, index) => {
     const attributes = details.changes[index];
     return attributes ? { ...change, attributes } : change;

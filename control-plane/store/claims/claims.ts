@@ -113,7 +113,7 @@ export const findClaimed = statement<
       "assigned_worker_id",
       "features",
       "config_snapshot",
-      // An older server claims without noting it.
+      // A server of 0.1.0 has claimed without noting it.
       sql<string | null>`coalesce(identity_used, ${claimedIdentity})`.as("cloud_identity"),
       deployedBackend.as("deployed_backend"),
       hasApprovalRule.as("has_approval_rule"),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/people/test-user.ts";
-import { addHeldJob, setRows } from "../../../helpers/plane/plane.ts";
+import { addHeldJob } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
@@ -91,18 +91,6 @@ describe("the summary of a plan", () => {
       body: { status: "SUCCESS", plan_summary: summary },
     });
     expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
-  });
-
-  it("has the attributes that an earlier version stored, without those of outputs", async () => {
-    const { client, plan, runner } = await planning();
-    const params = { id: plan.id };
-    const attributes = [{ path: "id", before: 1, after: null }];
-    const changes = [{ address: "a.b", action: "delete" as const, attributes }];
-    const plan_summary = { ...summary, changes };
-    await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
-    const row = { attributes: JSON.stringify([attributes]) };
-    await setRows(plane, "plan_attributes", row, { job_id: plan.id });
-    expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(plan_summary);
   });
 
   it("is not found by other users", async () => {
