@@ -44,8 +44,8 @@ function missing(path: string, text: string): string[] {
   const documented = path.startsWith("test/") ? prose : `${prose} ${text}`;
   const pages = [...documented.matchAll(/(?<![\w./<>*-])((?:[\w.-]+\/)*[\w.-]+\.md)\b/g)]
     .map(([, name = ""]) => name)
-    // A build writes it.
-    .filter((name) => posix.basename(name) !== "commands.md")
+    // A build and the site write them.
+    .filter((name) => !["commands.md", "index.md"].includes(posix.basename(name)))
     .filter((name) => !known.has(name) && !known.has(posix.join(posix.dirname(path), name)));
   const sections = [...prose.matchAll(/\b(docs\/[\w-]+\.md), "([^"]+)"/g)]
     .filter(([, page = "", name = ""]) => !headingsOf(documents.get(page) ?? "").includes(name))

@@ -1,4 +1,4 @@
-/** The help of every command, as `npm run reference` writes it to one page. */
+/** The help of every command, as a build has it on one page. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { beforeAll, expect, test } from "vitest";
 import { wholeProgram } from "../../cli/program.ts";
