@@ -141,6 +141,12 @@ const entries: readonly Entry[] = [
     load: async () =>
       (await import("./commands/completion.ts")).completionCommand(wholeProgram, roleVerbs),
   },
+  {
+    name: "version",
+    group: "Start here",
+    description: "show the version, the package and the commit of this installation",
+    load: async () => (await import("./commands/version.ts")).versionCommand(),
+  },
   // main.ts at the root starts these two without loading the client; they are listed for the help.
   {
     name: "server",
@@ -153,6 +159,7 @@ const entries: readonly Entry[] = [
       "backup",
       "restore",
       "install",
+      "health",
       "rotate-key",
       "migrate-store",
     ],
@@ -309,7 +316,6 @@ const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
   ["refresh", ["windlass jobs plan --refresh-only"]],
   ["validate", ["windlass jobs plan"]],
   ["force-unlock", ["windlass state unlock"]],
-  ["version", ["windlass --version"]],
 ]);
 
 const examples = `

@@ -1,4 +1,7 @@
-/** The version, here because every role reports it and no role may import another. */
+/**
+ * The version and the origin of this installation, here because every role reports them and no role
+ * may import another.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,11 +10,30 @@ let known: string | undefined;
 /** Read once, because each heartbeat and each page needs it. */
 export const version = (): string => (known ??= read());
 
-/** Reads package.json, one level up in a checkout and two in a package. */
 function read(): string {
-  const file = ["..", "../.."]
-    .map((folder) => join(import.meta.dirname, folder, "package.json"))
-    .find((path) => existsSync(path));
-  if (file === undefined) throw new Error("package.json is missing from this installation");
+  const file = join(installedIn(), "package.json");
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** Returns the directory with package.json, one level up in a checkout and two in a package. */
+export function installedIn(): string {
+  const folder = ["..", "../.."]
+    .map((up) => join(import.meta.dirname, up))
+    .find((path) => existsSync(join(path, "package.json")));
+  if (folder === undefined) throw new Error("package.json is missing from this installation");
+  return folder;
+}
+
+/** What scripts/build.ts writes into a build. */
+export interface Build {
+  /** How it was packed: `tarball`, `deb`, `npm`, `image`; `build` by `npm run build`. */
+  readonly package: string;
+  /** Of the source, with `-dirty` if files had changed; `unknown` without git. */
+  readonly commit: string;
+}
+
+/** Returns undefined in a checkout. */
+export function build(): Build | undefined {
+  const file = join(import.meta.dirname, "../build.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Build) : undefined;
 }

@@ -1,17 +1,27 @@
 /**
- * `npm run build [-- --out DIR]`: writes JavaScript and the files that it reads. Our code and most
- * packages are bundled, because a process spends most of its start finding and reading modules
- * (bench/cold-start.ts).
+ * `npm run build [-- --out DIR --package NAME --commit ID]`: writes JavaScript and the files that it
+ * reads. Our code and most packages are bundled, because a process spends most of its start finding
+ * and reading modules (bench/cold-start.ts). With `--package npm`: everything but the server, and
+ * nearly all packages bundled.
  */
-import { cpSync, existsSync, globSync, mkdirSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { rolldown, type OutputChunk, type Plugin } from "rolldown";
+import { installed, installedForNpm } from "./lib/installed.ts";
 import { writeReference } from "./lib/reference.ts";
 
 const root = join(import.meta.dirname, "..");
-const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") } } });
+const { values } = parseArgs({
+  options: {
+    out: { type: "string", default: join(root, "dist") },
+    package: { type: "string", default: "build" },
+    commit: { type: "string" },
+  },
+});
 const out = resolve(values.out);
+const hasServer = values.package !== "npm";
 
 /** What starts a process or a thread. */
 const entries = [
@@ -19,27 +29,13 @@ const entries = [
   "agent/job/credentials/listener-process",
   "agent/job/plan/reader-thread",
   "cli/demo/cleaner",
-  "control-plane/services/graphs/graph-thread",
+  ...(hasServer ? ["control-plane/services/graphs/graph-thread"] : []),
 ];
 
 /** Read at run time relative to `import.meta.dirname`, so they keep their paths. */
-const assets = ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"];
-
-/**
- * Not bundled: packages that read files of their own or load native code, and large ones that few
- * processes load.
- */
-const installed = [
-  "@aws-sdk/client-s3",
-  "@aws-sdk/client-sts",
-  "@dagrejs/dagre",
-  "@fastify/swagger-ui",
-  "better-sqlite3",
-  "openid-client",
-  "openpgp",
-  "pg",
-  "pino-pretty",
-];
+const assets = hasServer
+  ? ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"]
+  : ["systemd/windlass-agent.*"];
 
 /**
  * Makes `import.meta.dirname` and the like name the place that the file had in the source, because
@@ -67,6 +63,29 @@ const withoutHttp2: Plugin = {
   load: (id) => (id === "\0http2" ? "export const constants = {};" : null),
 };
 
+/** What `windlass server` says where there is none. */
+const withoutServer: Plugin = {
+  name: "without-server",
+  resolveId: (id) => (!hasServer && id.endsWith("/control-plane/main.ts") ? "\0server" : null),
+  load: (id) =>
+    id === "\0server"
+      ? `export function main() {
+          process.stderr.write("windlass server: this package has only the client and the agent. Install the package for Linux, or run the image (docs/install.md).\\n");
+          process.exitCode = 78;
+        }`
+      : null,
+};
+
+/** Returns `unknown` without git, as in the build of the image. */
+function commitOfSource(): string {
+  try {
+    const describe = ["-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
+    return execFileSync("git", describe, { encoding: "utf8", stdio: "pipe" }).trim();
+  } catch {
+    return "unknown";
+  }
+}
+
 if (existsSync(out) && !existsSync(join(out, "main.js")))
   throw new Error(`${out} is not an earlier build: remove it, or choose another directory`);
 rmSync(out, { recursive: true, force: true });
@@ -74,8 +93,8 @@ rmSync(out, { recursive: true, force: true });
 const bundle = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(root, `${name}.ts`)])),
   platform: "node",
-  external: installed.map((name) => new RegExp(`^${name}(/|$)`)),
-  plugins: [places, withoutHttp2],
+  external: (hasServer ? installed : installedForNpm).map((name) => new RegExp(`^${name}(/|$)`)),
+  plugins: [places, withoutHttp2, withoutServer],
   // Leaves out an experimental parser of undici, as the build of Node itself does: 0.2 MB.
   transform: { define: { esbuildDetection: "true" } },
   // Not the project's own, whose checks belong to `npm run typecheck`.
@@ -100,3 +119,5 @@ for (const file of globSync(assets, { cwd: root, exclude: ["**/node_modules", "*
   cpSync(join(root, file), target, { recursive: true });
 }
 await writeReference(join(out, "docs"));
+const build = { package: values.package, commit: values.commit ?? commitOfSource() };
+writeFileSync(join(out, "build.json"), `${JSON.stringify(build)}\n`);

@@ -10,6 +10,7 @@ import {
 import { dirname, join } from "node:path";
 import { makeDirectory, readIfExists } from "../files.ts";
 import { ConfigError } from "../settings/config-error.ts";
+import { installedIn } from "../version.ts";
 import { environmentOf, isHidden, unitOf, type InstallSettings } from "./files.ts";
 
 export interface Installation {
@@ -48,7 +49,7 @@ export async function installService(installation: Installation): Promise<void> 
   const isHere = root === "/";
   if (isHere && process.getuid?.() !== 0)
     throw new InstallError("the command writes to /etc and starts a service: run it with sudo");
-  const command = realpathSync(ownCommand());
+  const command = ownCommand();
   if (isHidden(command))
     throw new InstallError(
       `the service's own user cannot read ${command}: copy Windlass to /opt/windlass and run /opt/windlass/bin/windlass ${role} install`,
@@ -96,11 +97,15 @@ export async function installService(installation: Installation): Promise<void> 
   say(`enabled and started. To watch it: systemctl status ${unit}; journalctl -fu ${unit}`);
 }
 
-/** `bin/windlass` of this installation: two directories up in a checkout, three in a package. */
-const ownCommand = (): string =>
-  ["../..", "../../.."]
-    .map((up) => join(import.meta.dirname, up, "bin/windlass"))
-    .find((path) => existsSync(path)) ?? "windlass";
+/**
+ * Returns `bin/windlass` of this installation. If the link `windlass` beside it leads to it, as
+ * deploy/install.sh makes it, the path is that of the link: it leads to the next version later.
+ */
+function ownCommand(): string {
+  const command = realpathSync(join(installedIn(), "bin/windlass"));
+  const linked = join(installedIn(), "../windlass/bin/windlass");
+  return existsSync(linked) && realpathSync(linked) === command ? linked : command;
+}
 
 /** Returns systemd's version. Throws `InstallError` if there is none, or one that is too old. */
 async function systemdVersion(run: Installation["run"], role: string): Promise<number> {

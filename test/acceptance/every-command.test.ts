@@ -92,6 +92,7 @@ async function signIn({ run }: Person, browser: Browser): Promise<void> {
   const { host } = new URL(plane.url);
   await run(["profiles", "use", host], { says: /The current profile is now/ });
   await run(["profiles", "list"], { data: new RegExp(`^\\* +${host}`, "m"), reads: true });
+  await run(["version"], { data: /^package +checkout$/m, reads: true });
   await run(["completion", "bash"], { data: /complete -o default -F _windlass windlass/ });
   await run(["repositories", "list", "github"], { data: /^ada\/network +main/m, reads: true });
 }

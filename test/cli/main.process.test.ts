@@ -104,7 +104,6 @@ describe("windlass", () => {
     ["install", "server install or windlass agent install"],
     ["apply", "up or windlass jobs deploy"],
     ["output network", "configurations show"],
-    ["version", "--version"],
     ["taint network", "jobs plan --replace"],
     ["force-unlock network", "state unlock"],
   ])("suggests the whole command when the noun is missing: %s", async (words, whole) => {

@@ -18,14 +18,19 @@ export interface AgentProcess extends AsyncDisposable {
 
 /**
  * Runs `windlass agent` with these settings and a heartbeat every second; `user`: as this user,
- * without privileges.
+ * without privileges; `program`: another release's `bin/windlass`.
  */
 export function startAgent(
   settings: Readonly<Record<string, string>>,
   user?: number,
+  program = bin,
 ): AgentProcess {
   const become = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--no-new-privs", "--"];
-  const [command, ...args] = [...(user === undefined ? [] : ["setpriv", ...become]), bin, "agent"];
+  const [command, ...args] = [
+    ...(user === undefined ? [] : ["setpriv", ...become]),
+    program,
+    "agent",
+  ];
   const child = spawn(command, args, {
     env: {
       PATH: process.env["PATH"],

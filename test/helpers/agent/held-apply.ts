@@ -15,7 +15,7 @@ export const isolationForHeldApply = {
 export async function startHeldApply({
   user,
   path,
-}: UserMachine): Promise<{ readonly job: Job; finish(): void }> {
+}: Pick<UserMachine, "user" | "path">): Promise<{ readonly job: Job; finish(): void }> {
   const gate = join(path, "gate");
   writeFileSync(gate, "");
   const command = `echo applying; while [ -e '${gate}' ]; do sleep 0.05; done`;
