@@ -7,12 +7,9 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY . .
-RUN npm run build
-
-FROM node:24-bookworm-slim AS packages
-WORKDIR /src
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --no-audit --no-fund
+# What "windlass version" shows: docker build --build-arg COMMIT=$(git rev-parse --short=12 HEAD) …
+ARG COMMIT=unknown
+RUN npm run package -- --image /windlass --commit "$COMMIT"
 
 FROM node:24-bookworm-slim
 # git and ssh fetch sources, bubblewrap isolates jobs, tini reaps orphaned processes. npm and yarn are no longer needed.
@@ -22,10 +19,7 @@ RUN apt-get update \
   && install -d -o 1000 -g 1000 -m 0700 /var/lib/windlass /var/lib/windlass-agent \
   && ln -s /opt/windlass/bin/windlass /usr/local/bin/windlass
 WORKDIR /opt/windlass
-COPY --from=packages /src/node_modules ./node_modules
-COPY package.json ./
-COPY bin ./bin
-COPY --from=build /src/dist ./dist
+COPY --from=build /windlass ./
 # The server listens on all addresses of the container, so it needs WINDLASS_PUBLIC_URL: the address that people and runners use.
 ENV NODE_ENV=production \
   WINDLASS_HOST=0.0.0.0 \
@@ -33,14 +27,15 @@ ENV NODE_ENV=production \
   WINDLASS_WORK_DIR=/var/lib/windlass-agent \
   WINDLASS_STOP_SECONDS=3600 \
   WINDLASS_LOG_FORMAT=json
+# The server's user. An agent needs to be root to give each job a user of its own: --user 0 with six capabilities (docs/containers.md). As user 1000
+# it starts only where the engine allows bubblewrap.
 USER 1000:1000
 VOLUME ["/var/lib/windlass", "/var/lib/windlass-agent"]
 EXPOSE 8080
 # A server responds at its port, an agent at a socket that its jobs cannot reach. This checks liveness, so an outage of the control plane
-# restarts no agent.
+# restarts no agent. Podman reads it only from images that were built with --format docker: elsewhere, give it the same command (--health-cmd).
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
-  CMD if [ -S "$WINDLASS_WORK_DIR/status.sock" ]; then exec windlass agent health; fi; \
-    exec node -e "fetch('http://127.0.0.1:' + (process.env.WINDLASS_PORT ?? 8080) + '/healthz').then((answer) => answer.ok || Promise.reject(answer)).catch(() => process.exit(1))"
+  CMD if [ -S "$WINDLASS_WORK_DIR/status.sock" ]; then exec windlass agent health; fi; exec windlass server health
 # tini passes signals on. The first SIGTERM lets running jobs end; after WINDLASS_STOP_SECONDS they are cancelled, and an apply may take ten
 # minutes more to stop. SIGKILL must come later than both: run the agent with --stop-timeout 4500 (Kubernetes: terminationGracePeriodSeconds).
 ENTRYPOINT ["tini", "--", "windlass"]

@@ -2,10 +2,14 @@
  * Chooses how this agent keeps jobs apart: the isolation level, found out by trying, and the paths
  * that jobs may read.
  */
+import { build } from "../common/version.ts";
 import type { AgentConfig } from "./config.ts";
 import { chooseIsolation } from "./job/isolation/choose.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
 import { makeOpen, storeFolder } from "./job/providers/store.ts";
+
+/** Whether this is a container of our image. Other containers may be machines of developers. */
+export const isInImage = (): boolean => build()?.package === "image";
 
 export interface Isolated {
   readonly settings: IsolationSettings;
@@ -24,6 +28,6 @@ export async function isolate(config: AgentConfig, workDir = config.workDir): Pr
   const mirror = providerMirror?.startsWith("/") ? [providerMirror] : [];
   const readable = [...config.readable, store, ...mirror];
   const settings = { workDir, path, users, container, readable, limits };
-  const { level, missing } = await chooseIsolation(settings, config.isolation);
+  const { level, missing } = await chooseIsolation(settings, config.isolation, isInImage());
   return { settings: { ...settings, level }, missing };
 }

@@ -22,6 +22,7 @@ Commands:
   restore FILE                 restore a backup into the data directory of a
                                stopped server
   install                      install the control plane as a systemd service
+  health                       ask the running server whether it works
   rotate-key                   change the key that encrypts the data of a
                                stopped server
   migrate-store --from PLACE --to PLACE
@@ -51,6 +52,7 @@ const commands = new Map<string, (args: string[]) => Promise<void>>([
   ["backup", async (args) => (await import("./commands/backup.ts")).backup(args)],
   ["restore", async (args) => (await import("./commands/restore.ts")).restore(args)],
   ["install", async (args) => (await import("./commands/install.ts")).install(args)],
+  ["health", async (args) => (await import("./commands/health.ts")).health(args)],
   ["rotate-key", async (args) => (await import("./commands/rotate-key.ts")).rotateKey(args)],
   [
     "migrate-store",

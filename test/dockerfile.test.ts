@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { validate } from "dockerfile-utils";
 import { expect, test } from "vitest";
+import { uidCapabilities } from "../agent/job/isolation/choose.ts";
 import { root } from "./helpers/project/source-files.ts";
 
 const text = readFileSync(join(root, "Dockerfile"), "utf8");
@@ -34,13 +35,21 @@ test("the image's agent cancels its jobs within the stop time of docs/containers
   expect(Number(stop) - Number(jobs)).toBeGreaterThan(660);
 });
 
-test("the image's health check is /healthz, so an outage of the control plane restarts no agent", () => {
-  const health = lines.find((line) => line.includes("fetch("));
-  expect(health).toContain("/healthz");
+test("the image's health check asks the role that runs whether it works", () => {
+  const health = lines.find((line) => line.includes("HEALTHCHECK"));
   expect(health).toContain("windlass agent health");
-  expect(health).not.toContain("/readyz");
+  expect(health).toContain("windlass server health");
   // Of an agent, jobs can reach every port.
   expect(text).not.toContain("WINDLASS_STATUS_ADDRESS");
+});
+
+test("docs/containers.md starts a runner with the capabilities that the level uid needs", () => {
+  const page = readFileSync(join(root, "docs/containers.md"), "utf8");
+  const [command = ""] = /docker run -d --name runner [^]*?windlass agent/.exec(page) ?? [];
+  expect(command).toContain("--user 0 --cap-drop ALL");
+  expect([...command.matchAll(/--cap-add (\w+)/g)].map(([, name]) => name)).toEqual(
+    uidCapabilities,
+  );
 });
 
 test("the image runs without privileges, receives signals, and has no build tools", () => {

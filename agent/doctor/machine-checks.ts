@@ -8,11 +8,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { Address, AgentConfig } from "../config.ts";
-import { isolate } from "../isolate.ts";
+import { isInImage, isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
 import { newestRelease } from "../job/engine/download.ts";
 import { mirrorOf, reasonOf } from "../job/engine/engine.ts";
 import { findInstalled } from "../job/engine/installed.ts";
+import { imageAdvice } from "../job/isolation/choose.ts";
 import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
 import { limitsBy } from "../job/isolation/limits.ts";
 import { engineCache } from "../job/shared-cache.ts";
@@ -114,7 +115,7 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
           "isolation",
           "warning",
           text,
-          "jobs can read everything that the agent can read: see docs/isolation.md",
+          `jobs can read everything that the agent can read: see docs/isolation.md${isInImage() ? `. ${imageAdvice}` : ""}`,
         )
       : ok("isolation", text);
   } catch (error) {

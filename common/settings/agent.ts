@@ -185,8 +185,7 @@ export const isolation = {
   WINDLASS_JOB_UIDS: {
     type: "text",
     pattern: /^\d+-\d+$/,
-    // Between the users of containers and 2³¹, where no distribution has any.
-    default: "1880000000-1896777215",
+    otherwise: "1880000000-1896777215; in a user namespace without these, users that it has",
     expected: "a range of user ids such as 70000-70099",
     help: "the user ids for jobs, if the agent is root",
   },

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { uidCapabilities } from "../../agent/job/isolation/choose.ts";
 import { controlPlane } from "../../common/settings/server.ts";
 import { root } from "../helpers/project/source-files.ts";
 import { imageStopSeconds, secondsOf, unknownSettings } from "./settings-in-files.ts";
@@ -15,6 +16,9 @@ interface Service {
   readonly depends_on?: Readonly<Record<string, object>>;
   readonly stop_grace_period?: string;
   readonly volumes?: readonly string[];
+  readonly user?: string;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
 }
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
@@ -28,16 +32,17 @@ const compose = parse(readFileSync(join(root, "deploy/compose.yaml"), "utf8"), {
 }) as Compose;
 const caddyfile = readFileSync(join(root, "deploy/compose.Caddyfile"), "utf8");
 const services = Object.entries(compose.services);
-const servers = services.filter(
-  ([, { image, command }]) => image === "windlass" && command?.[0] === "server",
-);
+const ofRole = (role: string) =>
+  services.filter(([, { image, command }]) => image === "windlass" && command?.[0] === role);
+const servers = ofRole("server");
+const runners = ofRole("agent");
 
 test("compose.yaml names only settings that the server and the agent have", () => {
-  const runner = compose.services["runner"]?.environment ?? {};
-  expect(servers.length).toBeGreaterThan(1);
+  expect([servers.length, runners.length]).toEqual([2, 2]);
   for (const [, { environment = {} }] of servers)
     expect(unknownSettings("server", Object.keys(environment))).toEqual([]);
-  expect(unknownSettings("agent", Object.keys(runner))).toEqual([]);
+  for (const [, { environment = {} }] of runners)
+    expect(unknownSettings("agent", Object.keys(environment))).toEqual([]);
   expect(unknownSettings("agent", ["WINDLASS_NO_SUCH_SETTING"])).not.toEqual([]);
 });
 
@@ -73,6 +78,17 @@ test("containers are stopped later than servers and agents need", () => {
     expect(secondsOf(stop_grace_period)).toBeGreaterThan(
       controlPlane.WINDLASS_DRAIN_SECONDS.default + 10,
     );
-  const runner = compose.services["runner"]?.stop_grace_period ?? "";
-  expect(secondsOf(runner) - imageStopSeconds()).toBeGreaterThan(660);
+  for (const [, { stop_grace_period = "" }] of runners)
+    expect(secondsOf(stop_grace_period) - imageStopSeconds()).toBeGreaterThan(660);
+});
+
+test("servers have no capabilities, and runners those that the level uid needs", () => {
+  for (const [, { user, cap_drop, cap_add }] of servers)
+    expect({ user, cap_drop, cap_add }).toEqual({ cap_drop: ["ALL"] });
+  for (const [, { user, cap_drop, cap_add }] of runners)
+    expect({ user, cap_drop, cap_add }).toEqual({
+      user: "0:0",
+      cap_drop: ["ALL"],
+      cap_add: uidCapabilities,
+    });
 });

@@ -10,6 +10,7 @@ import { Service } from "kubernetes-models/v1/Service";
 import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { uidCapabilities } from "../../agent/job/isolation/choose.ts";
 import { controlPlane } from "../../common/settings/server.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { root } from "../helpers/project/source-files.ts";
@@ -75,7 +76,7 @@ test("pods are stopped later than servers and agents need", () => {
   expect(podOf(runner).terminationGracePeriodSeconds! - imageStopSeconds()).toBeGreaterThan(660);
 });
 
-test("services and the disruption budget select the pods, which run without privileges", () => {
+test("services and the disruption budget select the pods", () => {
   const labels = [server, runner].map(({ spec }) => spec!.template.metadata!.labels!);
   const selectors = [
     ...resourcesOf("Service").map(({ spec }) => spec?.selector),
@@ -84,10 +85,17 @@ test("services and the disruption budget select the pods, which run without priv
     runner.spec?.selector.matchLabels,
   ];
   for (const selector of selectors) expect(labels).toContainEqual(selector);
-  for (const resource of [server, runner]) {
-    expect(podOf(resource).securityContext?.runAsNonRoot).toBe(true);
-    expect(containerOf(resource).securityContext?.capabilities?.drop).toEqual(["ALL"]);
-  }
+});
+
+test("servers have no privileges, and runners the capabilities that the level uid needs", () => {
+  expect(podOf(server).securityContext?.runAsNonRoot).toBe(true);
+  expect(containerOf(server).securityContext?.capabilities).toEqual({ drop: ["ALL"] });
+  expect(podOf(runner).securityContext?.runAsUser).toBe(0);
+  expect(containerOf(runner).securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"], add: uidCapabilities },
+  });
 });
 
 test("servers have both roles of the database, and docs/deploy.md creates each secret file", () => {

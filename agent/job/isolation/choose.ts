@@ -24,14 +24,27 @@ export interface Choice {
 const rootNeedsName =
   "the agent is root, so jobs would be root as well; set WINDLASS_ISOLATION=process if every configuration may do everything that root may do";
 
+const imageNeedsName =
+  "jobs could read and change everything that the agent can; set WINDLASS_ISOLATION=process to accept that";
+
+/** What the level `uid` needs: to switch users, and to reach, give away and end what is theirs. */
+export const uidCapabilities = ["SETUID", "SETGID", "CHOWN", "KILL", "DAC_OVERRIDE", "FOWNER"];
+
+/** How a container of the image gets a level that isolates. */
+export const imageAdvice = `Start the container as root (--user 0) with no capabilities but ${uidCapabilities.join(", ")}: then each job is a user of its own`;
+
 type Probing = Omit<IsolationSettings, "level">;
 
 /**
  * Returns the required level, else the strongest that works. Throws `IsolationMissing` if the
- * required level does not work, and if the agent is root and only `process` works: then the setting
- * must name that level.
+ * required level does not work, and if only `process` works for an agent that is root or in a
+ * container of the image: then the setting must name that level.
  */
-export async function chooseIsolation(settings: Probing, asked?: Level): Promise<Choice> {
+export async function chooseIsolation(
+  settings: Probing,
+  asked?: Level,
+  isInImage = false,
+): Promise<Choice> {
   try {
     if (settings.users) openWorkDir(settings.workDir);
   } catch (error) {
@@ -43,12 +56,15 @@ export async function chooseIsolation(settings: Probing, asked?: Level): Promise
     throw new IsolationMissing(`WINDLASS_ISOLATION=${asked} does not work here: ${lack}`);
   }
   const missing: string[] = [];
+  const needsName = settings.users ? rootNeedsName : isInImage ? imageNeedsName : undefined;
   for (const level of levels.toReversed()) {
-    const lack = await lackOf(level, settings);
-    if (lack === undefined && !(level === "process" && settings.users)) return { level, missing };
-    missing.push(`${level}: ${lack ?? rootNeedsName}`);
+    const lack = (await lackOf(level, settings)) ?? (level === "process" ? needsName : undefined);
+    if (lack === undefined) return { level, missing };
+    missing.push(`${level}: ${lack}`);
   }
-  throw new IsolationMissing(`no isolation level works here: ${missing.join("; ")}`);
+  throw new IsolationMissing(
+    `no isolation level works here: ${missing.join("; ")}${isInImage ? `. ${imageAdvice}` : ""}`,
+  );
 }
 
 /** Returns what the level lacks on this machine, or undefined if it works. */
@@ -133,6 +149,8 @@ function reason(end: RunEnd, directory: string): string {
   const [, hidden] = /failed to execute (\S+): No such file/.exec(said) ?? [];
   const program = absent ?? hidden;
   if (program !== undefined) return `${program} is not on the PATH`;
+  if (said.includes("Can't mount proc"))
+    return `${said} (in a container, allow it with --security-opt systempaths=unconfined; with podman, unmask=ALL)`;
   return said === ""
     ? `its trial ended with exit code ${end.code}, or could read a file of the agent`
     : said.slice(0, 500);

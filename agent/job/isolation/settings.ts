@@ -1,4 +1,5 @@
 /** Reads the settings of isolation in the form that the levels need. */
+import { existsSync, readFileSync } from "node:fs";
 import { delimiter } from "node:path";
 import type { IsolationSettings } from "./isolation.ts";
 
@@ -8,8 +9,8 @@ export type IsolationConfig = Pick<
 >;
 
 interface IsolationValues {
-  /** `first-last`. */
-  readonly userRange: string;
+  /** `first-last`; undefined: chosen here. */
+  readonly userRange: string | undefined;
   readonly readable: readonly string[];
   readonly limits: IsolationConfig["limits"];
   readonly engine: "docker" | "podman";
@@ -20,12 +21,45 @@ interface IsolationValues {
 const engineNames =
   /^(HOME|XDG_RUNTIME_DIR|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY|API_VERSION)|CONTAINER_(HOST|CONNECTION|SSHKEY)|CONTAINERS_CONF|REGISTRY_AUTH_FILE)$/;
 
+/** Between the users of containers and 2³¹, where no distribution has any. */
+const usualUsers = [1_880_000_000, 1_896_777_215] as const;
+/** To whom files of users outside the namespace seem to belong. */
+const overflowUser = 65_534;
+
+/**
+ * Returns the users for jobs by the map of the agent's user namespace (user_namespaces(7)): the usual
+ * ones where they exist, as outside of containers, else the last ten thousand of the largest range.
+ */
+export function usersIn(map: string): readonly [first: number, last: number] {
+  const ranges = map
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([first = 0, , count = 0]) => [first, first + count - 1] as const);
+  const [from, to] = usualUsers;
+  if (ranges.some(([first, last]) => first <= from && to <= last)) return usualUsers;
+  const [first, last] = ranges.reduce((a, b) => (b[1] - b[0] > a[1] - a[0] ? b : a));
+  const end =
+    last >= overflowUser && first < overflowUser && last < 2 * overflowUser
+      ? overflowUser - 1
+      : last;
+  const start = Math.max(first, end - 9999, 1);
+  // Only root itself exists: the trial of the level says what is missing.
+  return start < end ? [start, end] : usualUsers;
+}
+
+const mapFile = "/proc/self/uid_map";
+
+function usersHere(): readonly [first: number, last: number] {
+  return existsSync(mapFile) ? usersIn(readFileSync(mapFile, "utf8")) : usualUsers;
+}
+
 /** Returns undefined if the text is not a range of users. */
 export function isolationConfig(
   { userRange, readable, limits, engine, image }: IsolationValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): IsolationConfig | undefined {
-  const [first = 0, last = 0] = userRange.split("-").map(Number);
+  const [first = 0, last = 0] = userRange?.split("-").map(Number) ?? usersHere();
   // 2³¹ and above, and the highest 32-bit uids, have other meanings on some systems.
   if (first < 1 || last < first || last > 2 ** 31 - 2) return undefined;
   const certificates = [
