@@ -45,7 +45,6 @@ export function progress(
   };
 }
 
-/** Formats a number of bytes. */
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));

@@ -27,7 +27,6 @@ export const Manifest = Type.Object({
 });
 export type Manifest = Static<typeof Manifest>;
 
-/** Parses a manifest. Throws if this version cannot read it. */
 export function parseManifest(text: string): Manifest {
   let manifest: unknown;
   try {

@@ -26,7 +26,6 @@ import { restoreMark } from "../data-directory/restore-mark.ts";
 
 export interface RestoredBackup {
   readonly manifest: Manifest;
-  /** The directory with the earlier content; undefined: there was none. */
   readonly aside: string | undefined;
 }
 

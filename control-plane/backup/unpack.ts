@@ -109,7 +109,6 @@ async function extract(file: string, into: string): Promise<Set<string>> {
   }
 }
 
-/** Returns why an entry is refused. */
 function judge({ type, path }: Tar.ReadEntry, unpacked: ReadonlySet<string>): string | undefined {
   if (type !== "File" && type !== "OldFile")
     return `"${path}" in it is a ${type}, not a regular file`;

@@ -29,7 +29,6 @@ Example:
   windlass server backup /var/backups/windlass-$(date +%F).tar.gz
 `;
 
-/** The command's entry. */
 export async function backup(args: string[]): Promise<void> {
   const asked = readOneFile(args, "without-secrets", usage);
   if (!asked) return;

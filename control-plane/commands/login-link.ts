@@ -21,7 +21,6 @@ Example:
   windlass server login-link --email you@example.com
 `;
 
-/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function loginLink(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

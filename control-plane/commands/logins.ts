@@ -16,10 +16,8 @@ Example:
   windlass server logins
 `;
 
-/** People of one query. */
 const page = 200;
 
-/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function logins(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { help: { type: "boolean", short: "h" } } });
   if (values.help) return void process.stdout.write(usage);

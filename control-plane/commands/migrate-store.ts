@@ -30,7 +30,6 @@ Example:
     --to /etc/windlass/postgres.env
 `;
 
-/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function migrateStore(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

@@ -23,7 +23,6 @@ Example:
   windlass server restore /var/backups/windlass-2026-01-31.tar.gz
 `;
 
-/** The command's entry. */
 export async function restore(args: string[]): Promise<void> {
   const asked = readOneFile(args, "force", usage);
   if (!asked) return;

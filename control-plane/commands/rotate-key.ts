@@ -47,7 +47,6 @@ Example:
     windlass server rotate-key
 `;
 
-/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function rotateKey(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { help: { type: "boolean", short: "h" } } });
   if (values.help) return void process.stdout.write(usage);

@@ -16,7 +16,6 @@ Example:
   windlass server sign-out --email you@example.com
 `;
 
-/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function signOut(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

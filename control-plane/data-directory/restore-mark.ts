@@ -9,7 +9,6 @@ import { ConfigError } from "../../common/settings/config-error.ts";
 /** The file's name in the data directory. */
 export const restoreMark = "RESTORE-UNDER-WAY";
 
-/** Throws if a restore of this directory was interrupted. */
 export function refuseHalfRestored(directory: string): void {
   if (existsSync(join(directory, restoreMark)))
     throw new ConfigError(

@@ -10,7 +10,6 @@ export async function setFact(tx: Queries, name: string, value: string): Promise
     .execute();
 }
 
-/** A fact's value. */
 export async function findFact({ sql: db }: Queries, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("facts")

@@ -26,7 +26,6 @@ import type {
 
 /** Epoch milliseconds. */
 type Millis = number;
-/** JSON as text. */
 type Json = string;
 /**
  * The JSON of a definition with its sealed values, as text. Of a large one only the parts that are

@@ -52,7 +52,6 @@ export const findAuditPosition = statement<{ id: string; owner: string }, AuditP
       .where("owner_id", "=", owner),
 );
 
-/** A page of an owner's entries, newest first. */
 export function listAuditEntries(
   { sql: db }: Queries,
   { owner, action, target, since, until, before, limit }: AuditFilter,

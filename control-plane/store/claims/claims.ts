@@ -48,7 +48,6 @@ const deployedBackend = sql<"managed" | "own" | null>`(
 const hasApprovalRule = sql<number>`(
   select count(approval_when) from specs where specs.id = jobs.spec_id)`;
 
-/** A claim by a worker of one owner. */
 export const claimOwnJob = claimOwn("skip locked");
 /**
  * The same where claims run beside each other and all jobs that this one might take are being

@@ -5,7 +5,6 @@ import type { Row } from "../tables.ts";
 
 export type ArchiveRow = Row<"archives">;
 
-/** One archive of an owner. */
 export const findArchive = statement<{ owner: string; sha256: string }, ArchiveRow>(
   (db, { owner, sha256 }) =>
     db

@@ -9,7 +9,6 @@ import type { Row } from "../tables.ts";
 export type SpecRow = Row<"specs">;
 export type ComponentRow = Row<"components">;
 
-/** Adds a spec. */
 export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
   await tx.sql.insertInto("specs").values(spec).execute();
 }
@@ -59,7 +58,6 @@ export const findSpecByProjectName = statement<{ name: string; owner: string }, 
       .where("owner_id", "=", owner),
 );
 
-/** The ids of a page of an owner's specs, newest first. */
 export async function listSpecIds(
   { sql: db }: Queries,
   owner: string,
@@ -85,7 +83,6 @@ export function listSpecNames(
   return query.orderBy("name").limit(limit).execute();
 }
 
-/** The ids of a page of a zone's specs, newest first. */
 export async function listSpecIdsOfZone(
   { sql: db }: Queries,
   zone: string,
@@ -98,7 +95,6 @@ export async function listSpecIdsOfZone(
   return rows.map(({ id }) => id);
 }
 
-/** The components of a spec, by name. */
 export const findComponents = statement<{ spec: string }, ComponentRow>((db, { spec }) =>
   db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),
 );
@@ -133,7 +129,6 @@ export const setSpecStatus = statement<{
   db.updateTable("specs").set({ status, error_message, failed_job_id }).where("id", "=", id),
 );
 
-/** The name and the definition of a spec. */
 export const findDefined = statement<
   { id: string },
   Pick<SpecRow, "name" | "definition" | "version">
@@ -141,7 +136,6 @@ export const findDefined = statement<
   db.selectFrom("specs").select(["name", "definition", "version"]).where("id", "=", id),
 );
 
-/** Changes the definition of a spec. */
 export async function changeDefinition(
   { sql: db }: Queries,
   id: string,

@@ -73,7 +73,6 @@ const moveToNobody = statement<{ id: string }>((db, { id }) =>
     .where("deleted_owner_id", "is", null),
 );
 
-/** An abandoned spec. */
 export const findAbandoned = statement<Record<string, never>, { id: string }>((db) =>
   db
     .selectFrom(specsBy("specs_deleted"))

@@ -38,7 +38,6 @@ export const snapshotsWithEnvironment = statement<Page, Text>((db, { after, limi
     .limit(limit),
 );
 
-/** Replaces a definition. */
 export async function saveDefinition({ sql: db }: Queries, id: string, definition: string) {
   await db.updateTable("specs").set({ definition }).where("id", "=", id).execute();
 }

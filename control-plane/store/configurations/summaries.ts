@@ -66,7 +66,6 @@ export type SpecCount = Pick<SpecRow, "zone_id" | "status"> & {
   readonly failed: number;
 };
 
-/** How many specs of each of these zones have each status. */
 export async function countSpecsByStatus(
   { sql: db }: Queries,
   owner: string,
@@ -102,7 +101,6 @@ export function listUsersOfIdentity(
     .execute();
 }
 
-/** How many specs use a cloud identity. */
 export async function countUsersOfIdentity(
   { sql: db }: Queries,
   identity: string,

@@ -14,7 +14,6 @@ export async function insertDefinition(
   await db.insertInto("loose_definitions").values({ id: row.id, remove_at }).execute();
 }
 
-/** The text of a definition. */
 export const findDefinition = statement<{ id: string }, { content: string }>((db, { id }) =>
   db.selectFrom("definitions").select("content").where("id", "=", id),
 );

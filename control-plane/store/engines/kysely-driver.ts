@@ -1,7 +1,6 @@
 /** Kysely over a connection of ours: it runs queries, and neither streams nor begins transactions. */
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 
-/** Runs one query of Kysely. */
 export type ExecuteQuery = <R>(query: CompiledQuery) => Promise<QueryResult<R>>;
 
 /** Transactions are `Store.write`'s business, so Kysely's are refused. */

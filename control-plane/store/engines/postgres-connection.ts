@@ -22,7 +22,6 @@ import { driverOver } from "./kysely-driver.ts";
 import { isOutdated } from "./postgres-locks.ts";
 import { StorageError, type StorageTrouble } from "./storage-error.ts";
 
-/** Runs a query: a pool, or one connection inside a transaction. */
 export type Runner = Pick<pg.Pool, "query"> | Pick<pg.ClientBase, "query">;
 
 /** The role for queries on behalf of people; undefined: they run as all others do. */
@@ -116,7 +115,6 @@ export class PostgresQueries implements Queries {
     });
   }
 
-  /** Undefined: that of the connection. */
   #scope(): Scope | undefined {
     const { role } = this.#people;
     const spaces = currentSpaces();
@@ -234,7 +232,6 @@ const dialect = {
   createQueryCompiler: () => new Compiler(),
 } as const satisfies Partial<Dialect>;
 
-/** Builds statements, runs none. */
 const builder = new Kysely<Tables>({
   dialect: { ...dialect, createDriver: () => new DummyDriver() },
 });

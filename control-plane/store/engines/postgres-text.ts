@@ -33,13 +33,11 @@ const special = /[\u0000\u001a]/g;
 // oxlint-disable-next-line no-control-regex
 const escaped = /\u001a([01])/g;
 
-/** Returns text as PostgreSQL can store it. */
 export const encodeText = (text: string): string =>
   text.search(special) >= 0
     ? text.replaceAll(special, (found) => escape + (found === escape ? "1" : "0"))
     : text;
 
-/** Returns text as it was before `encodeText`. */
 export const decodeText = (text: string): string =>
   text.includes(escape)
     ? text.replaceAll(escaped, (_, kind: string) => (kind === "1" ? escape : "\u0000"))

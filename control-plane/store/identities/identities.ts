@@ -26,7 +26,6 @@ export const findCloudIdentityByName = statement<{ name: string; owner: string }
       .where("owner_id", "=", owner),
 );
 
-/** A page of an owner's cloud identities, newest first. */
 export function listCloudIdentities(
   { sql: db }: Queries,
   owner: string,
@@ -41,12 +40,10 @@ export function listCloudIdentities(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Adds a cloud identity. */
 export async function insertCloudIdentity(tx: Queries, row: CloudIdentityRow): Promise<void> {
   await tx.sql.insertInto("cloud_identities").values(row).execute();
 }
 
-/** Saves what may change of it. */
 export async function saveCloudIdentity(
   tx: Queries,
   { id, name, role_arn, updated_at }: CloudIdentityRow,

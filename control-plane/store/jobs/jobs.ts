@@ -33,7 +33,6 @@ export const lockJobBriefly = statement<{ id: string }, BriefJob>((db, { id }) =
   forUpdate(db, db.selectFrom("jobs").select(briefColumns).where("id", "=", id)),
 );
 
-/** One job of an owner. */
 export const findOwnJob = statement<{ id: string; owner: string }, JobRow>((db, { id, owner }) =>
   db.selectFrom("jobs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
 );
@@ -52,7 +51,6 @@ export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker 
     .where("released_at", "is", null),
 );
 
-/** The ids of these jobs. */
 export const findHeldJobIds = statement<{ worker: string }, { id: string }>((db, { worker }) =>
   db
     .selectFrom(heldByWorker)
@@ -77,7 +75,6 @@ export const countHeldOfOwner = statement<{ owner: string }, { worker_id: string
       .groupBy("worker_id"),
 );
 
-/** Some of them. */
 export const findSomeHeldJobs = statement<{ worker: string; limit: number }, JobRow>(
   (db, { worker, limit }) =>
     db
@@ -118,7 +115,6 @@ type Mutable = keyof JobState | "spec_status_before";
 /** Saves what state changes may change. */
 export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
 
-/** Adds a job with its snapshot. */
 export async function insertJob(
   tx: Queries,
   job: JobRow,
@@ -184,7 +180,6 @@ export const findLastDeployment = statement<
     .limit(1),
 );
 
-/** Who created a job. */
 export const findCreatedBy = statement<{ id: string }, Pick<JobRow, "created_by">>((db, { id }) =>
   db.selectFrom("jobs").select("created_by").where("id", "=", id),
 );
@@ -194,7 +189,6 @@ export type FailedJobRow = Pick<
   "id" | "job_type" | "status" | "error_message" | "started_at" | "ended_at"
 >;
 
-/** How a job failed. */
 export const findFailedJob = statement<{ id: string }, FailedJobRow>((db, { id }) =>
   db
     .selectFrom("jobs")

@@ -44,7 +44,6 @@ export const findRuns = statement<{ specs: string; limit: number }, RunRow>(
   },
 );
 
-/** The counts of one plan. */
 export const findPlanCounts = statement<{ job: string }, { counts: string | null }>(
   (db, { job }) => {
     const query = sql`select json_extract(plan_summary, '$.counts') as counts

@@ -11,7 +11,6 @@ import { findLastChunk, findLastSeq } from "./logs.ts";
 
 export type LogArchiveRow = Row<"log_archives">;
 
-/** The archive of a job's log. */
 export const findLogArchive = statement<{ job: string }, LogArchiveRow>((db, { job }) =>
   db.selectFrom("log_archives").selectAll().where("job_id", "=", job),
 );
@@ -52,7 +51,6 @@ export const findLogState = statement<
   db.selectFrom("jobs").select(["released_at", "log_pruned_at"]).where("id", "=", job),
 );
 
-/** Deletes the chunks of a log up to an id. */
 export const deleteChunksUpTo = statement<{ job: string; last: number }>((db, { job, last }) =>
   db.deleteFrom("log_chunks").where("job_id", "=", job).where("id", "<=", last),
 );

@@ -5,7 +5,6 @@ import type { Row } from "../tables.ts";
 
 export type DebugLogRow = Row<"debug_logs">;
 
-/** The debug log of a job. */
 export const findDebugLog = statement<{ job: string }, DebugLogRow>((db, { job }) =>
   db.selectFrom("debug_logs").selectAll().where("job_id", "=", job),
 );

@@ -170,7 +170,6 @@ export const countChanged = statement<{ job: string; limit: number }, { count: n
   },
 );
 
-/** One chunk's text. */
 export const readChunk = statement<{ id: number }, Pick<LogRow, "log_chunk">>((db, { id }) =>
   db.selectFrom("log_chunks").select("log_chunk").where("id", "=", id),
 );

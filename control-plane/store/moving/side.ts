@@ -18,7 +18,6 @@ export interface MovedTable {
 export interface MoveSide {
   /** All tables, apart from the one with the version of the schema. */
   tables(): Promise<MovedTable[]>;
-  /** Returns the number of rows. */
   count(table: string): Promise<number>;
   /**
    * Returns all rows, as they were at one moment, in batches of bounded size. No other method may
@@ -26,7 +25,6 @@ export interface MoveSide {
    */
   rows(table: Pick<MovedTable, "name" | "columns">): AsyncGenerator<MovedRow[]>;
   insert(table: Pick<MovedTable, "name" | "columns">, rows: readonly MovedRow[]): Promise<void>;
-  /** Removes all rows. */
   empty(table: string): Promise<void>;
   /**
    * Runs changes of a table in a transaction. Its triggers do not fire: what they wrote at the source

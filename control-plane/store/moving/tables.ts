@@ -30,7 +30,6 @@ export async function findFilled(to: MoveSide): Promise<string | undefined> {
 export const markMove = (to: MoveSide, from: string): Promise<void> =>
   to.change(factsTable.name, () => to.insert(factsTable, [[moveMark, from]]));
 
-/** Returns how many rows there are to move. */
 export async function countRows(from: MoveSide): Promise<number> {
   let rows = 0;
   for (const { name } of await from.tables()) rows += await from.count(name);

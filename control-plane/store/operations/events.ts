@@ -7,9 +7,7 @@ import { statement } from "../statement.ts";
 const columns = ["id", "created_by", "created_at", "claimed_at", "started_at", "ended_at"] as const;
 
 export type JobFacts = Pick<JobRow, (typeof columns)[number]> & {
-  /** The name of its configuration. */
   readonly configuration: string | null;
-  /** The name of its worker. */
   readonly worker: string | null;
 };
 

@@ -51,7 +51,6 @@ export const recordUse = statement<{ id: string; at: number; from: string }>(
       .where("id", "=", id),
 );
 
-/** The names of an owner's access tokens. */
 export const listAccessTokenNames = async (
   { sql: db }: Queries,
   owner: string,
@@ -72,7 +71,6 @@ interface AccessTokenFilter {
   readonly limit: number;
 }
 
-/** A page of an owner's access tokens, newest first. */
 export function listAccessTokens(
   { sql: db }: Queries,
   { owner, creator, before, limit }: AccessTokenFilter,
@@ -88,12 +86,10 @@ export function listAccessTokens(
   return query.orderBy("access_tokens.id", "desc").limit(limit).execute();
 }
 
-/** Adds an access token. */
 export async function insertAccessToken(tx: Queries, token: Row<"access_tokens">): Promise<void> {
   await tx.sql.insertInto("access_tokens").values(token).execute();
 }
 
-/** Removes an access token. */
 export const deleteAccessToken = statement<{ id: string }>((db, { id }) =>
   db.deleteFrom("access_tokens").where("id", "=", id),
 );

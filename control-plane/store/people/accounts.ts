@@ -80,7 +80,6 @@ export const findFirstUser = ({ sql }: Queries): Promise<{ id: string } | undefi
     .limit(1)
     .executeTakeFirst();
 
-/** The accounts of a user. */
 export const listAccounts = (
   { sql }: Queries,
   user: string,
@@ -92,7 +91,6 @@ export const listAccounts = (
     .orderBy("created_at")
     .execute();
 
-/** The sealed tokens of every account. */
 export const listTokens = ({
   sql,
 }: Queries): Promise<Pick<AccountRow, keyof AccountId | "access_token" | "refresh_token">[]> =>
@@ -101,7 +99,6 @@ export const listTokens = ({
     .select(["provider", "host", "subject", "access_token", "refresh_token"])
     .execute();
 
-/** Adds an account. */
 export async function insertAccount({ sql }: Queries, account: AccountRow): Promise<void> {
   await sql.insertInto("accounts").values(account).execute();
 }

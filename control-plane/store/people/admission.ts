@@ -44,7 +44,6 @@ export async function takeQuestion(
   return numUpdatedRows > 0n;
 }
 
-/** Changes what is known of a user. */
 export async function saveStanding(
   { sql }: Queries,
   user: string,
@@ -114,7 +113,6 @@ const hasAddress = (addresses: readonly string[]) =>
   raw<boolean>`(lower(users.email) in (${raw.join(addresses)}) or exists (select 1 from accounts
     where accounts.user_id = users.id and lower(accounts.email) in (${raw.join(addresses)})))`;
 
-/** A person with what is signed in as them. */
 export type ListedPersonRow = PersonRow & {
   readonly sessions: number;
   readonly clients: number;

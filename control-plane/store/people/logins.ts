@@ -8,7 +8,6 @@ import type { Row } from "../tables.ts";
 export type LoginRow = Row<"logins">;
 export type CliLoginRow = Row<"cli_logins">;
 
-/** A login with its user and one of the user's teams. */
 export type LoginOfTeam = Pick<LoginRow, "id" | "user_id" | "kind"> & {
   readonly email: string;
   readonly team_id: string | null;
@@ -80,7 +79,6 @@ export const revokeLogin = statement<{ id: string; now: number }, { id: string }
       .returning("id"),
 );
 
-/** Adds a login. */
 export async function insertLogin(tx: Queries, login: LoginRow): Promise<void> {
   await tx.sql.insertInto("logins").values(login).execute();
 }
@@ -109,7 +107,6 @@ export const findLinkUser = (
 ): Promise<Row<"users"> | undefined> =>
   db.selectFrom("users").selectAll().where("link_email", "=", email).executeTakeFirst();
 
-/** Adds a one-time link. */
 export async function insertLink(tx: Queries, link: Row<"login_links">): Promise<void> {
   await tx.sql.insertInto("login_links").values(link).execute();
 }
@@ -130,7 +127,6 @@ export const findCliLogin = statement<{ device_code: string }, CliLoginRow>((db,
   db.selectFrom("cli_logins").selectAll().where("device_code", "=", device_code),
 );
 
-/** Adds an approved device login. */
 export async function insertCliLogin(tx: Queries, login: CliLoginRow): Promise<void> {
   await tx.sql.insertInto("cli_logins").values(login).execute();
 }

@@ -6,7 +6,6 @@ import type { Row } from "../tables.ts";
 
 export type ArtifactRow = Row<"plan_artifacts">;
 
-/** The plan artifact of a job. */
 export const findArtifact = statement<{ job: string }, ArtifactRow>((db, { job }) =>
   db.selectFrom("plan_artifacts").selectAll().where("job_id", "=", job),
 );

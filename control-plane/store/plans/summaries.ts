@@ -2,7 +2,6 @@
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
-/** The summary of the plan that a job made. */
 export const findPlanSummary = statement<{ job: string }, { plan_summary: string }>((db, { job }) =>
   db.selectFrom("plan_summaries").select("plan_summary").where("job_id", "=", job),
 );

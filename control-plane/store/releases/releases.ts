@@ -9,7 +9,6 @@ export const findRelease = statement<{ version: string }, ReleaseRow>((db, { ver
   db.selectFrom("releases").selectAll().where("version", "=", version),
 );
 
-/** Adds a release. */
 export async function insertRelease({ sql: db }: Queries, release: ReleaseRow): Promise<void> {
   await db.insertInto("releases").values(release).execute();
 }

@@ -41,7 +41,6 @@ export async function searchNames(
   return rows;
 }
 
-/** The name of a configuration of an owner. */
 export const findSpecName = statement<{ id: string; owner: string }, NamedRow>(
   (db, { id, owner }) =>
     db

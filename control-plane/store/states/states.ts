@@ -28,7 +28,6 @@ export const setResourceCount = statement<{ id: number; count: number }>((db, { 
     .where("id", "=", id),
 );
 
-/** Adds a version. */
 export async function addState({ sql: db }: Queries, row: NewStateVersion): Promise<void> {
   const resources = row.resource_count ?? 0;
   await db
@@ -70,7 +69,6 @@ const deleteLockOf = statement<{ job: string }, { spec_id: string }>((db, { job 
 export const releaseLock = async (tx: Queries, job: string): Promise<boolean> =>
   (await tx.first(deleteLockOf, { job })) !== undefined;
 
-/** One version of a spec's state. */
 export const findStateVersion = statement<{ spec: string; serial: number }, StateVersionRow>(
   (db, { spec, serial }) =>
     db
@@ -82,7 +80,6 @@ export const findStateVersion = statement<{ spec: string; serial: number }, Stat
       .limit(1),
 );
 
-/** A page of a spec's versions, newest first. */
 export function listStateVersions(
   { sql: db }: Queries,
   spec: string,

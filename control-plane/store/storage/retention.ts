@@ -8,7 +8,6 @@ import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
 
-/** Raw SQL as a hot statement. */
 const raw = (query: RawBuilder<unknown>, db: Kysely<Tables>) => ({
   compile: () => query.compile(db),
 });
@@ -111,7 +110,6 @@ const isNamed = sql<number>`(
   or exists (select 1 from workers indexed by workers_archive
     where json_extract(metadata, '$.deploy_configuration.snapshot.source.sha256') = a.sha256 || '' and workers.owner_id = a.owner_id))`;
 
-/** An archive as retention looks at it. */
 export interface ArchiveUse {
   readonly owner_id: string;
   readonly sha256: string;
@@ -119,7 +117,6 @@ export interface ArchiveUse {
   readonly is_named: number;
 }
 
-/** A page of all archives, by owner and digest. */
 export const listArchives = statement<{ owner: string; sha256: string; limit: number }, ArchiveUse>(
   (db, { owner, sha256, limit }) =>
     raw(

@@ -16,7 +16,6 @@ export const sealedTables = [
   "workers",
 ] as const;
 
-/** JSON with sealed values. */
 export interface SealedDefinition {
   readonly table: (typeof sealedTables)[number];
   readonly id: string;
@@ -81,7 +80,6 @@ const workers = statement<After, Found>((db, { after, limit }) =>
     .limit(limit),
 );
 
-/** A page of definitions or snapshots, by id. */
 export async function findSealedDefinitions(
   queries: Queries,
   table: SealedDefinition["table"],
@@ -99,7 +97,6 @@ export async function findSealedDefinitions(
   return rows.map((row) => ({ table, ...row }));
 }
 
-/** Replaces the text of one. */
 export async function saveSealedDefinition(
   { sql: db }: Queries,
   { table, id, text }: Omit<SealedDefinition, "about">,
@@ -122,7 +119,6 @@ export async function saveSealedDefinition(
       .execute();
 }
 
-/** Every blob that a row names. */
 export async function findNamedBlobs({ sql: db }: Queries): Promise<string[]> {
   const names = new Set<string>();
   for (const table of blobTables)

@@ -65,7 +65,6 @@ export function snapshotDatabase(file: string, copy: string): BlobPin {
 /** A database that no server uses: the copy in a backup. */
 export interface Snapshot {
   readonly schema: number;
-  /** The blobs that its rows name. */
   blobs(): string[];
   /** What the engine finds wrong with it; nothing, when it is sound. */
   defects(): string[];

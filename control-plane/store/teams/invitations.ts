@@ -6,7 +6,6 @@ import type { Row } from "../tables.ts";
 /** With the e-mail address of the inviter. */
 export type InvitationRow = Row<"invitations"> & { readonly inviter: string };
 
-/** An invitation with its team. */
 export type OpenedInvitation = InvitationRow & {
   readonly team_name: string;
   readonly team_slug: string;
@@ -65,7 +64,6 @@ export const countOpenInvitations = statement<{ space: string; now: number }, { 
       .where("expires_at", ">", now),
 );
 
-/** Adds an invitation. */
 export async function insertInvitation(
   { sql }: Queries,
   invitation: Row<"invitations">,

@@ -48,7 +48,6 @@ export const countTeamsOf = statement<{ user: string }, { count: number }>((db, 
     .where("user_id", "=", user),
 );
 
-/** Another admin of the team. */
 export const findOtherAdmin = statement<{ space: string; user: string }, { user_id: string }>(
   (db, { space, user }) =>
     db
@@ -60,7 +59,6 @@ export const findOtherAdmin = statement<{ space: string; user: string }, { user_
       .limit(1),
 );
 
-/** Adds a member. */
 export async function insertMember({ sql }: Queries, member: Row<"memberships">): Promise<void> {
   await sql.insertInto("memberships").values(member).execute();
 }

@@ -17,7 +17,6 @@ export const findTeam = statement<{ id: string }, TeamRow>((db, { id }) =>
   db.selectFrom("teams").selectAll().where("id", "=", id),
 );
 
-/** A page of the teams of a user, newest first. */
 export function listTeamsOf(
   { sql }: Queries,
   user: string,
@@ -40,7 +39,6 @@ export async function insertTeam({ sql }: Queries, team: TeamRow): Promise<void>
   await sql.insertInto("teams").values(team).execute();
 }
 
-/** Saves the name and the slug of a team. */
 export async function saveTeam(
   { sql }: Queries,
   { id, ...change }: Pick<TeamRow, "id" | "name" | "slug">,
@@ -48,12 +46,10 @@ export async function saveTeam(
   await sql.updateTable("teams").set(change).where("id", "=", id).execute();
 }
 
-/** A zone of a space. */
 export const findZoneOf = statement<{ owner: string }, { id: string }>((db, { owner }) =>
   db.selectFrom(zonesBy("zones_owner")).select("id").where("owner_id", "=", owner).limit(1),
 );
 
-/** A worker of a space. */
 export const findWorkerOf = statement<{ owner: string }, { id: string }>((db, { owner }) =>
   db.selectFrom(workersBy("workers_owner")).select("id").where("owner_id", "=", owner).limit(1),
 );

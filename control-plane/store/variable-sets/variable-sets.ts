@@ -9,7 +9,6 @@ import type { Row } from "../tables.ts";
 export type VariableSetRow = Row<"variable_sets">;
 export type AttachmentRow = Pick<Row<"variable_set_attachments">, "zone_id" | "spec_id">;
 
-/** Adds a set. */
 export async function insertVariableSet(tx: Queries, row: VariableSetRow): Promise<void> {
   await tx.sql.insertInto("variable_sets").values(row).execute();
 }
@@ -137,7 +136,6 @@ export async function attach(tx: Queries, set_id: string, target: AttachmentRow)
     .execute();
 }
 
-/** Detaches a set from a zone or a spec. */
 export async function detach(
   tx: Queries,
   set_id: string,
@@ -159,7 +157,6 @@ export interface Targets {
 
 const among = ({ ids }: Targets) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
 
-/** How many of these are the owner's. */
 export async function countOwned(
   { sql: db }: Queries,
   owner: string,
@@ -234,7 +231,6 @@ export const findLargestTotal = statement<{ set: string }, { bytes: number }>((d
   return { compile: () => query.compile(db) };
 });
 
-/** What of a set tells whether and how it is opened. */
 const attached = (level: Level) =>
   [
     "s.id as id",
@@ -272,7 +268,6 @@ export const findSetsOf = statement<Of, AttachedRow>((db, { spec, zone }) =>
     .orderBy("name"),
 );
 
-/** The sets of a zone, in the order of names. */
 export const findSetsOfZone = statement<{ zone: string }, AttachedRow>((db, { zone }) =>
   db
     .selectFrom("variable_set_attachments as a")
@@ -282,12 +277,10 @@ export const findSetsOfZone = statement<{ zone: string }, AttachedRow>((db, { zo
     .orderBy("name"),
 );
 
-/** How long the definition of a set is. */
 export const measureSet = statement<{ id: string }, { bytes: number }>((db, { id }) =>
   db.selectFrom("variable_sets as s").select(definitionBytes("s").as("bytes")).where("id", "=", id),
 );
 
-/** The values of a set. */
 export const findSetDefinition = statement<
   { id: string },
   Pick<VariableSetRow, "definition" | "version">

@@ -170,12 +170,10 @@ export const listSomeWorkers = statement<{ owner: string; limit: number }, { id:
       .limit(limit),
 );
 
-/** Adds a worker. */
 export async function insertWorker(tx: Queries, worker: WorkerRow): Promise<void> {
   await tx.sql.insertInto("workers").values(worker).execute();
 }
 
-/** Changes some fields of a worker. */
 export async function updateWorker(
   tx: Queries,
   id: string,
@@ -184,7 +182,6 @@ export async function updateWorker(
   await tx.sql.updateTable("workers").set(change).where("id", "=", id).execute();
 }
 
-/** Removes a worker. */
 export async function deleteWorker(tx: Queries, id: string): Promise<void> {
   await tx.sql.deleteFrom("workers").where("id", "=", id).execute();
 }
@@ -262,7 +259,6 @@ export const deleteRegistrationToken = statement<
     .returning("token_hash"),
 );
 
-/** Adds a registration token. */
 export async function insertRegistrationToken(
   tx: Queries,
   token: {

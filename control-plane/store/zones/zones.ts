@@ -6,7 +6,6 @@ import type { Row } from "../tables.ts";
 
 export type ZoneRow = Row<"zones">;
 
-/** Adds a zone. */
 export async function insertZone(tx: Queries, zone: ZoneRow): Promise<void> {
   await tx.sql.insertInto("zones").values(zone).execute();
 }
@@ -20,7 +19,6 @@ export const findZoneByName = statement<{ name: string; owner: string }, ZoneRow
     db.selectFrom("zones").selectAll().where("name", "=", name).where("owner_id", "=", owner),
 );
 
-/** A page of an owner's zones, newest first. */
 export function listZones(
   { sql: db }: Queries,
   owner: string,
@@ -32,7 +30,6 @@ export function listZones(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Saves a zone's name. */
 export async function saveZone(
   tx: Queries,
   { id, name, updated_at }: Pick<ZoneRow, "id" | "name" | "updated_at">,
