@@ -13,7 +13,7 @@ import { requireSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { keptSecret } from "./data-directory/secrets.ts";
 import type { Context } from "./services/context.ts";
 import type { OpenedStore } from "./shared-store.ts";
-import type { Release } from "./store/engines/hold.ts";
+import type { Release } from "./store/engines/process-locks.ts";
 import { openSqlite } from "./store/engines/sqlite.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
 

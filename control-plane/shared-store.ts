@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { ServerConfig } from "./config.ts";
 import { refuseHalfMoved } from "./data-directory/move-mark.ts";
-import { checkSharedFolder } from "./data-directory/shared-folder.ts";
+import { checkSharedDirectory } from "./data-directory/shared-directory.ts";
 import { checkSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { steadyClock, type Clock } from "./services/operations/clock.ts";
 import type { Store } from "./store/db.ts";
@@ -42,7 +42,7 @@ export async function openShared(
     // A newer release migrates only while no server that it would break is present on the channel.
     requireSchema(await readSchema(store.read.sql));
     await checkSharedSecrets(config, store, await opened.isAlone());
-    await checkSharedFolder(config, store);
+    await checkSharedDirectory(config, store);
     const wakeups = sharedWakeups(
       {
         send: (payloads) => store.notify(channelName, payloads),

@@ -15,7 +15,7 @@ import { findSecret } from "../data-directory/secrets.ts";
 import { requireSharedSecrets } from "../data-directory/shared-secrets.ts";
 import { openBeside, openSqlite } from "../store/engines/sqlite.ts";
 import { moveMark, secretKeyChecks } from "../store/facts.ts";
-import type { MoveSide } from "../store/moving/side.ts";
+import type { MoveDatabase } from "../store/moving/database.ts";
 import {
   blobNames,
   countRows,
@@ -54,7 +54,7 @@ export async function moveStore(from: ServerConfig, to: ServerConfig): Promise<M
   for (const { dataDirectory } of [from, to]) refuseHalfRestored(dataDirectory);
   if (to.postgres) requireSharedSecrets(to);
   const release = holdData(from, to);
-  const open: MoveSide[] = [];
+  const open: MoveDatabase[] = [];
   try {
     const source = await openSource(from);
     open.push(source);
@@ -70,9 +70,9 @@ export async function moveStore(from: ServerConfig, to: ServerConfig): Promise<M
 
 async function move(
   from: ServerConfig,
-  source: MoveSide,
+  source: MoveDatabase,
   to: ServerConfig,
-  target: MoveSide,
+  target: MoveDatabase,
 ): Promise<MovedStore> {
   const isSamePlace = filesOf(from) === filesOf(to);
   // The source may have uploads that a crash interrupted: they are its own.
@@ -128,7 +128,7 @@ async function move(
 }
 
 /** Opens the database of a stopped server. Throws `SchemaError` if its schema is not this one's. */
-async function openSource({ postgres, databaseFile }: ServerConfig): Promise<MoveSide> {
+async function openSource({ postgres, databaseFile }: ServerConfig): Promise<MoveDatabase> {
   if (postgres) {
     const { openPostgresBeside } = await import("../store/engines/postgres.ts");
     await (await openPostgresBeside({ ...postgres, connections: 2 })).close();
@@ -139,7 +139,7 @@ async function openSource({ postgres, databaseFile }: ServerConfig): Promise<Mov
 }
 
 /** Creates the tables of the target, if need be. */
-async function openTarget({ postgres, databaseFile }: ServerConfig): Promise<MoveSide> {
+async function openTarget({ postgres, databaseFile }: ServerConfig): Promise<MoveDatabase> {
   if (postgres) {
     const { openPostgres } = await import("../store/engines/postgres.ts");
     await (await openPostgres({ ...postgres, connections: 2 })).close();
@@ -149,12 +149,12 @@ async function openTarget({ postgres, databaseFile }: ServerConfig): Promise<Mov
   return openSqliteFile(databaseFile);
 }
 
-const openSqliteFile = async (file: string): Promise<MoveSide> =>
-  (await import("../store/moving/sqlite-side.ts")).openSqliteSide(file);
+const openSqliteFile = async (file: string): Promise<MoveDatabase> =>
+  (await import("../store/moving/sqlite-database.ts")).openSqliteDatabase(file);
 
-async function openLocked(url: string): Promise<MoveSide> {
-  const { openPostgresSide } = await import("../store/moving/postgres-side.ts");
-  const side = await openPostgresSide(url);
+async function openLocked(url: string): Promise<MoveDatabase> {
+  const { openPostgresDatabase } = await import("../store/moving/postgres-database.ts");
+  const side = await openPostgresDatabase(url);
   if (side === undefined)
     throw new ConfigError(
       `a control plane, or another move, uses the database ${placeOf(url)}: stop all of them first`,
@@ -163,7 +163,11 @@ async function openLocked(url: string): Promise<MoveSide> {
 }
 
 /** The target's keys must open what is sealed, because that is moved unchanged. */
-async function checkSource(source: MoveSide, from: ServerConfig, to: ServerConfig): Promise<void> {
+async function checkSource(
+  source: MoveDatabase,
+  from: ServerConfig,
+  to: ServerConfig,
+): Promise<void> {
   const facts = await readFacts(source);
   const unfinished = facts.get(moveMark);
   if (unfinished !== undefined)

@@ -17,7 +17,7 @@ import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
 import { opensStore } from "../data-directory/secret-keys.ts";
 import { restorePending, secretKeyChecks } from "../store/facts.ts";
 import { holdDirectory, lockName } from "../data-directory/lock.ts";
-import { holdDatabase, type Release } from "../store/engines/hold.ts";
+import { lockDatabase, type Release } from "../store/engines/process-locks.ts";
 import { openSnapshot } from "../store/storage/snapshot.ts";
 import { flushDirectory } from "./files.ts";
 import { databaseName, manifestName, type Manifest } from "./manifest.ts";
@@ -106,7 +106,7 @@ function checkPlace({ s3 }: ServerConfig, { blobs }: Manifest): void {
  */
 function holdAll(config: ServerConfig): Release {
   const release = holdDirectory(config.dataDirectory);
-  const end = existsSync(config.databaseFile) ? holdDatabase(config.databaseFile) : () => undefined;
+  const end = existsSync(config.databaseFile) ? lockDatabase(config.databaseFile) : () => undefined;
   if (end)
     return () => {
       end();
@@ -138,7 +138,7 @@ async function checkKey(config: ServerConfig, stage: string, hasSecrets: boolean
   );
 }
 
-/** A backup of an older release has no check values: then one of its blobs must open. */
+/** A backup of 0.1.0 has no check values: then one of its blobs must open. */
 async function opensBackup(keys: SecretKeys, stage: string): Promise<boolean> {
   const snapshot = openSnapshot(join(stage, databaseName));
   const checks = snapshot.fact(secretKeyChecks);

@@ -66,7 +66,7 @@ async function extract(file: string, into: string): Promise<Set<string>> {
   const parser = new tar.Parser({
     strict: true,
     onReadEntry: (entry: Tar.ReadEntry) => {
-      const why = judge(entry, unpacked);
+      const why = refusalOf(entry, unpacked);
       if (why !== undefined) {
         refuse(new BadBackupError(why));
         return entry.resume();
@@ -109,7 +109,10 @@ async function extract(file: string, into: string): Promise<Set<string>> {
   }
 }
 
-function judge({ type, path }: Tar.ReadEntry, unpacked: ReadonlySet<string>): string | undefined {
+function refusalOf(
+  { type, path }: Tar.ReadEntry,
+  unpacked: ReadonlySet<string>,
+): string | undefined {
   if (type !== "File" && type !== "OldFile")
     return `"${path}" in it is a ${type}, not a regular file`;
   if (!mayHold(path)) return `"${path}" does not belong there`;
@@ -137,17 +140,17 @@ async function checkMembers(
   for (const path of unpacked)
     if (!listed.has(path)) throw new BadBackupError(`its manifest does not list "${path}"`);
   const shown = progress("checking", () => members.length);
-  const folders = new Set([into]);
+  const directories = new Set([into]);
   try {
     for (const { path, size_bytes, sha256 } of members) {
       if (!unpacked.has(path)) throw new BadBackupError(`"${path}" is missing`);
       const is = await digestOf(join(into, path), true);
       if (is.sha256 !== sha256 || is.size_bytes !== size_bytes)
         throw new BadBackupError(`"${path}" is damaged`);
-      folders.add(dirname(join(into, path)));
+      directories.add(dirname(join(into, path)));
       shown.step();
     }
-    for (const folder of folders) await flushDirectory(folder);
+    for (const directory of directories) await flushDirectory(directory);
   } finally {
     shown.end();
   }

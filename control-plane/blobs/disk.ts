@@ -9,7 +9,7 @@ import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../common/files.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
-import { isName, newName, placeOf } from "./names.ts";
+import { isName, newName, pathOf } from "./names.ts";
 import { measured } from "./pieces.ts";
 
 /**
@@ -35,18 +35,17 @@ export async function diskBlobs(
   };
   // Other servers write there if it is shared.
   if (!isShared) await sweep(Infinity);
-  const folders = new Folders(directory);
+  const subdirectories = new Subdirectories(directory);
 
   return {
     write: async (content, limit, name = newName()) => {
       const file = join(temporary, name);
-      const path = pathOf(directory, name);
-      const folder = dirname(path);
+      const path = join(directory, pathOf(name));
       try {
         const { size_bytes, sha256 } = await writeDurably(file, content, limit);
-        await folders.make(folder);
+        await subdirectories.make(dirname(path));
         await rename(file, path);
-        await flush(folder);
+        await flush(dirname(path));
         return { blob: name, size_bytes, sha256 };
       } catch (error) {
         for (const left of [file, path]) await rm(left, { force: true });
@@ -54,44 +53,39 @@ export async function diskBlobs(
       }
     },
     read: async (blob, range) => {
-      const file = await open(pathOf(directory, blob), "r");
+      const file = await open(join(directory, pathOf(blob)), "r");
       return file.createReadStream(range);
     },
     list: async function* () {
-      for (const folder of await readdir(directory)) {
-        if (!/^[0-9a-f]{2}$/.test(folder)) continue;
-        const names = await readdir(join(directory, folder));
-        yield names.map((name) => folder + name).filter(isName);
+      for (const first of await readdir(directory)) {
+        if (!/^[0-9a-f]{2}$/.test(first)) continue;
+        const names = await readdir(join(directory, first));
+        yield names.map((name) => first + name).filter(isName);
       }
     },
-    writtenAt: (blob) => changedAt(pathOf(directory, blob)),
-    delete: (blob) => rm(pathOf(directory, blob), { force: true }),
+    writtenAt: (blob) => changedAt(join(directory, pathOf(blob))),
+    delete: (blob) => rm(join(directory, pathOf(blob)), { force: true }),
     sweep,
   };
 }
 
 /** Directories that exist: each is created, and its entry in the directory flushed, only once. */
-class Folders {
+class Subdirectories {
   readonly #directory: string;
   readonly #made = new Map<string, Promise<void>>();
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  make(folder: string): Promise<void> {
-    let made = this.#made.get(folder);
+  make(path: string): Promise<void> {
+    let made = this.#made.get(path);
     if (made === undefined) {
-      made = mkdir(folder, { recursive: true, mode: 0o700 }).then(() => flush(this.#directory));
-      this.#made.set(folder, made);
-      made.catch(() => this.#made.delete(folder));
+      made = mkdir(path, { recursive: true, mode: 0o700 }).then(() => flush(this.#directory));
+      this.#made.set(path, made);
+      made.catch(() => this.#made.delete(path));
     }
     return made;
   }
-}
-
-function pathOf(directory: string, blob: string): string {
-  const { folder, file } = placeOf(blob);
-  return join(directory, folder, file);
 }
 
 /** Returns when a file was written; Infinity if there is none. */
@@ -120,7 +114,7 @@ async function writeDurably(
  * Flushes a directory, so that a file that was renamed into it is still there after a power
  * failure.
  */
-async function flush(folder: string): Promise<void> {
-  await using handle = await open(folder, "r");
+async function flush(directory: string): Promise<void> {
+  await using handle = await open(directory, "r");
   await handle.sync();
 }

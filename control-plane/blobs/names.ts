@@ -7,8 +7,8 @@ export const newName = (): string => randomBytes(16).toString("hex");
 
 export const isName = (text: string): boolean => pattern.test(text);
 
-/** Returns the directory and the file of a blob. Throws for anything else than a name. */
-export function placeOf(blob: string): { folder: string; file: string } {
+/** Returns the path of a blob in its store. Throws if it is not a name. */
+export function pathOf(blob: string): string {
   if (!isName(blob)) throw new TypeError(`"${blob}" is not the name of a blob`);
-  return { folder: blob.slice(0, 2), file: blob.slice(2) };
+  return `${blob.slice(0, 2)}/${blob.slice(2)}`;
 }

@@ -31,7 +31,7 @@ import { ConfigError } from "../../common/settings/config-error.ts";
 import { mebibyte, second } from "../../common/units.ts";
 import { storageUnavailable } from "../domain/refusal.ts";
 import type { Blobs } from "./blobs.ts";
-import { isName, newName, placeOf } from "./names.ts";
+import { isName, newName, pathOf } from "./names.ts";
 import { inPieces, measured } from "./pieces.ts";
 import { isMistake, mistakeError, statusOf, storeError } from "./s3-errors.ts";
 import { s3Address, type S3Place } from "./s3-place.ts";
@@ -66,8 +66,7 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
   });
   const root = prefix === "" ? "" : `${prefix}/`;
   const keyOf = (blob: string): string => {
-    const { folder, file } = placeOf(blob);
-    return `${root}${folder}/${file}`;
+    return `${root}${pathOf(blob)}`;
   };
   const sealing = {
     ...(encryption === undefined ? {} : { ServerSideEncryption: encryption }),
@@ -158,7 +157,7 @@ export async function s3Blobs(place: S3Place): Promise<Blobs> {
         const bytes = await bytesOf(Body as Readable);
         const window = windowOf(bytes, ContentRange, start);
         if (window !== undefined) return window;
-        // Not the bytes that were asked for: as good as a response that broke off.
+        // The wrong bytes: treated as a response that broke off.
         throw new Error("the object store sent other bytes");
       } catch (error) {
         // Beyond the end.

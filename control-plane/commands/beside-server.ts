@@ -1,4 +1,4 @@
-/** What the commands share that use the database of a server, which may be running. */
+/** Helpers of commands that use the database of a server, which may be running. */
 import { existsSync } from "node:fs";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { ServerConfig } from "../config.ts";
@@ -28,7 +28,7 @@ export async function withStore(
   }
 }
 
-/** The address of `--email`; undefined for a wrong one, after it has said so. */
+/** Returns the address of `--email`; undefined, after an error message, if it is not valid. */
 export function addressOf(
   command: string,
   given: string | undefined,

@@ -114,7 +114,7 @@ interface Resealed {
 }
 
 const rowsPerWrite = 100;
-/** Each has up to 8 MiB. */
+/** One has up to 8 MiB. */
 const largeRowsPerWrite = 4;
 
 /**

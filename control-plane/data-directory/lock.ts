@@ -6,7 +6,7 @@ import { chmodSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../common/files.ts";
 import type { ServerConfig } from "../config.ts";
-import { holdFile, isHeld, type Release } from "../store/engines/hold.ts";
+import { isLocked, lockFile, type Release } from "../store/engines/process-locks.ts";
 
 /** The name of the lock file. The file stays; its existence does not mean that the lock is held. */
 export const lockName = "server.lock";
@@ -32,7 +32,7 @@ export function holdDirectory(directory: string): Release {
 }
 
 /** Whether a server runs on this directory. */
-export const isDirectoryHeld = (directory: string): boolean => isHeld(join(directory, lockName));
+export const isDirectoryHeld = (directory: string): boolean => isLocked(join(directory, lockName));
 
 /**
  * Other users may pass through a directory that is made here: in a checkout, the work directory of
@@ -55,7 +55,7 @@ function hold(files: readonly string[]): Release {
   try {
     for (const file of files) {
       makeDirectory(dirname(file), 0o700);
-      const end = holdFile(file);
+      const end = lockFile(file);
       if (end === undefined)
         throw new Error(
           `another Windlass server (or a restore, rotate-key or migrate-store) uses ${dirname(file)}; stop it, or set WINDLASS_DATA_DIR to another directory`,

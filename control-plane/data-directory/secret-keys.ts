@@ -70,8 +70,8 @@ export const opensAny = (keys: readonly string[], checks: readonly string[]): bo
   );
 
 /**
- * A store of a release without check values: one of its sealed values must open. An empty store
- * accepts any key.
+ * A store of 0.1.0 has no check values: one of its sealed values must open. An empty store accepts
+ * any key.
  */
 async function opensSample(keys: readonly string[], store: Store): Promise<boolean> {
   const sample = await findSample(store.read);

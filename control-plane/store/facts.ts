@@ -1,7 +1,6 @@
 /** SQL of the store's facts, such as the address it was last served at. */
 import type { Queries } from "./db.ts";
 
-/** Notes a fact, replacing what was noted before. */
 export async function setFact(tx: Queries, name: string, value: string): Promise<void> {
   await tx.sql
     .insertInto("facts")
@@ -34,7 +33,7 @@ export const restoredAt = "restored_at";
 
 /** The key of `config_hash`, sealed. */
 export const configHashKey = "config_hash_key";
-/** Set once the environments that an earlier release stored in clear are sealed. */
+/** Set when the environments that 0.1.0 stored in clear are sealed. */
 export const environmentsSealed = "environments_sealed";
 /**
  * The last configuration whose state was counted again after an upgrade; absent if none is left.
@@ -43,7 +42,7 @@ export const statesToRecount = "states_to_recount";
 /** A check value of the secret that signs tokens, where control planes share the store. */
 export const jwtSecretCheck = "jwt_secret_check";
 /** The id of the directory of artifacts, where control planes share the store. */
-export const artifactsFolder = "artifacts_folder";
+export const artifactsDirectoryId = "artifacts_directory";
 /** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
 export const secretKeyChecks = "secret_key_checks";
 
@@ -60,9 +59,9 @@ export const backupsTo = "backup;";
  */
 export const refreshesFrom = "refresh:";
 
-/** Facts whose names begin so belong to a move of all data to this store that is not complete. */
+/** The prefix of facts of an incomplete move of all data to this store. */
 export const movesFrom = "move:";
-/** Where the data of an incomplete move comes from. No server starts while it is there. */
+/** The source of an incomplete move. No server starts while the fact exists. */
 export const moveMark = `${movesFrom}from`;
 
 /** Whether a backup reads the blobs at this moment. */

@@ -17,8 +17,7 @@ export interface UsersTable {
   id: string;
   email: string;
   /**
-   * Whom the operator's one-time link for this e-mail signs in; null for people who came through a
-   * provider.
+   * The address whose one-time links sign in this user; null for users who signed up at a provider.
    */
   link_email: Later<string>;
   created_at: Millis;
@@ -33,8 +32,9 @@ export interface UsersTable {
 }
 
 /**
- * What has an owner belongs to a space: a user's personal one, which has the id of the user and is
- * made by a trigger, or a team. The space of a deleted team stays for what history it has.
+ * Rows with an owner belong to a space: the personal one of a user, which has the id of the user and
+ * is created by a trigger, or that of a team. The space of a deleted team stays, because its history
+ * refers to it.
  */
 export interface SpacesTable {
   id: string;
@@ -48,7 +48,7 @@ export interface TeamsTable {
   created_at: Millis;
 }
 
-/** Of teams only: in a personal space its user is the admin. */
+/** The members of teams. The user of a personal space is its admin. */
 export interface MembershipsTable {
   space_id: string;
   user_id: string;
@@ -140,7 +140,7 @@ export interface CliLoginsTable {
 export interface AccountsTable {
   provider: ProviderName;
   /**
-   * Where the provider is, such as `github.com`; empty from an older version until the server
+   * The host of the provider, such as `github.com`; empty in a store of 0.1.0 until the server
    * starts.
    */
   host: string;
@@ -148,8 +148,8 @@ export interface AccountsTable {
   user_id: string;
   email: string;
   /**
-   * A JSON list of the addresses that the provider had verified at the last sign-in; null from an
-   * older version.
+   * A JSON list of the addresses that the provider had verified at the last sign-in; null if that
+   * was at a server of 0.1.0.
    */
   verified: Later<string>;
   /** Sealed, in base64url. */

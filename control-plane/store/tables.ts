@@ -58,7 +58,7 @@ export interface SpecsTable extends ApprovalColumns {
   /** The row of a large one. */
   definition_id: string | null;
   status: ConfigurationStatus;
-  /** Of the last failure; shown while the status is FAILED, which a cancel may restore. */
+  /** The message of the last failure, shown while the status is FAILED, which a cancel may restore. */
   error_message: string | null;
   cluster_name: string | null;
   cluster_endpoint: string | null;
@@ -67,9 +67,8 @@ export interface SpecsTable extends ApprovalColumns {
   /** When its name, zone or settings changed last; its jobs do not count. */
   updated_at: Millis;
   /**
-   * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id,
-   * so no owner finds it, until its jobs and states have let go of it
-   * (services/storage/removals.ts).
+   * The owner before it was deleted. The row then belongs to the user and the zone without an id, so
+   * that no owner finds it, until no job and no state refers to it (services/storage/removals.ts).
    */
   deleted_owner_id: string | null;
   /**
@@ -128,14 +127,14 @@ export interface QueueHeadsTable {
   is_free: number;
 }
 
-/** What an owner's archives and states take up. Triggers keep it. */
+/** The sizes of an owner's archives and states. Triggers maintain it. */
 export interface OwnerUsageTable {
   owner_id: string;
   archive_bytes: number;
   state_bytes: number;
 }
 
-/** What was received of a job's log. */
+/** How much of a job's log was received. */
 export interface LogVolumesTable {
   job_id: string;
   bytes: number;
@@ -163,7 +162,7 @@ export interface DefinitionsTable {
   content: Json;
 }
 
-/** The definitions that no row names, yet or any more. Triggers keep it. */
+/** The definitions that no row names. Triggers maintain it. */
 export interface LooseDefinitionsTable {
   id: string;
   remove_at: Millis;
@@ -220,7 +219,7 @@ export interface DebugLogsTable {
   created_at: Millis;
 }
 
-/** What the plan that a job made would do, as its runner summed it up. */
+/** The summary of a plan, as the runner reported it. */
 export interface PlanSummariesTable {
   job_id: string;
   /** Without the attributes of its changes. */
@@ -254,7 +253,7 @@ export interface StateVersionsTable {
   lineage: string;
   md5: string;
   size_bytes: number;
-  /** The same for servers of the release before, which read 0 where it is not known. */
+  /** The column of 0.1.0: `resource_count`, or 0 if that is null. Nothing reads it. */
   resources: ColumnType<unknown, number, number>;
   /**
    * How many resources it records, instances counted, so that an empty state is known without
@@ -324,7 +323,7 @@ export interface VariableSetsTable {
   version: Generated<number>;
 }
 
-/** What a set gives its values to: a zone or a spec, the other is null. */
+/** A zone or a spec that a set is attached to; the other is null. */
 export interface VariableSetAttachmentsTable {
   set_id: string;
   zone_id: string | null;
@@ -351,7 +350,7 @@ export interface AuditEntriesTable {
   actor_id: string | null;
   actor_name: string | null;
   target_id: string | null;
-  /** As it was called then. */
+  /** Its name at that time. */
   target_name: string | null;
   /** JSON, without secrets and values. */
   details: string;
@@ -404,7 +403,7 @@ export interface Tables {
   releases: ReleasesTable;
 }
 
-/** A row as a select gives it. */
+/** A row as a select returns it. */
 export type Row<T extends keyof Tables> = {
   [K in keyof Tables[T]]: Tables[T][K] extends ColumnType<infer S, infer _I, infer _U>
     ? S

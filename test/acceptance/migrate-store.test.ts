@@ -167,7 +167,8 @@ const refusal = (from: string, to: string): Promise<string> =>
     );
 
 /** Facts that differ between places, and tables that only one engine has. */
-const ofPlace = /^(facts \{"name":"(artifacts_folder|jwt_secret_check)"|sqlite_sequence |blobs )/;
+const ofPlace =
+  /^(facts \{"name":"(artifacts_directory|jwt_secret_check)"|sqlite_sequence |blobs )/;
 
 /** Returns every row of a server's store. */
 async function rowsOf(place: string): Promise<string[]> {

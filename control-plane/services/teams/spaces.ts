@@ -4,7 +4,7 @@
  */
 import { validate } from "uuid";
 import { RefusalError } from "../../domain/refusal.ts";
-import { findOwnerOf, type OwnedTable } from "../../store/teams/owners.ts";
+import { findOwnerOf, type OwnedTable } from "../../store/teams/teams.ts";
 import type { Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 

@@ -78,7 +78,7 @@ export const refreshUnapproved = statement<{ spec: string; owner: string }, Refr
   },
 );
 
-/** The same after a change of a member's role: of the jobs that this person has voted on. */
+/** Refreshes the jobs on which a member whose role changed has voted. */
 export const refreshVotedOn = statement<{ owner: string; user: string }, RefreshedJob>(
   (db, { owner, user }) => {
     const query = sql`update jobs set unapproved = 1 - unapproved

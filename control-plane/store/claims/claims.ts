@@ -1,8 +1,8 @@
 /**
  * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the
  * worker itself, because one that was removed or drained a moment before (in the same commit) would
- * hold its job for ever, or longer than its drain says, and because its labels and features may
- * have changed since its request came. Raw SQL, because it must keep its indexes;
+ * hold its job without end, or longer than its drain permits, and because its labels and features
+ * may have changed since its request arrived. Raw SQL, because it must keep its indexes;
  * test/control-plane/store/query-plans.test.ts looks at its plan.
  */
 import { sql, type Kysely, type RawBuilder } from "kysely";
@@ -21,7 +21,7 @@ export interface ClaimParams {
   readonly now: number;
 }
 
-/** What a runner must be told of the job it got. */
+/** The fields of the job that a runner needs. */
 export type ClaimRow = Pick<
   JobRow,
   | "id"
@@ -50,8 +50,8 @@ const hasApprovalRule = sql<number>`(
 
 export const claimOwnJob = claimOwn("skip locked");
 /**
- * The same where claims run beside each other and all jobs that this one might take are being
- * taken: waits for them, because such a claim may be undone.
+ * Like `claimOwnJob`, but waits for jobs that concurrent claims have locked, because such a claim may
+ * be rolled back.
  */
 export const claimOwnJobLeft = claimOwn("");
 
@@ -69,12 +69,12 @@ function claimAny(locked: Locked) {
   return statement<ClaimParams, ClaimRow>((db, params) => claim(db, params, locked, undefined));
 }
 
-/** What PostgreSQL does with a queue head that another claim has locked: passes over it, or waits. */
+/** Whether PostgreSQL skips a queue head that another claim has locked, or waits for it. */
 type Locked = "skip locked" | "";
 
 /**
  * The queue heads that may be claimed, `h`, of an owner or of all. The condition of the index of all
- * (migration 0035) keeps PostgreSQL from reading the heads of all for one owner.
+ * (migrations/postgres/indexes.ts) keeps PostgreSQL from reading the heads of all for one owner.
  */
 export function freeHeads(db: Kysely<Tables>, owner: string | undefined): RawBuilder<unknown> {
   if (owner !== undefined)
@@ -125,7 +125,7 @@ export const findClaimed = statement<
     .where("claimed_at", ">", after),
 );
 
-/** What the oldest queued jobs ask for, each kind once: whom a sweep wakes. */
+/** The requirements of the oldest queued jobs, each kind once, to wake workers that match. */
 export const findQueuedHints = statement<
   { limit: number },
   Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features">
@@ -145,7 +145,7 @@ export const findQueuedHints = statement<
     .distinct(),
 );
 
-/** Of a row of `jobs`, what a claim returns. */
+/** The columns of `jobs` that a claim returns. */
 export const claimedColumns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
   identity_used as cloud_identity, ${deployedBackend} as deployed_backend,
@@ -210,14 +210,14 @@ const isOther = (db: Kysely<Tables>, worker: string) =>
   isPostgres(db) ? sql`(h.target_worker = ${worker})::int < 1` : sql`h.target_worker <> ${worker}`;
 
 /**
- * Whether a worker of this owner could be given anything: what a poll asks before it bothers the
+ * Whether a job is free for a worker of this owner: checked by a poll before it uses the
  * writer.
  */
 export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) =>
   findFree(db, owner),
 );
 
-/** The same for a worker that serves every owner. */
+/** Like `hasWork` for a worker that serves every owner. */
 export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) =>
   findFree(db, undefined),
 );

@@ -81,7 +81,7 @@ export const findAbandoned = statement<Record<string, never>, { id: string }>((d
     .limit(1),
 );
 
-/** Deletes up to so many versions of a spec's state; answers their blobs. */
+/** Deletes up to `limit` versions of a spec's state. Returns their blobs. */
 export const deleteSomeStates = statement<{ spec: string; limit: number }, { blob: string }>(
   (db, { spec, limit }) =>
     db
@@ -97,7 +97,7 @@ export const deleteSomeStates = statement<{ spec: string; limit: number }, { blo
       .returning("blob"),
 );
 
-/** Takes the spec from up to so many of its jobs, which stay; answers them. */
+/** Removes the spec from up to `limit` of its jobs, which stay. Returns them. */
 export const detachSomeJobs = statement<{ spec: string; limit: number }, { id: string }>(
   (db, { spec, limit }) =>
     db

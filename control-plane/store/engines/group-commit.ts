@@ -5,7 +5,7 @@
 import type { Queries, ShareOptions } from "../db.ts";
 import { asSystem, currentSpaces, inSpaces } from "../spaces.ts";
 
-/** The queries of a transaction, as far as a change is judged by them. */
+/** The queries of a transaction, with what tells whether a change wrote or failed. */
 export interface WritingQueries extends Queries {
   /** How many statements that can write have run. */
   readonly writes: number;

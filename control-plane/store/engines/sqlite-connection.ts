@@ -84,8 +84,8 @@ export class Connection implements Queries {
   prepare(sql: string): Database.Statement {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      // Kysely makes a new text per shape of query (the length of an `in` list); a bound keeps that
-      // from growing for ever.
+      // Kysely makes a new text for each shape of query (the length of an `in` list), so the number of
+      // prepared statements needs a bound.
       if (this.#prepared.size >= 500) this.#prepared.clear();
       prepared = this.database.prepare(sql);
       this.#prepared.set(sql, prepared);
@@ -114,7 +114,7 @@ const turnMilliseconds = 10;
  * Reads that follow each other closely share one read transaction: taking and releasing the locks
  * of a read costs more than the read (3.2 µs alone, 1.1 µs inside; a row by its key). The store
  * ends it before every commit: the client then reads what it wrote, and the checkpoint that the
- * commit may start reaches the end of the write-ahead log. Otherwise that log would grow for ever.
+ * commit may start reaches the end of the write-ahead log. Otherwise that log would grow without end.
  */
 export class TurnReader extends Connection {
   #isOpen = false;

@@ -28,7 +28,7 @@ export const findJobBriefly = statement<{ id: string }, BriefJob>((db, { id }) =
   db.selectFrom("jobs").select(briefColumns).where("id", "=", id),
 );
 
-/** The same, and no other shared change locks the job until the end of this one. */
+/** Like `findJobBriefly`, and locks the job against other shared changes until the end of this one. */
 export const lockJobBriefly = statement<{ id: string }, BriefJob>((db, { id }) =>
   forUpdate(db, db.selectFrom("jobs").select(briefColumns).where("id", "=", id)),
 );

@@ -39,7 +39,7 @@ export interface JobFilter {
   readonly limit: number;
 }
 
-/** How many jobs are searched for one page if an index cannot select all that the filters ask. */
+/** How many jobs are searched for one page if no index covers the filters. */
 export const searchedJobs = 2000;
 
 /** The ids of a page of an owner's jobs, newest first (ids sort by time). */
@@ -169,7 +169,7 @@ function jobsOf(queries: Queries, filter: JobFilter) {
   const isLeft = (field: Field) => filter[field] !== undefined && !fields.includes(field);
   let query = rangeOf(queries, filter);
   for (const field of ["status", "zone", "type", "createdBy"] as const)
-    // Of no column alone, so that no other index than the chosen one seems to select it.
+    // An expression and not a column, so that no other index than the chosen one seems to select it.
     if (isLeft(field))
       query = query.where(
         sql<boolean>`coalesce(${sql.ref(columnOf[field])}, '') = ${filter[field]}`,
@@ -262,7 +262,7 @@ function idsOf({ before, from, since, until, prefix }: JobFilter): {
 const sorted = (ids: readonly (string | undefined)[]): string[] =>
   ids.filter((id) => id !== undefined).toSorted((a, b) => (a < b ? -1 : 1));
 
-/** What the ids of a moment begin with: their first 48 bits are the time. */
+/** Returns the beginning of the ids of a moment: their first 48 bits are the time. */
 function startOfIds(milliseconds: number): string {
   const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`;
@@ -283,7 +283,7 @@ const selectable = [
 ] as const satisfies (keyof JobFilter)[];
 type Field = (typeof selectable)[number];
 
-/** Whether an index selects all that the filter asks. */
+/** Whether an index covers the whole filter. */
 function isExact(filter: JobFilter): boolean {
   const selected = indexOf(filter).fields;
   return selectable.every((field) => filter[field] === undefined || selected.includes(field));
@@ -313,12 +313,12 @@ function indexOf({ status, zone, configuration, worker, createdBy, type, approve
   readonly columns?: readonly Column[];
 } {
   const by = (index: string, ...columns: Column[]) => ({ index, fields: columns, columns });
-  // What waits for approvals is little: at most what the quota lets wait.
+  // Few jobs wait for approvals: at most as many as the quota permits.
   if (approver !== undefined)
     return { index: "jobs_unapproved", fields: ["approver", "configuration"] };
   if (configuration !== undefined) return by("jobs_spec", "configuration");
   if (worker !== undefined) return by("jobs_worker", "worker");
-  // What waits and what runs is little: of a zone, it is found among all of the owner's.
+  // Few jobs wait or run: those of a zone are found among all of the owner's.
   if (status === "QUEUED") return { index: "jobs_queued", fields: ["status"] };
   if (status === "PROCESSING") return { index: "jobs_held", fields: ["status"] };
   if (createdBy !== undefined) return by("jobs_created_by", "createdBy");

@@ -1,8 +1,8 @@
 /**
  * SQL of archived logs. Their text is in blobs.
  *
- * Chunks are deleted only after the archive that has them was committed. So who reads the chunks
- * first and then looks for an archive misses nothing.
+ * Chunks are deleted only after the archive that has them was committed. A reader that reads the
+ * chunks first and then the archive misses nothing.
  */
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";

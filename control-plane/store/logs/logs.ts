@@ -12,7 +12,7 @@ export type LogRow = Omit<LogChunk, "created_at" | "step" | "resource"> & {
   created_at: number;
 };
 
-/** Appends a chunk; answers its id. */
+/** Appends a chunk. Returns its id. */
 export const appendChunk = statement<
   {
     job: string;

@@ -3,7 +3,11 @@
  * released, changes of the schema change this file and postgres/, and raise the version.
  */
 import { sql, type Kysely } from "kysely";
-import { createPostgresSchema } from "./postgres/schema.ts";
+import { functions } from "./postgres/functions.ts";
+import { indexes as postgresIndexes } from "./postgres/indexes.ts";
+import { rowSecurity } from "./postgres/row-security.ts";
+import { tables as postgresTables } from "./postgres/tables.ts";
+import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
 /** Commits before 0.2.0 have used 8 to 44 for other schemas, which are refused. */
@@ -28,7 +32,22 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     await sql.raw(statement).execute(db);
 }
 
-export const upPostgres = createPostgresSchema;
+/**
+ * Creates everything in an empty database: 0.1.0 had no PostgreSQL.
+ * test/control-plane/store/engines/postgres.process.test.ts compares both engines.
+ */
+export async function upPostgres(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ schema: string }>`
+    select quote_ident(current_schema()) as schema`.execute(db);
+  for (const statement of [
+    ...functions,
+    ...postgresTables,
+    ...postgresIndexes,
+    ...postgresTriggers(rows[0]!.schema),
+    ...rowSecurity,
+  ])
+    await sql.raw(statement).execute(db);
+}
 
 const add = (table: string, ...added: string[]): string[] =>
   added.map((column) => `alter table ${table} add column ${column}`);

@@ -7,8 +7,8 @@
  * mark.
  */
 import { createHash } from "node:crypto";
-import { artifactsFolder, backupsFrom, backupsTo, moveMark, movesFrom } from "../facts.ts";
-import type { MovedRow, MovedTable, MoveSide } from "./side.ts";
+import { artifactsDirectoryId, backupsFrom, backupsTo, moveMark, movesFrom } from "../facts.ts";
+import type { MovedRow, MovedTable, MoveDatabase } from "./database.ts";
 
 const factsTable = { name: "facts", columns: ["name", "value"] } as const;
 const blobColumn = ["blob"];
@@ -16,21 +16,21 @@ const blobColumn = ["blob"];
 const doneFact = (table: string): string => `${movesFrom}done:${table}`;
 
 /** Returns where the rows came from that an interrupted move has left; undefined: nothing. */
-export const findMove = async (to: MoveSide): Promise<string | undefined> =>
+export const findMove = async (to: MoveDatabase): Promise<string | undefined> =>
   (await readFacts(to)).get(moveMark);
 
 /** Returns the name of a table that has rows. A server that was only started leaves nothing. */
-export async function findFilled(to: MoveSide): Promise<string | undefined> {
+export async function findFilled(to: MoveDatabase): Promise<string | undefined> {
   for (const { name } of await to.tables())
     if (name !== factsTable.name && (await to.count(name)) > 0) return name;
   return undefined;
 }
 
 /** Marks a database as incomplete. */
-export const markMove = (to: MoveSide, from: string): Promise<void> =>
+export const markMove = (to: MoveDatabase, from: string): Promise<void> =>
   to.change(factsTable.name, () => to.insert(factsTable, [[moveMark, from]]));
 
-export async function countRows(from: MoveSide): Promise<number> {
+export async function countRows(from: MoveDatabase): Promise<number> {
   let rows = 0;
   for (const { name } of await from.tables()) rows += await from.count(name);
   return rows;
@@ -46,8 +46,8 @@ export interface MovedTables {
  * number and the digests of its rows. Throws `MoveError` if they differ.
  */
 export async function moveTables(
-  from: MoveSide,
-  to: MoveSide,
+  from: MoveDatabase,
+  to: MoveDatabase,
   moved: (rows: number) => void,
 ): Promise<MovedTables> {
   const facts = await readFacts(to);
@@ -75,10 +75,10 @@ export async function moveTables(
 }
 
 /** Copies the facts and removes the mark: from then on servers may start. */
-export async function finishMove(from: MoveSide, to: MoveSide): Promise<void> {
+export async function finishMove(from: MoveDatabase, to: MoveDatabase): Promise<void> {
   const facts = [...(await readFacts(from))].filter(
     // What is true of the place and not of the data.
-    ([name]) => name !== artifactsFolder && !(name > backupsFrom && name < backupsTo),
+    ([name]) => name !== artifactsDirectoryId && !(name > backupsFrom && name < backupsTo),
   );
   await to.analyze();
   await to.change(factsTable.name, async () => {
@@ -89,7 +89,7 @@ export async function finishMove(from: MoveSide, to: MoveSide): Promise<void> {
 
 /** Returns the names of all blobs that rows of these tables name. */
 export async function* blobNames(
-  from: MoveSide,
+  from: MoveDatabase,
   tables: readonly string[],
 ): AsyncGenerator<string> {
   for (const name of tables)
@@ -102,7 +102,7 @@ export class MoveError extends Error {
   override readonly name = "MoveError";
 }
 
-export async function readFacts(side: MoveSide): Promise<Map<string, string>> {
+export async function readFacts(side: MoveDatabase): Promise<Map<string, string>> {
   const facts = new Map<string, string>();
   for await (const batch of side.rows(factsTable))
     for (const [name, value] of batch) facts.set(String(name), String(value));
@@ -133,8 +133,8 @@ function inOrder(tables: readonly MovedTable[]): MovedTable[] {
 }
 
 async function compare(
-  from: MoveSide,
-  to: MoveSide,
+  from: MoveDatabase,
+  to: MoveDatabase,
   table: MovedTable,
   source: RowDigest,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { minute } from "../../../common/units.ts";
 
-/** A refresh token's predecessor is judged by when it was replaced, within seconds. */
+/** The predecessor of a refresh token is valid for some seconds after it was replaced. */
 const recentMilliseconds = minute;
 
 /** Moves every such time by as much as the clock. `now` is the time before the step. */

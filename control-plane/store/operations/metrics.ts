@@ -31,7 +31,7 @@ export const countHeld = statement<Record<string, never>, { status: string; coun
     .groupBy("status"),
 );
 
-/** What the status of every worker is made of. */
+/** The fields from which the status of each worker follows. */
 export const countWorkers = statement<
   Record<string, never>,
   { is_offline: number; is_draining: number; is_new: number; count: number }

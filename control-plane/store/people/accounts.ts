@@ -42,7 +42,7 @@ export const findUserAccount = (
     .limit(1)
     .executeTakeFirst();
 
-/** Gives the accounts of an older version, which did not keep it, their host. */
+/** Sets the host of accounts of 0.1.0, which did not store it. */
 export async function setMissingHosts(
   { sql }: Queries,
   { provider, host }: Pick<AccountId, "provider" | "host">,
@@ -69,7 +69,7 @@ export async function listAddressesOf({ sql }: Queries, user: string): Promise<s
   return rows.map(({ email }) => email);
 }
 
-/** The first user who came by an operator's link. */
+/** The first user who signed in by an operator's link. */
 export const findFirstUser = ({ sql }: Queries): Promise<{ id: string } | undefined> =>
   sql
     .selectFrom("users")
@@ -103,7 +103,7 @@ export async function insertAccount({ sql }: Queries, account: AccountRow): Prom
   await sql.insertInto("accounts").values(account).execute();
 }
 
-/** Adds a user who came through a provider: no operator's link leads to them. */
+/** Adds a user who signed up at a provider: no operator's link signs them in. */
 export async function insertUser(
   { sql }: Queries,
   user: { id: string; email: string; created_at: number },
@@ -111,7 +111,7 @@ export async function insertUser(
   await sql.insertInto("users").values(user).execute();
 }
 
-/** Changes an account; with `from` only while it still holds that access token. */
+/** Changes an account; with `from`, only if it still has that access token. */
 export async function updateAccount(
   { sql }: Queries,
   { provider, host, subject }: AccountId,

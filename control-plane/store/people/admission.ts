@@ -30,7 +30,7 @@ export const findPerson = (queries: Queries, user: string): Promise<PersonRow | 
 export const listAccountRows = ({ sql }: Queries, user: string): Promise<AccountRow[]> =>
   sql.selectFrom("accounts").selectAll().where("user_id", "=", user).execute();
 
-/** Takes the turn to ask providers about a user: of many at once, one gets it. */
+/** Reserves the next check of a user at the providers: of concurrent calls, one gets a row. */
 export async function takeQuestion(
   { sql }: Queries,
   { user, now, before }: { readonly user: string; readonly now: number; readonly before: number },
@@ -101,7 +101,7 @@ export async function isBlocked(
   return blocked.length > 0;
 }
 
-/** The users who have one of these addresses, whichever account or link it comes from. */
+/** The users who have one of these addresses, in an account or by a link. */
 export const findByAddress = (queries: Queries, address: string): Promise<PersonRow[]> =>
   people(queries)
     .where(hasAddress([address]))

@@ -111,7 +111,7 @@ export async function insertLink(tx: Queries, link: Row<"login_links">): Promise
   await tx.sql.insertInto("login_links").values(link).execute();
 }
 
-/** Uses a link up, in one statement: of two that open it at once, one is let in. */
+/** Uses a link, in one statement: of two requests that open it at once, one gets a row. */
 export const useLink = statement<{ token_hash: string; now: number }, { email: string }>(
   (db, { token_hash, now }) =>
     db
@@ -132,8 +132,8 @@ export async function insertCliLogin(tx: Queries, login: CliLoginRow): Promise<v
 }
 
 /**
- * Takes one of a device login's guesses, in one statement, before the guess is judged: however many
- * come at once, no more than `limit` are judged.
+ * Takes one of a device login's guesses, in one statement, before the guess is checked: of any number
+ * of concurrent guesses, at most `limit` are checked.
  */
 export const takeGuess = statement<
   { device_code: string; limit: number; now: number },
@@ -154,7 +154,7 @@ export const useCliLogin = statement<{ device_code: string; now: number }>(
     db.updateTable("cli_logins").set({ used_at: now }).where("device_code", "=", device_code),
 );
 
-/** A page of the logins of a user that work now, newest first. */
+/** A page of the valid logins of a user, newest first. */
 export function listLogins(
   { sql: db }: Queries,
   user: string,
@@ -172,7 +172,7 @@ export function listLogins(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Ends a login of the user; answers it, if there was one that worked. */
+/** Ends a login of the user. Returns it if it was valid. */
 export async function revokeOwnLogin(
   { sql: db }: Queries,
   user: string,
@@ -190,7 +190,7 @@ export async function revokeOwnLogin(
     .executeTakeFirst();
 }
 
-/** Deletes what expired before this moment; nothing that works can be among it. */
+/** Deletes what expired before this moment. */
 export async function deleteExpired({ sql: db }: Queries, before: number): Promise<void> {
   const tables = [
     "login_links",

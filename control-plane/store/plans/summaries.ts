@@ -11,7 +11,7 @@ export const findPlanAttributes = statement<{ job: string }, { attributes: strin
   (db, { job }) => db.selectFrom("plan_attributes").select("attributes").where("job_id", "=", job),
 );
 
-/** Keeps the summary of a job; the last one told counts. */
+/** Stores the summary of a job in place of an earlier one. */
 export async function savePlanSummary(
   { sql: db }: Queries,
   job_id: string,

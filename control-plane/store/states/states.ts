@@ -65,7 +65,7 @@ const deleteLockOf = statement<{ job: string }, { spec_id: string }>((db, { job 
   db.deleteFrom("state_locks").where("job_id", "=", job).returning("spec_id"),
 );
 
-/** Ends the lock that a job holds. Answers whether it held one. */
+/** Ends the lock that a job holds. Returns whether it held one. */
 export const releaseLock = async (tx: Queries, job: string): Promise<boolean> =>
   (await tx.first(deleteLockOf, { job })) !== undefined;
 

@@ -1,6 +1,6 @@
 /**
- * SQL of blobs that no row names any more: they are deleted after the commit that forgot them, and
- * a crash forgets none.
+ * SQL of orphaned blobs, which no row names. They are noted in the transaction that removes the row
+ * and deleted later, so a crash loses none.
  */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
@@ -23,7 +23,7 @@ export async function addUnnamed(
     .execute();
 }
 
-/** Blobs whose time has come. */
+/** Blobs that are due for deletion. */
 export const findDue = statement<{ now: number; limit: number }, { blob: string }>(
   (db, { now, limit }) =>
     db
@@ -34,7 +34,7 @@ export const findDue = statement<{ now: number; limit: number }, { blob: string 
       .limit(limit),
 );
 
-/** These are deleted, or were never to be. */
+/** Removes notes of blobs that were deleted, or that a row names again. */
 export async function removeUnnamed({ sql: db }: Queries, blobs: readonly string[]): Promise<void> {
   await db.deleteFrom("unnamed_blobs").where("blob", "in", blobs).execute();
 }

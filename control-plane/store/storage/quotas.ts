@@ -4,7 +4,7 @@
  */
 import { statement } from "../statement.ts";
 
-/** What an owner's archives and states take up. Triggers maintain it. */
+/** The sizes of an owner's archives and states. Triggers maintain it. */
 export const findUsage = statement<
   { owner: string },
   { archive_bytes: number; state_bytes: number }
@@ -22,7 +22,7 @@ interface LogVolume {
   readonly dropped_seq: number;
 }
 
-/** What was received of a job's log; undefined before its first chunk. */
+/** How much of a job's log was received; undefined before its first chunk. */
 export const findLogVolume = statement<{ job: string }, LogVolume>((db, { job }) =>
   db
     .selectFrom("log_volumes")

@@ -5,7 +5,7 @@ import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
-/** Jobs that wait or that a worker holds, of everybody, oldest first. */
+/** Jobs of all owners that wait or that a worker holds, oldest first. */
 export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =>
   db
     .selectFrom("jobs")
@@ -25,7 +25,7 @@ export const removeAllAccessTokens = ({
 }: Queries): Promise<Pick<Row<"access_tokens">, "id" | "owner_id" | "name">[]> =>
   db.deleteFrom("access_tokens").returning(["id", "owner_id", "name"]).execute();
 
-/** Removes and returns all invitations that seem to be open: they may have been used or revoked. */
+/** Removes and returns all open invitations: they may have been used or revoked since. */
 export const removeOpenInvitations = ({
   sql: db,
 }: Queries): Promise<Pick<Row<"invitations">, "id" | "space_id" | "email">[]> =>

@@ -50,7 +50,7 @@ export const findLogRemoval = statement<Record<string, never>, { job_id: string 
   db.selectFrom("log_removals").select("job_id").limit(1),
 );
 
-/** Removes up to so many chunks of a log; answers which are gone. */
+/** Deletes up to `limit` chunks of a log. Returns their ids. */
 export const deleteChunks = statement<{ job: string; limit: number }, { id: number }>(
   (db, { job, limit }) =>
     db
@@ -66,7 +66,7 @@ export const deleteChunks = statement<{ job: string; limit: number }, { id: numb
       .returning("id"),
 );
 
-/** The log's last chunk is gone. */
+/** Ends the removal of a log whose last chunk is deleted. */
 export const deleteLogRemoval = statement<{ job: string }>((db, { job }) =>
   db.deleteFrom("log_removals").where("job_id", "=", job),
 );
@@ -187,7 +187,7 @@ export const deleteOldStates = statement<Old & { spec: string; newest: number },
     ),
 );
 
-/** Whether there are such versions. */
+/** Whether such versions exist. */
 export const findOldState = statement<
   { spec: string; newest: number; before: number },
   { id: number }

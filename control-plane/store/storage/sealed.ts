@@ -26,9 +26,9 @@ export interface SealedDefinition {
 
 const marked = '%"sealed":%';
 type After = { after: string; limit: number };
-type Found = Omit<SealedDefinition, "table">;
+type SealedRow = Omit<SealedDefinition, "table">;
 
-const specs = statement<After, Found>((db, { after, limit }) =>
+const specs = statement<After, SealedRow>((db, { after, limit }) =>
   db
     .selectFrom("specs")
     .select(["id", "id as about", sql<string>`definition`.as("text")])
@@ -38,7 +38,7 @@ const specs = statement<After, Found>((db, { after, limit }) =>
     .limit(limit),
 );
 
-const sets = statement<After, Found>((db, { after, limit }) =>
+const sets = statement<After, SealedRow>((db, { after, limit }) =>
   db
     .selectFrom("variable_sets")
     .select(["id", "id as about", sql<string>`definition`.as("text")])
@@ -48,7 +48,7 @@ const sets = statement<After, Found>((db, { after, limit }) =>
     .limit(limit),
 );
 
-const snapshots = statement<After, Found>((db, { after, limit }) =>
+const snapshots = statement<After, SealedRow>((db, { after, limit }) =>
   db
     .selectFrom("job_snapshots")
     .select(["job_id as id", "job_id as about", sql<string>`config_snapshot`.as("text")])
@@ -58,7 +58,7 @@ const snapshots = statement<After, Found>((db, { after, limit }) =>
     .limit(limit),
 );
 
-const large = statement<After, Found>((db, { after, limit }) =>
+const large = statement<After, SealedRow>((db, { after, limit }) =>
   db
     .selectFrom("definitions")
     .select(["id", "about", "content as text"])
@@ -68,7 +68,7 @@ const large = statement<After, Found>((db, { after, limit }) =>
     .limit(limit),
 );
 
-const workers = statement<After, Found>((db, { after, limit }) =>
+const workers = statement<After, SealedRow>((db, { after, limit }) =>
   db
     .selectFrom("workers")
     .select(["id", "id as about", "metadata as text"])

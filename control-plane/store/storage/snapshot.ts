@@ -13,7 +13,7 @@ import { hour } from "../../../common/units.ts";
  * Keeps the blobs that a copy names from being deleted, by whatever process, until it is released.
  */
 export interface BlobPin {
-  /** Says again that the backup is under way. */
+  /** Extends the pin while the backup runs. */
   renew(): void;
   release(): void;
 }
@@ -66,7 +66,7 @@ export function snapshotDatabase(file: string, copy: string): BlobPin {
 export interface Snapshot {
   readonly schema: number;
   blobs(): string[];
-  /** What the engine finds wrong with it; nothing, when it is sound. */
+  /** Returns what the engine finds wrong; empty if nothing. */
   defects(): string[];
   fact(name: string): string | undefined;
   setFact(name: string, value: string): void;
@@ -111,12 +111,12 @@ export function openSnapshot(file: string): Snapshot {
   };
 }
 
-/** A backup of an earlier release may lack a table. */
+/** A backup of 0.1.0 lacks some tables. */
 const hasTable = (database: Database.Database, name: string): boolean =>
   database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !==
   undefined;
 
-/** That of an earlier release has no `compatible_since`. */
+/** That of 0.1.0 has no `compatible_since`. */
 function schemaOf(database: Database.Database): StoredSchema {
   return database.prepare("select * from schema_version").get() as StoredSchema;
 }

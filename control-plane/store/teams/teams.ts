@@ -1,7 +1,7 @@
 /** SQL of teams. */
 import type { Queries } from "../db.ts";
 import { workersBy, zonesBy } from "../indexed.ts";
-import { statement } from "../statement.ts";
+import { statement, type Statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type TeamRow = Row<"teams">;
@@ -68,3 +68,24 @@ export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
     await sql.deleteFrom(table).where("owner_id", "=", id).execute();
   await sql.deleteFrom("teams").where("id", "=", id).execute();
 }
+
+const ownedTables = [
+  "zones",
+  "specs",
+  "jobs",
+  "workers",
+  "variable_sets",
+  "cloud_identities",
+  "access_tokens",
+] as const;
+
+/** The tables whose rows belong to a space and are named by id in requests. */
+export type OwnedTable = (typeof ownedTables)[number];
+
+const findOwner = (table: OwnedTable): Statement<{ id: string }, { owner_id: string | null }> =>
+  statement((db, { id }) => db.selectFrom(table).select("owner_id").where("id", "=", id));
+
+/** The space of a row; null of a cloud-hosted worker, which has none. */
+export const findOwnerOf = Object.fromEntries(
+  ownedTables.map((table) => [table, findOwner(table)]),
+) as Readonly<Record<OwnedTable, ReturnType<typeof findOwner>>>;

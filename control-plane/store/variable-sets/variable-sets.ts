@@ -77,7 +77,7 @@ export const findAttachments = statement<{ set: string }, AttachmentRow>((db, { 
     .orderBy("spec_id", (order) => order.asc().nullsFirst()),
 );
 
-/** To how many zones and specs each of these sets is attached; a set without any is left out. */
+/** The number of zones and specs that each of these sets is attached to; none: left out. */
 export function countAttachments(
   { sql: db }: Queries,
   sets: readonly string[],
@@ -184,7 +184,7 @@ export async function attachToAll(
     on conflict do nothing`.execute(db);
 }
 
-/** The most sets, and the longest definitions of sets, that one of these has beside this set. */
+/** The largest number of sets, and length of their definitions, of one of these besides this set. */
 export async function findFullest(
   { sql: db }: Queries,
   set: string,

@@ -1,4 +1,4 @@
-/** SQL of workers that were not heard of, and of the jobs they hold. */
+/** SQL of workers that make no calls, and of the jobs they hold. */
 import { sql, type RawBuilder } from "kysely";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -13,7 +13,7 @@ export const findSilent = statement<{ before: number }, { id: string }>((db, { b
     .limit(1),
 );
 
-/** Marks workers whose latest sign of life is older than `before` OFFLINE; answers them. */
+/** Marks workers OFFLINE whose last call is older than `before`. Returns them. */
 export const markOffline = statement<{ before: number; now: number }, { id: string; name: string }>(
   (db, { before, now }) =>
     db

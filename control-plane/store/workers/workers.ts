@@ -7,7 +7,7 @@ import { registrationTokensBy, workersBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row, Tables } from "../tables.ts";
 
-/** What a worker's every call needs to know of it. */
+/** The fields of a worker that each of its calls needs. */
 export type WorkerCallerRow = Pick<
   WorkerRow,
   | "id"
@@ -53,7 +53,7 @@ export const lockWorker = statement<{ id: string }, { id: string }>((db, { id })
   forUpdate(db, db.selectFrom("workers").select("id").where("id", "=", id)),
 );
 
-/** The same for several workers, whose ids are a JSON list; always in the same order. */
+/** Locks several workers, whose ids are a JSON list, always in the same order. */
 export const lockWorkers = statement<{ ids: string }, { id: string }>((db, { ids }) =>
   forUpdate(
     db,

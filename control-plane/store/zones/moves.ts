@@ -81,7 +81,7 @@ export async function findTakenName(
   return rows[0]?.name;
 }
 
-/** How much a zone brings into another space. */
+/** What a move of a zone adds to the quotas of another space. */
 export interface ZoneSize {
   readonly configurations: number;
   readonly state_bytes: number;

@@ -12,7 +12,7 @@ import { pino } from "pino";
 import { request, type Dispatcher } from "undici";
 import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
 import { readConfig } from "../../../control-plane/config.ts";
-import { folderIdName } from "../../../control-plane/data-directory/shared-folder.ts";
+import { directoryIdName } from "../../../control-plane/data-directory/shared-directory.ts";
 import { lockName } from "../../../control-plane/data-directory/lock.ts";
 import type { OpenContext } from "../../../control-plane/context.ts";
 import type { JobRow } from "../../../control-plane/domain/job.ts";
@@ -74,7 +74,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     ownerUrl: database?.url,
     blobs: async () =>
       (await filesOf(config.artifactsDirectory)).filter(
-        (file) => ![lockName, `${lockName}-journal`, folderIdName].includes(basename(file)),
+        (file) => ![lockName, `${lockName}-journal`, directoryIdName].includes(basename(file)),
       ).length,
     holds: async (text) => {
       const files = await filesOf(directory);

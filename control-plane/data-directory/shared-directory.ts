@@ -6,27 +6,27 @@ import { ConfigError } from "../../common/settings/config-error.ts";
 import { s3Address } from "../blobs/s3-place.ts";
 import type { ServerConfig } from "../config.ts";
 import type { Store } from "../store/db.ts";
-import { artifactsFolder, findFact, setFact } from "../store/facts.ts";
+import { artifactsDirectoryId, findFact, setFact } from "../store/facts.ts";
 import { findSecret, keptSecret } from "./secrets.ts";
 
 /** The name of the file in the directory. */
-export const folderIdName = "FOLDER-ID";
+export const directoryIdName = "DIRECTORY-ID";
 
 /** Throws ConfigError if the directory is not the one of this database. */
-export async function checkSharedFolder(
+export async function checkSharedDirectory(
   { artifactsDirectory, s3 }: Pick<ServerConfig, "artifactsDirectory" | "s3">,
   store: Store,
 ): Promise<void> {
-  const known = await findFact(store.read, artifactsFolder);
+  const known = await findFact(store.read, artifactsDirectoryId);
   if (s3 !== undefined) return checkSharedBucket(s3Address(s3), known, store);
-  const found = findSecret(artifactsDirectory, folderIdName);
+  const found = findSecret(artifactsDirectory, directoryIdName);
   if (known === undefined) {
-    const id = found ?? (await keptSecret(artifactsDirectory, folderIdName));
+    const id = found ?? (await keptSecret(artifactsDirectory, directoryIdName));
     await store.write(async (tx) => {
-      if ((await findFact(tx, artifactsFolder)) === undefined)
-        await setFact(tx, artifactsFolder, id);
+      if ((await findFact(tx, artifactsDirectoryId)) === undefined)
+        await setFact(tx, artifactsDirectoryId, id);
     });
-    return checkSharedFolder({ artifactsDirectory, s3 }, store);
+    return checkSharedDirectory({ artifactsDirectory, s3 }, store);
   }
   if (known !== found)
     throw new ConfigError(
@@ -46,5 +46,5 @@ async function checkSharedBucket(
       `WINDLASS_ARTIFACTS_URL is ${address}, but the other control planes of this database use ${known}`,
     );
   // Not known yet, or the files were moved from a directory.
-  await store.write((tx) => setFact(tx, artifactsFolder, address));
+  await store.write((tx) => setFact(tx, artifactsDirectoryId, address));
 }

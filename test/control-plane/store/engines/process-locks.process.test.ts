@@ -7,14 +7,14 @@ import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const place = folderForFile();
 const rounds = 5;
-const hold = join(import.meta.dirname, "../../../../control-plane/store/engines/hold.ts");
+const hold = join(import.meta.dirname, "../../../../control-plane/store/engines/process-locks.ts");
 
 /** Takes the lock at a given time, and keeps it until its standard input ends. */
 const script = `
-  import { holdFile } from ${JSON.stringify(hold)};
+  import { lockFile } from ${JSON.stringify(hold)};
   const [file, at] = process.argv.slice(-2);
   while (Date.now() < Number(at));
-  const release = holdFile(file);
+  const release = lockFile(file);
   process.stdout.write(release ? "held" : "refused");
   process.stdin.on("end", () => release?.()).resume();`;
 

@@ -1,12 +1,11 @@
 /**
- * Locks that a process holds as long as it lives, taken on a file that nothing else uses. They are
- * the kernel's (fcntl): they end with the process, however it ends, and also hold between
- * containers that share a volume and know nothing of each other's process ids.
+ * Locks of a process, on a file that nothing else uses. They are the kernel's (fcntl): they end with
+ * the process, however it ends, and also work between containers that share a volume but not process
+ * ids.
  */
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 
-/** Ends a hold. */
 export type Release = () => void;
 
 /**
@@ -15,7 +14,7 @@ export type Release = () => void;
  * The transaction stays open. With SQLite's exclusive mode, of two processes that try at the same
  * time each kept a shared lock while it waited for the other, and neither got the file.
  */
-export function holdFile(file: string): Release | undefined {
+export function lockFile(file: string): Release | undefined {
   try {
     return openAlone(file, "begin exclusive");
   } catch (cause) {
@@ -23,16 +22,16 @@ export function holdFile(file: string): Release | undefined {
   }
 }
 
-/** Whether another process has the lock. Takes it for a moment, for which a holder waits. */
-export function isHeld(file: string): boolean {
+/** Whether another process has the lock. Takes the lock for a moment if it is free. */
+export function isLocked(file: string): boolean {
   if (!existsSync(file)) return false;
-  const release = holdFile(file);
+  const release = lockFile(file);
   release?.();
   return release === undefined;
 }
 
 /** Takes a database for this process alone; undefined while another process has it open. */
-export function holdDatabase(file: string): Release | undefined {
+export function lockDatabase(file: string): Release | undefined {
   try {
     // In WAL mode a transaction would leave the database open to readers.
     return openAlone(file, "pragma locking_mode = exclusive; begin exclusive; commit");
@@ -42,11 +41,11 @@ export function holdDatabase(file: string): Release | undefined {
   }
 }
 
-/** Another process may only look whether the lock is free. */
-const glanceMilliseconds = 200;
+/** How long to wait for a process that only checks whether the lock is free. */
+const checkMilliseconds = 200;
 
 function openAlone(file: string, lock: string): Release | undefined {
-  const database = new Database(file, { timeout: glanceMilliseconds });
+  const database = new Database(file, { timeout: checkMilliseconds });
   try {
     database.exec(lock);
     return () => database.close();

@@ -1,11 +1,18 @@
 /** A SQLite file as one end of a move. The caller holds its lock. */
 import Database from "better-sqlite3";
-import { batchBytes, batchRows, sizeOf, type MovedRow, type MoveSide, type Value } from "./side.ts";
+import {
+  batchBytes,
+  batchRows,
+  sizeOf,
+  type MovedRow,
+  type MoveDatabase,
+  type Value,
+} from "./database.ts";
 
 const quoted = (name: string): string => `"${name}"`;
 
 /** Opens a database that has this version's tables. */
-export function openSqliteSide(file: string): MoveSide {
+export function openSqliteDatabase(file: string): MoveDatabase {
   const database = new Database(file, { fileMustExist: true });
   database.pragma("foreign_keys = ON");
   database.pragma("synchronous = FULL");

@@ -3,7 +3,7 @@ import pg from "pg";
 import { presenceLock } from "../engines/postgres-channel.ts";
 import { connectionOf, storageErrorOf } from "../engines/postgres-connection.ts";
 import { encodeText } from "../engines/postgres-text.ts";
-import { batchBytes, batchRows, sizeOf, type MoveSide, type Value } from "./side.ts";
+import { batchBytes, batchRows, sizeOf, type MoveDatabase, type Value } from "./database.ts";
 
 const quoted = pg.escapeIdentifier;
 
@@ -11,7 +11,7 @@ const quoted = pg.escapeIdentifier;
  * Opens a database that has this version's tables; undefined while a control plane, or another
  * move, uses it.
  */
-export async function openPostgresSide(url: string): Promise<MoveSide | undefined> {
+export async function openPostgresDatabase(url: string): Promise<MoveDatabase | undefined> {
   const client = new pg.Client(connectionOf(url));
   // A broken connection fails its query.
   client.on("error", () => undefined);

@@ -1,7 +1,4 @@
-/**
- * One end of a move of all rows from one database to another: the tables unchanged, whatever the
- * engine.
- */
+/** The source or the target of a move of all rows from one database to another, of either engine. */
 
 export type Value = string | number | null;
 /** The values of a row, in the order of the columns that were asked for. */
@@ -15,7 +12,7 @@ export interface MovedTable {
   readonly references: readonly string[];
 }
 
-export interface MoveSide {
+export interface MoveDatabase {
   /** All tables, apart from the one with the version of the schema. */
   tables(): Promise<MovedTable[]>;
   count(table: string): Promise<number>;
