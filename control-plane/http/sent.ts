@@ -7,7 +7,7 @@ export const sent = Symbol("sent");
 /** Sends 201, or 200 if the same was stored before. */
 export async function sendStored(
   reply: FastifyReply,
-  result: Stored | Promise<Stored>,
+  result: Promise<Stored>,
 ): Promise<typeof sent> {
   const { answer, stored } = await result;
   reply.code(stored ? 201 : 200).send(answer);

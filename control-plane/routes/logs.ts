@@ -31,8 +31,9 @@ export function logRoutes(app: FastifyInstance, context: Context) {
       repair: repairLogPost,
       handle: async ({ caller, params, headers, body, reply }) => {
         const attempt = headers["x-job-attempt"];
-        const { stored, ...answer } = await appendLogs(context, caller, params.id, attempt, body);
-        return sendStored(reply, { answer, stored });
+        const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
+        reply.code(stored ? 201 : 200).send(appended);
+        return sent;
       },
     },
     readLogs: async ({ caller, params, query, reply }) => {
