@@ -23,7 +23,7 @@ export interface Queries {
     statement: Statement<P, R>,
     params: NoInfer<P>,
   ): Promise<R[]>;
-  /** Runs a hot statement that answers no rows. */
+  /** Runs a hot statement that returns no rows. */
   run<P extends Record<string, Bindable>>(
     statement: Statement<P, never>,
     params: NoInfer<P>,
@@ -63,7 +63,7 @@ export interface Store {
    */
   ahead<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
   /**
-   * Gives a little of the space that deleted rows left back to the disk; answers whether there is
+   * Gives a little of the space that deleted rows left back to the disk. Returns whether there is
    * more.
    */
   shrink(): Promise<boolean>;

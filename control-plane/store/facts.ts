@@ -54,7 +54,7 @@ export const backupsFrom = "backup:";
 export const backupsTo = "backup;";
 
 /**
- * Facts whose names begin so say until when one process refreshes the token of an account at a
+ * The prefix of facts that say until when one process refreshes the token of an account at a
  * sign-in provider.
  */
 export const refreshesFrom = "refresh:";

@@ -17,7 +17,7 @@ export type WaitingRow = Pick<
   | "destroys"
 > & { readonly spec_id: string; readonly name: string };
 
-/** Of so many waiting deployments in the spaces of a person, those for the person are searched. */
+/** How many waiting deployments in the spaces of a person are searched for those of the person. */
 const searchedWaiting = 1000;
 
 /** Whether a person may approve the deployment `gated` in a space of `searched`, and has not. */

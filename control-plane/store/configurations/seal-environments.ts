@@ -8,7 +8,7 @@ interface Page {
   readonly after: string;
   readonly limit: number;
 }
-/** JSON of a definition or snapshot, and whose it is. */
+/** JSON of a definition or snapshot. */
 interface Text {
   readonly id: string;
   readonly text: string;

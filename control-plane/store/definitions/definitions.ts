@@ -18,7 +18,7 @@ export const findDefinition = statement<{ id: string }, { content: string }>((db
   db.selectFrom("definitions").select("content").where("id", "=", id),
 );
 
-/** Definitions that no row names and whose time has come. */
+/** Definitions that no row names and that are due for removal. */
 export const findLooseDefinitions = statement<{ now: number; limit: number }, { id: string }>(
   (db, { now, limit }) =>
     db

@@ -38,7 +38,7 @@ export interface PostgresOptions {
 const limits = {
   statement_timeout: 30 * second,
   idle_in_transaction_session_timeout: 10 * second,
-  // Longer than the pause, so that who waits for a server that is stopped gets the lock.
+  // Longer than the pause, so that a server that waits for a stopped one gets the lock.
   lock_timeout: 15 * second,
   // After a failover, the host of a connection may be gone without a word.
   query_timeout: 35 * second,

@@ -153,7 +153,7 @@ class SqliteStore implements Store {
     return this.#freePages() > 0;
   }
 
-  /** Of a file that gives nothing back: 0. */
+  /** Returns 0 for a file that gives no space back. */
   #freePages(): number {
     const { database } = this.#writer;
     const isIncremental = database.pragma("auto_vacuum", { simple: true }) === 2;

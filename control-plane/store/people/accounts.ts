@@ -56,7 +56,7 @@ export async function setMissingHosts(
 }
 
 /**
- * The addresses of a user, each verified by a provider or by the operator who made the link; the
+ * The addresses of a user, each verified by a provider or by an operator's link; the
  * same one may be there more than once.
  */
 export async function listAddressesOf({ sql }: Queries, user: string): Promise<string[]> {

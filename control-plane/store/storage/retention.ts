@@ -137,7 +137,7 @@ export const setNamed = statement<{ owner: string; sha256: string; now: number }
 );
 
 /**
- * Removes an archive that was last named before this moment and is not named now; answers its blob.
+ * Removes an archive that was last named before this moment and is not named now. Returns its blob.
  */
 export const deleteUnnamedArchive = statement<
   { owner: string; sha256: string; before: number },
@@ -176,8 +176,8 @@ const oldStates = (spec: string, newest: number, before: number, limit: number) 
     order by id limit ${limit}`;
 
 /**
- * Removes versions of a spec's state that are older than this moment and not among its newest ones;
- * answers their blobs.
+ * Removes versions of a spec's state that are older than this moment and not among its newest ones.
+ * Returns their blobs.
  */
 export const deleteOldStates = statement<Old & { spec: string; newest: number }, { blob: string }>(
   (db, { spec, newest, before, limit }) =>

@@ -10,10 +10,10 @@ export const spacesSetting = "windlass.spaces";
 
 const spaces = `(select string_to_array(current_setting('${spacesSetting}', true), ','))::text[]`;
 
-/** Of tables whose rows name their space, or their user: a personal space has the id of its user. */
+/** For tables whose rows name their space, or their user, whose id is that of the personal space. */
 const inSpace = (owner: string): string => `${owner} = any (${spaces})`;
 
-/** Of tables whose rows belong to a row of another table: who sees that one, sees these. */
+/** For tables whose rows belong to a row of another table: they are visible if that one is. */
 const withParent = (table: string, parent: string, key: string): string =>
   `(select true from ${parent} where ${parent}.id = ${table}.${key})`;
 
