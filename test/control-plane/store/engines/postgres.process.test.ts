@@ -100,6 +100,15 @@ describe("the schema on PostgreSQL", () => {
     );
   });
 
+  it("has triggers that see all rows, whichever role changes a row", async () => {
+    const { rows } = await command(
+      await postgres.server.createMigrated(),
+      `select proname from pg_proc where prorettype = 'trigger'::regtype
+        and pronamespace = 'public'::regnamespace and not prosecdef`,
+    );
+    expect(rows).toEqual([{ proname: "audit_entries_only_added" }]);
+  });
+
   it("is created once by processes that start together", async () => {
     const url = await postgres.server.create();
     const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, connections: 3 })));
