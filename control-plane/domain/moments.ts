@@ -11,3 +11,10 @@ export function momentOf(field: string, text: string | undefined): number | unde
   if (Number.isNaN(moment)) throw invalid(field, "is not a valid date");
   return moment;
 }
+
+/** A time on the wire. */
+export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** A time on the wire, or null. */
+export const timeOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : time(milliseconds);

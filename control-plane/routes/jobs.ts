@@ -9,7 +9,7 @@ import type { Context } from "../services/context.ts";
 import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
-import { withProgress } from "../services/jobs/resources.ts";
+import { withProgress } from "../services/logs/resources.ts";
 import { retryJob } from "../services/jobs/retry.ts";
 import { readJobView } from "../services/jobs/views.ts";
 import { writeWhole } from "../services/json-text.ts";

@@ -11,8 +11,8 @@ import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
 import { decideJob } from "../../services/approvals/approvals.ts";
 import { findRule, findMayDecide } from "../../services/approvals/may-decide.ts";
-import { findSteps } from "../../services/jobs/progress.ts";
-import { findResources } from "../../services/jobs/resources.ts";
+import { findSteps } from "../../services/logs/progress.ts";
+import { findResources } from "../../services/logs/resources.ts";
 import { findRetry } from "../../services/jobs/retries.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
 import {

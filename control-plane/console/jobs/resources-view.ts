@@ -11,7 +11,7 @@ import {
   type ChangedResource,
   type Changes,
   type ResourceChange,
-} from "../../services/jobs/resources.ts";
+} from "../../services/logs/resources.ts";
 import { html, type Html } from "../page/html.ts";
 import { lengthOfTime } from "../page/words.ts";
 

@@ -8,8 +8,8 @@ import {
   listLockedConfigurations,
 } from "../../services/configurations/attention.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
-import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
-import { countChangedResources } from "../../services/jobs/resources.ts";
+import { findLastLine, findSteps } from "../../services/logs/progress.ts";
+import { countChangedResources } from "../../services/logs/resources.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";

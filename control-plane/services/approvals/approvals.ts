@@ -17,7 +17,7 @@ import { findPlanSummary } from "../../store/plans/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { changeJob, refreshQueue, writeJobs } from "../jobs/changes.ts";
+import { changeJob, refreshQueue, writeJobs } from "../job-changes/changes.ts";
 import { readJobView } from "../jobs/views.ts";
 
 /** POST /api/jobs/{id}/approvals. */

@@ -6,7 +6,8 @@ import { findPlanCounts } from "../../store/jobs/runs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { Drafts } from "../large-work.ts";
-import { countsOf, time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
+import { countsOf } from "../jobs/views.ts";
 import { findStaleness } from "./staleness.ts";
 import { findApprovalNeed } from "./views.ts";
 

@@ -16,7 +16,7 @@ import {
   type UserCaller,
   type WorkerCaller,
 } from "../callers.ts";
-import { momentOf } from "../../domain/moments.ts";
+import { momentOf, time } from "../../domain/moments.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import {
   findAuditPosition,
@@ -29,7 +29,6 @@ import {
 } from "../../store/audit/audit.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
 import { checkStanding, type Standing } from "../teams/standing.ts";
 
 /** What is kept of a `User-Agent`, in characters. */

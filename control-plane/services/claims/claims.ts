@@ -9,7 +9,7 @@ import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { QueuedHint } from "../../wakeups/wakeups.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { hintOf } from "../jobs/changes.ts";
+import { hintOf } from "../job-changes/changes.ts";
 import { askedTogether } from "./asked-together.ts";
 import { claimedJob, findRepeated, giveBack, isQueueEmpty, openLarge, takeJob } from "./take.ts";
 import { ClaimsTogether } from "./together.ts";

@@ -10,7 +10,7 @@ import { lockWorkers } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findStalenessNow } from "../approvals/staleness.ts";
-import { ringEvent, shareJobs } from "../jobs/changes.ts";
+import { ringEvent, shareJobs } from "../job-changes/changes.ts";
 import { ChangedMeanwhileError, Drafts } from "../large-work.ts";
 import { keyMilliseconds, openedIfSmall, openLarge, takeJob } from "./take.ts";
 

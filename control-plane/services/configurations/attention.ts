@@ -4,8 +4,8 @@ import { listFailedSpecs } from "../../store/configurations/summaries.ts";
 import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
-import { findDeployed } from "./deployed.ts";
+import { time } from "../../domain/moments.ts";
+import { findDeployed } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 
 export type FailedConfiguration = Pick<

@@ -3,7 +3,7 @@ import type { FailedJob } from "../../../protocol/failed-job.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFailedJob as findRow } from "../../store/jobs/jobs.ts";
-import { time, timeOrNull } from "../jobs/views.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
 
 /** Returns it; null if there is none, or if its runner has reported another end meanwhile. */
 export async function findFailedJob(

@@ -31,7 +31,7 @@ import {
   type SealedText,
   type Writing,
 } from "../definitions.ts";
-import { refreshQueue, writeJobs, type Rings } from "../jobs/changes.ts";
+import { refreshQueue, writeJobs, type Rings } from "../job-changes/changes.ts";
 import { inTurn, letOthers, untilUnchanged } from "../large-work.ts";
 import {
   checkNames,

@@ -25,7 +25,7 @@ import type { Queries } from "../../store/db.ts";
 import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configurations/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 
 /**
  * POST /api/cli/cloud-identities. The external id is never chosen by a user, who could otherwise

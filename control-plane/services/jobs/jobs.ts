@@ -24,8 +24,15 @@ import type { Context } from "../context.ts";
 import { makeHashKey } from "../configurations/config-hash.ts";
 import { writingOf, type Writing } from "../definitions.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, untilUnchanged } from "../large-work.ts";
-import { changeJob, hintOf, refreshQueue, ringEvent, writeJobs, type Rings } from "./changes.ts";
-import { checkJobPermission } from "./own-source.ts";
+import {
+  changeJob,
+  hintOf,
+  refreshQueue,
+  ringEvent,
+  writeJobs,
+  type Rings,
+} from "../job-changes/changes.ts";
+import { checkJobPermission } from "../job-changes/own-source.ts";
 import { labelsFor } from "../plans/deployable.ts";
 import { measureRequest, resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";

@@ -11,11 +11,11 @@ import type { Context } from "../context.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
 import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
-import { summaryOfApplied } from "./applied-summary.ts";
-import { changeJob, writeJobs } from "./changes.ts";
-import { findFenced } from "./holder.ts";
-import { recordOutcome } from "./outcomes.ts";
-import { withTakeover, type Takeover } from "./own-source.ts";
+import { summaryOfApplied } from "../logs/applied-summary.ts";
+import { changeJob, writeJobs } from "../job-changes/changes.ts";
+import { findFenced } from "../job-changes/holder.ts";
+import { recordOutcome } from "../job-changes/outcomes.ts";
+import { withTakeover, type Takeover } from "../job-changes/own-source.ts";
 import { viewReadJob } from "./views.ts";
 
 /** PUT /api/jobs/{id}/status. */

@@ -31,7 +31,7 @@ import { idIn, sealedText, wholeText, type SealedText } from "../definitions.ts"
 import { Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
-import { markOf, requestedFiles } from "./own-source.ts";
+import { markOf, requestedFiles } from "../job-changes/own-source.ts";
 import { requestedOptions } from "./plan-options.ts";
 
 /** What takes long to make: it is made before the transaction. */

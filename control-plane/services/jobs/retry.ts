@@ -8,8 +8,8 @@ import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
-import { hasApplied } from "./progress.ts";
-import { checkJobPermission, findOwnFiles } from "./own-source.ts";
+import { hasApplied } from "../logs/progress.ts";
+import { checkJobPermission, findOwnFiles } from "../job-changes/own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
 import { shortOf } from "../definitions.ts";
 

@@ -3,7 +3,8 @@ import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import { findRuns, type RunRow } from "../../store/jobs/runs.ts";
 import type { Context } from "../context.ts";
-import { countsOf, time, timeOrNull } from "./views.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
+import { countsOf } from "./views.ts";
 
 /** One of them, without its details. */
 export type Run = Pick<

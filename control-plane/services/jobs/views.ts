@@ -2,6 +2,7 @@
  * Jobs in the form for users and workers: sensitive values masked, the waiting reason and the
  * completeness of the log derived.
  */
+import { time, timeOrNull } from "../../domain/moments.ts";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job, JobProgress } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
@@ -249,10 +250,3 @@ async function logComplete(queries: Queries, job: JobRow): Promise<boolean | nul
 /** The counts of a plan, as stored. */
 export const countsOf = (json: string | null): PlanCounts | null =>
   json === null ? null : (JSON.parse(json) as PlanCounts);
-
-/** A time on the wire. */
-export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
-
-/** A time on the wire, or null. */
-export const timeOrNull = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : time(milliseconds);

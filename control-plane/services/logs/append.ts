@@ -17,8 +17,8 @@ import { appendChunk, findBySeq } from "../../store/logs/logs.ts";
 import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { shareJobs } from "../jobs/changes.ts";
-import { fenced, findFenced, startJob } from "../jobs/holder.ts";
+import { shareJobs } from "../job-changes/changes.ts";
+import { fenced, findFenced, startJob } from "../job-changes/holder.ts";
 import { findArchivedId } from "./archives.ts";
 
 /**

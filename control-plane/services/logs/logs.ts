@@ -6,7 +6,7 @@ import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
 import { findLogArchive } from "../../store/logs/archives.ts";
 import { findLastChunk, readChunks } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
-import { time, timeOrNull } from "../jobs/views.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
 import { kibibyte } from "../../../common/units.ts";
 import type { ArchivedChunk } from "./archive-format.ts";
 import { readArchived } from "./archives.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../store/operations/metrics.ts";
 import type { Claims } from "../claims/claims.ts";
 import type { Context } from "../context.ts";
-import { findSteps } from "../jobs/progress.ts";
+import { findSteps } from "../logs/progress.ts";
 import { jobFactsOf } from "./job-facts.ts";
 import { storageParts, type Readiness } from "./readiness.ts";
 

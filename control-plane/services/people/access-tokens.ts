@@ -25,7 +25,7 @@ import {
 import { recordOwn } from "../audit/audit.ts";
 import type { Origin, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 
 /** How many access tokens one space may have. */
 export const accessTokensLimit = 100;

@@ -20,7 +20,7 @@ import { asSystem } from "../../store/spaces.ts";
 import { clientProviderToken } from "./accounts.ts";
 import { fingerprint, person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
 import { minute } from "../../../common/units.ts";
 

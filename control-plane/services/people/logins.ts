@@ -24,7 +24,7 @@ import {
 import { fingerprint, operator, person, record, type Actor } from "../audit/audit.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { secondsOf, signToken } from "./jwt.ts";
 
 /** How long a one-time link is valid. */

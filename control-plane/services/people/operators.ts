@@ -18,7 +18,7 @@ import { asSystem } from "../../store/spaces.ts";
 import { operator as shell, person, record, type Actor } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { findAdmission, signOut, type Admission } from "./admission.ts";
 
 /** A person who is signed in or blocked. */

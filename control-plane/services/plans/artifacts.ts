@@ -10,8 +10,8 @@ import {
 } from "../../store/plans/artifacts.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
-import { findFenced, startJob } from "../jobs/holder.ts";
-import { writeJobs } from "../jobs/changes.ts";
+import { findFenced, startJob } from "../job-changes/holder.ts";
+import { writeJobs } from "../job-changes/changes.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 
 /**

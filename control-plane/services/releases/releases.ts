@@ -14,7 +14,7 @@ import {
 } from "../../store/releases/releases.ts";
 import { pipeline, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { addWorker } from "../workers/workers.ts";
 
 /** POST /api/releases/worker. */

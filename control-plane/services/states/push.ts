@@ -13,7 +13,7 @@ import { findLock, findState, releaseLock, type StateLockRow } from "../../store
 import { recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
-import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
+import { ringNextOfSpec, writeJobs } from "../job-changes/changes.ts";
 import { countRefusal } from "../storage/quotas.ts";
 import { storeContent, type Recorded } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";

@@ -18,8 +18,8 @@ import {
   type StateVersionRow,
 } from "../../store/states/states.ts";
 import type { Context } from "../context.ts";
-import { startJob } from "../jobs/holder.ts";
-import { ringNextOfSpec, writeJobs, type Rings } from "../jobs/changes.ts";
+import { startJob } from "../job-changes/holder.ts";
+import { ringNextOfSpec, writeJobs, type Rings } from "../job-changes/changes.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
 /** A lock as terraform describes it: its ID, and the unchanged document. */

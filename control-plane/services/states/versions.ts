@@ -20,12 +20,12 @@ import {
   listStateVersions as listRows,
 } from "../../store/states/states.ts";
 import { findNamed } from "../configurations/configurations.ts";
-import { deployedStatus } from "../configurations/deployed.ts";
+import { deployedStatus } from "../job-changes/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
-import { finalizeDeployment } from "../jobs/finalize-deployment.ts";
-import { time } from "../jobs/views.ts";
+import { ringNextOfSpec, writeJobs } from "../job-changes/changes.ts";
+import { finalizeDeployment } from "../job-changes/finalize-deployment.ts";
+import { time } from "../../domain/moments.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { outputsOf } from "./outputs.ts";
 import { newReading, observe, summaryOf, type StateContent } from "./states.ts";

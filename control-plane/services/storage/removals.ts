@@ -14,8 +14,8 @@ import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import { findRemovedHolders } from "../../store/workers/silent.ts";
 import { system } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { writeJobs } from "../jobs/changes.ts";
-import { loseSomeJobs } from "../jobs/outcomes.ts";
+import { writeJobs } from "../job-changes/changes.ts";
+import { loseSomeJobs } from "../job-changes/outcomes.ts";
 import { Turns } from "./turns.ts";
 import { forget } from "./orphaned-blobs.ts";
 

@@ -16,9 +16,9 @@ import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import { record, system } from "../audit/audit.ts";
-import { changeJob, writeJobs } from "../jobs/changes.ts";
-import { recordOutcome } from "../jobs/outcomes.ts";
-import { time } from "../jobs/views.ts";
+import { changeJob, writeJobs } from "../job-changes/changes.ts";
+import { recordOutcome } from "../job-changes/outcomes.ts";
+import { time } from "../../domain/moments.ts";
 
 /**
  * Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there

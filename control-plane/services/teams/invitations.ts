@@ -24,8 +24,8 @@ import { countMembers, findMember, insertMember } from "../../store/teams/member
 import { person, record, recordOwn, type Actor } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs, type Rings } from "../jobs/changes.ts";
-import { time } from "../jobs/views.ts";
+import { refreshQueueOfVoter, writeJobs, type Rings } from "../job-changes/changes.ts";
+import { time } from "../../domain/moments.ts";
 import { checkTeamCount } from "./teams.ts";
 
 /** How many invitations of a team may be open. */

@@ -16,8 +16,8 @@ import {
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs } from "../jobs/changes.ts";
-import { time } from "../jobs/views.ts";
+import { refreshQueueOfVoter, writeJobs } from "../job-changes/changes.ts";
+import { time } from "../../domain/moments.ts";
 import { closeInvitationsTo } from "./invitations.ts";
 
 /** A page of GET /api/cli/teams/{slug}/members. */

@@ -22,7 +22,7 @@ import {
 import { person, record, recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { checkTeamCreator } from "./creators.ts";
 import { checkStanding } from "./standing.ts";
 

@@ -31,7 +31,7 @@ import {
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import type { JsonText } from "../json-text.ts";
 import {
   currentDraft,

@@ -12,7 +12,7 @@ import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
 import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
 import { proofKeyOf } from "./credentials.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 import { latestVersion } from "../releases/releases.ts";
 
 /**

@@ -15,7 +15,7 @@ import {
 } from "../../store/workers/workers.ts";
 import { fingerprint, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 
 const defaultSeconds = 3600;
 

@@ -6,9 +6,9 @@ import type { Queries } from "../../store/db.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { deleteWorker, findOwnWorker, updateWorker } from "../../store/workers/workers.ts";
 import { record, type Actor } from "../audit/audit.ts";
-import type { Rings } from "../jobs/changes.ts";
+import type { Rings } from "../job-changes/changes.ts";
 import type { TeardownScope } from "./deploy-configurations.ts";
-import { loseSomeJobs } from "../jobs/outcomes.ts";
+import { loseSomeJobs } from "../job-changes/outcomes.ts";
 import { shortOf } from "../definitions.ts";
 
 /** Refuses to retry a teardown that would now destroy something else than what was confirmed. */

@@ -3,7 +3,7 @@ import type { Worker } from "../../../protocol/workers.ts";
 import { workerStatus, type WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldJobIds } from "../../store/jobs/jobs.ts";
-import { time, timeOrNull } from "../jobs/views.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
 import { shownMetadata } from "./deploy-configurations.ts";
 
 /** Returns a worker as `viewer` may see it, with the jobs that it holds if it is the viewer's. */

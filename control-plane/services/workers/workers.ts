@@ -27,9 +27,9 @@ import {
 import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.ts";
 import type { Actor, Recorded } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { writeJobs } from "../jobs/changes.ts";
+import { writeJobs } from "../job-changes/changes.ts";
 import { checkWorkers, countRefusal } from "../storage/quotas.ts";
-import { timeOrNull } from "../jobs/views.ts";
+import { timeOrNull } from "../../domain/moments.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWithJobs, viewWorker } from "./views.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resourcesView } from "../../../../control-plane/console/jobs/resources-view.ts";
-import type { ResourceChange } from "../../../../control-plane/services/jobs/resources.ts";
+import type { ResourceChange } from "../../../../control-plane/services/logs/resources.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 
 test("a replacement of which only the first half is done is a replacement under way", () => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Input } from "../../../../protocol/transport.ts";
 import { lose } from "../../../../control-plane/domain/job.ts";
-import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
+import { changeJob, writeJobs } from "../../../../control-plane/services/job-changes/changes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { system } from "../../../../control-plane/services/audit/audit.ts";
-import { loseSomeJobs } from "../../../../control-plane/services/jobs/outcomes.ts";
+import { loseSomeJobs } from "../../../../control-plane/services/job-changes/outcomes.ts";
 import { removeSomeOfSpec } from "../../../../control-plane/services/storage/removals.ts";
 import { findHeldJobs } from "../../../../control-plane/store/jobs/jobs.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";

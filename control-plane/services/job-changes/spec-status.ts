@@ -22,7 +22,7 @@ import {
   setResourceCount,
   type StateVersionRow,
 } from "../../store/states/states.ts";
-import { deployedStatus } from "../configurations/deployed.ts";
+import { deployedStatus } from "./deployed.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
 import { takeOverFiles, type Takeover } from "./own-source.ts";
 

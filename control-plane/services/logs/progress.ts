@@ -2,9 +2,9 @@
 import type { LogStep } from "../../../protocol/jobs.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
-import { markLimits } from "../logs/archive-format.ts";
-import { withArchived } from "../logs/archives.ts";
-import { time } from "./views.ts";
+import { markLimits } from "./archive-format.ts";
+import { withArchived } from "./archives.ts";
+import { time } from "../../domain/moments.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** A step of a job, such as a command of terraform. */

@@ -11,8 +11,8 @@ import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
-import { markLimits } from "../logs/archive-format.ts";
-import { withArchived } from "../logs/archives.ts";
+import { markLimits } from "./archive-format.ts";
+import { withArchived } from "./archives.ts";
 import { hasApplied } from "./progress.ts";
 
 /** One change of a resource; a replacement is two. */

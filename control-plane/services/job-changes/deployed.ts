@@ -9,7 +9,7 @@ import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findCreatedBy, findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findState, type StateVersionRow } from "../../store/states/states.ts";
-import { time } from "../jobs/views.ts";
+import { time } from "../../domain/moments.ts";
 
 type StateBackend = NonNullable<Configuration["backend"]>;
 type Spec = Pick<SpecRow, "id" | "deployed_backend">;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { stepsOf } from "../../../../control-plane/services/jobs/progress.ts";
+import { stepsOf } from "../../../../control-plane/services/logs/progress.ts";
 
 const second = (count: number) => new Date(count * 1000).toISOString();
 /**

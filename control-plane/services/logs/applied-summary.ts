@@ -5,7 +5,7 @@ import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFirstOutput, findResourceEvents } from "../../store/logs/logs.ts";
-import { markLimits } from "../logs/archive-format.ts";
+import { markLimits } from "./archive-format.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /**

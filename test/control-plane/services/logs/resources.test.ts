@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { LogResource } from "../../../../protocol/jobs.ts";
-import { changesOf } from "../../../../control-plane/services/jobs/resources.ts";
+import { changesOf } from "../../../../control-plane/services/logs/resources.ts";
 
 const second = (count: number) => new Date(count * 1000).toISOString();
 /** Events as a runner sends them, in seconds of its clock; the server's is 1000 s ahead. */

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { system } from "../../../../control-plane/services/audit/audit.ts";
-import { writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
-import { loseJob } from "../../../../control-plane/services/jobs/outcomes.ts";
+import { writeJobs } from "../../../../control-plane/services/job-changes/changes.ts";
+import { loseJob } from "../../../../control-plane/services/job-changes/outcomes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import type { JobType } from "../../../../protocol/jobs.ts";
 import type { ReportStatus } from "../../../../protocol/executions.ts";
