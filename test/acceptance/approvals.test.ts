@@ -177,14 +177,16 @@ describe.concurrent("a deployment that people must approve", () => {
     const first = await dan.run(["jobs", "deploy", "web", "--plan", "-", "--wait"]);
     // It only creates.
     expect(first).toMatchObject({ exitCode: 0 });
-    await dan.json("jobs", "plan", "web", "--destroy", "--wait");
+    await addRunner("second", { WINDLASS_LABELS: "second" });
+    await dan.json("jobs", "plan", "web", "--destroy", "--label", "second", "--wait");
+    // The only runner with this label takes no jobs, so nothing claims the approved deployment.
+    await ada.run(["workers", "drain", "second"]);
     const [plan] = await dan.json<Job[]>("jobs", "list", "--configuration", "web", "--limit", "1");
-    // No runner has this label yet, so nothing claims the approved deployment.
-    const words = ["jobs", "deploy", "--plan", plan?.id ?? "", "--label", "later"];
+    const words = ["jobs", "deploy", "--plan", plan?.id ?? "", "--label", "second"];
     const { id } = await dan.json<Job>(...words);
     await ada.json("jobs", "approve", id);
     expect(await dan.json("jobs", "show", id)).toMatchObject({
-      waiting_reason: "no_matching_worker",
+      waiting_reason: "workers_draining",
       approval_need: { missing: 0 },
     });
     await ada.json("configurations", "update", "web", "--var", "region=eu-west-1");
@@ -196,7 +198,7 @@ describe.concurrent("a deployment that people must approve", () => {
     expect(idle).toMatchObject({ exitCode: 1, stdout: "" });
     expect(idle.stderr).toContain("Not approved. Its plan can no longer be applied.");
     expect(idle.stderr).toContain(`windlass jobs reject ${id} --team platform`);
-    await addRunner("second", { WINDLASS_LABELS: "later" });
+    await ada.run(["workers", "undrain", "second"]);
     const ended = await dan.run(["jobs", "logs", id, "--follow"]);
     expect(ended).toMatchObject({ exitCode: 1 });
     expect(ended.stderr).toContain("was changed after the plan was made");
