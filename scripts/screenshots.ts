@@ -1,8 +1,8 @@
 /**
- * `npm run screenshots`: writes every page in both themes, wide and narrow, to screenshots/. `--
- * zone jobs` selects pages by the start of their names.
+ * `npm run screenshots`: writes every page in both themes, wide and narrow, to screenshots/, and the
+ * four of the README to docs/media/. `-- zone jobs` selects pages by the start of their names.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
@@ -15,9 +15,12 @@ import {
   openSampleUser,
   sampleSettings,
 } from "../test/helpers/plane/sample-data.ts";
+import { webpOf } from "./lib/webp.ts";
 
 const target = join(import.meta.dirname, "../screenshots");
-mkdirSync(target, { recursive: true });
+const media = join(import.meta.dirname, "../docs/media");
+for (const place of [target, media]) mkdirSync(place, { recursive: true });
+const ofReadme = new Set(["overview", "job-plan", "job-failed", "plan-graph"]);
 const found = await findChromium();
 if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
 const server = await startBrowserServer(found);
@@ -38,6 +41,11 @@ for (const colorScheme of ["light", "dark"] as const)
     for (const [name, path] of pages) {
       await page.goto(plane.url + path);
       await page.waitForTimeout(300);
+      if (width === 1280 && ofReadme.has(name)) {
+        const [picture = ""] = await webpOf(browser, [await page.screenshot()]);
+        const bytes = Buffer.from(picture.split(",")[1] ?? "", "base64");
+        writeFileSync(join(media, `${name}-${colorScheme}.webp`), bytes);
+      }
       await page.screenshot({
         path: join(target, `${name}-${colorScheme}-${width}.png`),
         fullPage: true,

@@ -140,7 +140,7 @@ describe("documents, sections and files that are named in the repository", () =>
       (path) =>
         path !== own &&
         !path.startsWith("samples/") &&
-        !/\.(svg|json|pem|gz|zip|png|woff2?)$/.test(path) &&
+        !/\.(svg|json|pem|gz|zip|png|webp|woff2?)$/.test(path) &&
         path !== "LICENSE",
     );
     expect(texts.flatMap((path) => missing(path, read(path)))).toEqual([]);

@@ -26,7 +26,7 @@ const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
 /** Names the words itself. */
 const own = "test/words.test.ts";
 
-const isText = (path: string): boolean => !/\.(svg|json|pem|gz|zip|png|woff2?)$/.test(path);
+const isText = (path: string): boolean => !/\.(svg|json|pem|gz|zip|png|webp|woff2?)$/.test(path);
 
 /** Code in documents keeps the names that it has. */
 const proseOf = (path: string, text: string): string =>
