@@ -20,6 +20,7 @@ import { webpOf } from "./lib/webp.ts";
 const target = join(import.meta.dirname, "../screenshots");
 const media = join(import.meta.dirname, "../docs/media");
 for (const place of [target, media]) mkdirSync(place, { recursive: true });
+const clip = { x: 0, y: 0, width: 1280, height: 720 };
 const ofReadme = new Set(["overview", "job-plan", "job-failed", "plan-graph"]);
 const found = await findChromium();
 if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
@@ -42,7 +43,7 @@ for (const colorScheme of ["light", "dark"] as const)
       await page.goto(plane.url + path);
       await page.waitForTimeout(300);
       if (width === 1280 && ofReadme.has(name)) {
-        const [picture = ""] = await webpOf(browser, [await page.screenshot()]);
+        const [picture = ""] = await webpOf(browser, [await page.screenshot({ clip })]);
         const bytes = Buffer.from(picture.split(",")[1] ?? "", "base64");
         writeFileSync(join(media, `${name}-${colorScheme}.webp`), bytes);
       }
