@@ -23,6 +23,7 @@ const reasons: readonly [RegExp, string][] = [
   [/^WINDLASS_PORT=\d+ npm start$/, "the test itself sets another port"],
   [/^npm (test|run [\w:-]+)( -- .*)?$/, "for work on the code: CI"],
   [/^npx vitest run /, "for work on the code: CI"],
+  [/^npm (un)?install --global\b/, "test/acceptance/packages.test.ts"],
   [
     /^sudo\b|\| sudo tee\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/,
     "needs systemd",
