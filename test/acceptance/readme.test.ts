@@ -190,6 +190,9 @@ it("the command lines of the README and the pages work in their order", async ()
   for (const line of ["windlass server --help", "windlass agent --help", "windlass --help"])
     expect(await run(line)).toContain("Usage: windlass");
 
+  // docs/install.md.
+  expect(await run("windlass version")).toContain("Node");
+
   // docs/pipelines.md; test/acceptance/pipelines.test.ts runs its examples.
   for (const line of [
     "windlass access-tokens create ci-deploy --role deployer",
