@@ -1,5 +1,5 @@
 /**
- * Wakeups between processes: what one control plane rings, the others hear through the database.
+ * Wakeups between processes: what one control plane afterCommit, the others hear through the database.
  * Own listeners are called at once, as in memory.
  */
 import { memoryWakeups } from "./memory.ts";
@@ -26,7 +26,7 @@ export function sharedWakeups(channel: Channel, id: string): Wakeups {
   let waiting = new Set<string>();
   let isSending = false;
 
-  /** What is rung while a text is on its way goes with the next: a log wakes its readers often. */
+  /** Wakeups during a send go with the next one: a log wakes its readers often. */
   const send = async (): Promise<void> => {
     while (waiting.size > 0) {
       const payloads = [...waiting];
@@ -47,14 +47,14 @@ export function sharedWakeups(channel: Channel, id: string): Wakeups {
       const message = parse(payload);
       if (message === undefined || message.from === id) return;
       if (message.topic === undefined) missed();
-      else local.ring(message.topic, message.about as never);
+      else local.notify(message.topic, message.about as never);
     },
     missed,
   });
 
   return {
-    ring: (topic, about) => {
-      local.ring(topic, about);
+    notify: (topic, about) => {
+      local.notify(topic, about);
       if (!sharedTopics.has(topic)) return;
       const text = JSON.stringify({ from: id, topic, about });
       // Without a topic: the others look at everything.

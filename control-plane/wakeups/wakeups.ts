@@ -55,7 +55,7 @@ export interface WorkerEvent {
 export type QueuedHint = Claimable;
 
 export interface Wakeups {
-  ring<T extends keyof WakeupTopics>(topic: T, about: WakeupTopics[T]): void;
+  notify<T extends keyof WakeupTopics>(topic: T, about: WakeupTopics[T]): void;
   /** Answers a function that ends the listening. */
   listen<T extends keyof WakeupTopics>(
     topic: T,

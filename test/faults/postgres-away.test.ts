@@ -155,7 +155,7 @@ const waiting = "select count(*)::int as count from pg_locks where not granted";
 it("wakeups arrive again after the database was restarted, and waiters are told to look", async () => {
   await withControlPlanes(2, async ([first, second]) => {
     const heardBy = first!.wakeups;
-    const rungBy = second!.wakeups;
+    const notifier = second!.wakeups;
     const heard: string[] = [];
     heardBy.listen("login", (id) => heard.push(id));
     let missed = 0;
@@ -164,7 +164,7 @@ it("wakeups arrive again after the database was restarted, and waiters are told 
     await expect.poll(() => missed).toBeGreaterThan(0);
     await expect
       .poll(() => {
-        rungBy.ring("login", "again");
+        notifier.notify("login", "again");
         return heard;
       })
       .toContain("again");

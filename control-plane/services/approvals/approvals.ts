@@ -28,7 +28,7 @@ export async function decideJob(
   { decision, comment = null }: DecideJob,
 ): Promise<Job> {
   const { user_id, email, space_id: owner } = user;
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
     await checkMayDecide(tx, user, job, decision);
@@ -39,10 +39,10 @@ export async function decideJob(
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, now);
     if (decision === "reject") {
       const reason = `rejected by ${email}${comment === null ? "" : `: ${comment}`}`;
-      await changeJob(tx, rings, job, reject(job, reason, now), now, { by: nameOf(user) });
+      await changeJob(tx, afterCommit, job, reject(job, reason, now), now, { by: nameOf(user) });
     } else {
-      await refreshQueue(tx, rings, { id: job.spec_id ?? "", owner_id: owner });
-      rings.push((wakeups) => wakeups.ring("job", id));
+      await refreshQueue(tx, afterCommit, { id: job.spec_id ?? "", owner_id: owner });
+      afterCommit.push((wakeups) => wakeups.notify("job", id));
     }
   });
   return readJobView(context, id);

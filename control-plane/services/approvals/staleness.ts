@@ -93,12 +93,12 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
       await nextTurn();
       try {
         if (!isStale(await findObstacle(context, read, deployment, known))) continue;
-        await writeJobs(context, async (tx, rings) => {
+        await writeJobs(context, async (tx, afterCommit) => {
           const job = await tx.first(findJob, { id });
           if (job?.status !== "QUEUED" || job.unapproved === 0) return;
           const obstacle = await findObstacle(context, tx, deployment, known.made());
           if (!isStale(obstacle)) return;
-          await failUnstarted(tx, rings, { id, reason: obstacle.message }, context.now());
+          await failUnstarted(tx, afterCommit, { id, reason: obstacle.message }, context.now());
           ended += 1;
         });
       } catch (error) {

@@ -21,7 +21,7 @@ import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findStaleness, findStalenessNow } from "../approvals/staleness.ts";
-import { changeJob, ringEvent, shareJobs, writeJobs } from "../job-changes/changes.ts";
+import { changeJob, notifyOfEvent, shareJobs, writeJobs } from "../job-changes/changes.ts";
 import { failUnstarted } from "../job-changes/outcomes.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { idIn, wholeText } from "../definitions.ts";
@@ -80,10 +80,10 @@ export async function openLarge(
   };
   const claim = await inTurn(owner ?? "", 1 + largeBytes, open, Infinity);
   if (claim) return claim;
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const now = await tx.first(findJob, { id: job.id });
     if (now?.attempt === job.attempt && now.started_at === null)
-      await failUnstarted(tx, rings, { id: job.id, reason: unreadable }, context.now());
+      await failUnstarted(tx, afterCommit, { id: job.id, reason: unreadable }, context.now());
   });
   return undefined;
 }
@@ -103,7 +103,7 @@ async function takeOne(
   known: Drafts,
   unknown: { job?: ClaimRow },
 ): Promise<ClaimRow | null> {
-  return shareJobs(context, async (tx, rings, alone) => {
+  return shareJobs(context, async (tx, afterCommit, alone) => {
     const now = context.now();
     // Claims with the same key follow one another.
     if (key !== undefined && context.store.isShared) await tx.first(lockWorker, { id: worker.id });
@@ -120,11 +120,16 @@ async function takeOne(
       unknown.job = job;
       const reason = claim ? await findStalenessNow(context, tx, job, known) : unreadable;
       if (claim && reason === undefined) {
-        ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
+        notifyOfEvent(afterCommit, "claimed", { ...job, status: "PROCESSING" });
         return claim;
       }
       alone();
-      await failUnstarted(tx, rings, { id: job.id, reason: reason ?? unreadable }, context.now());
+      await failUnstarted(
+        tx,
+        afterCommit,
+        { id: job.id, reason: reason ?? unreadable },
+        context.now(),
+      );
     }
     return null;
   });
@@ -144,11 +149,11 @@ const claimLeft = (tx: Queries, { owner_id: owner }: WorkerCaller, params: Param
 
 /** Returns a job to the queue, unless it has started or another claim has taken it. */
 export async function giveBack(context: Context, { id, attempt }: ClaimRow): Promise<void> {
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
     const job = await tx.first(findJob, { id });
     if (job?.attempt === attempt && job.started_at === null)
-      await changeJob(tx, rings, job, lose(job, now), now);
+      await changeJob(tx, afterCommit, job, lose(job, now), now);
   });
 }
 

@@ -10,7 +10,7 @@ import { lockWorkers } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { findStalenessNow } from "../approvals/staleness.ts";
-import { ringEvent, shareJobs } from "../job-changes/changes.ts";
+import { notifyOfEvent, shareJobs } from "../job-changes/changes.ts";
 import { ChangedMeanwhileError, Drafts } from "../large-work.ts";
 import { keyMilliseconds, openedIfSmall, openLarge, takeJob } from "./take.ts";
 
@@ -116,7 +116,7 @@ async function takeTogether(
   const groups = Map.groupBy(claims, ({ worker: { owner_id, labels, features } }) =>
     JSON.stringify([owner_id, labels, features]),
   );
-  return shareJobs(context, async (tx, rings) => {
+  return shareJobs(context, async (tx, afterCommit) => {
     const taken = new Map<Claim, ClaimRow>();
     // Claims with the same key follow one another.
     const keyed = claims.filter(({ key }) => key !== undefined).map(({ worker }) => worker.id);
@@ -132,7 +132,7 @@ async function takeTogether(
         const job = openedIfSmall(context, row!);
         if (!job || (await isStaleOrUnknown(context, tx, job))) throw new JobToFailError();
         taken.set(claim, job);
-        ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
+        notifyOfEvent(afterCommit, "claimed", { ...job, status: "PROCESSING" });
       }
     }
     return taken;

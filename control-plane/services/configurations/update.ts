@@ -31,7 +31,7 @@ import {
   type SealedText,
   type Writing,
 } from "../definitions.ts";
-import { refreshQueue, writeJobs, type Rings } from "../job-changes/changes.ts";
+import { refreshQueue, writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { inTurn, letOthers, untilUnchanged } from "../large-work.ts";
 import {
   checkNames,
@@ -65,10 +65,10 @@ export async function updateConfiguration(
     const draft = await draftFrom(read);
     if (draft)
       await writingOf(context, id, draft.sealed, (writing) =>
-        writeJobs(context, async (tx, rings) => {
+        writeJobs(context, async (tx, afterCommit) => {
           const { version } = (await tx.first(findSpec, { id, owner })) ?? {};
           const current = await currentDraft(draft, writing, version, () => draftFrom(tx));
-          if (current) await save(context, tx, rings, user, current);
+          if (current) await save(context, tx, afterCommit, user, current);
         }),
       );
   };
@@ -114,7 +114,7 @@ async function draftOf(
 async function save(
   context: Context,
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   user: UserCaller,
   { draft, writing }: { readonly draft: Draft; readonly writing: Writing },
 ): Promise<void> {
@@ -152,7 +152,7 @@ async function save(
   await checkReferences(tx, owner, { ...after, source: definition.source });
   await checkNames(tx, after);
   await saveSpec(tx, after);
-  if (hasOtherRule) await refreshQueue(tx, rings, after);
+  if (hasOtherRule) await refreshQueue(tx, afterCommit, after);
   const details = {
     fields: Object.keys(change),
     ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),

@@ -19,13 +19,13 @@ import type { Takeover } from "./own-source.ts";
 import { endSpec, startSpec } from "./spec-status.ts";
 
 /** Wakeups to send after the commit. */
-export type Rings = ((wakeups: Wakeups) => void)[];
+export type AfterCommit = ((wakeups: Wakeups) => void)[];
 
 /** Runs a transaction that changes jobs, then sends the wakeups that it collected. */
 export const writeJobs = <T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
-  change: (tx: Queries, rings: Rings) => Promise<T>,
-): Promise<T> => thenRing<T>(wakeups, (work) => store.write(work), change);
+  change: (tx: Queries, afterCommit: AfterCommit) => Promise<T>,
+): Promise<T> => thenNotify<T>(wakeups, (work) => store.write(work), change);
 
 /** A shared change finds that it has to change more than the rows that it has locked. */
 class NeedsMoreError extends Error {
@@ -43,14 +43,14 @@ const askForMore = (): void => {
  */
 export async function shareJobs<T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
-  change: (tx: Queries, rings: Rings, alone: () => void) => Promise<T>,
+  change: (tx: Queries, afterCommit: AfterCommit, alone: () => void) => Promise<T>,
   options?: ShareOptions,
 ): Promise<T> {
   const share = (alone: () => void) =>
-    thenRing<T>(
+    thenNotify<T>(
       wakeups,
       (work) => store.share(work, options),
-      (tx, rings) => change(tx, rings, alone),
+      (tx, afterCommit) => change(tx, afterCommit, alone),
     );
   // Where nothing else uses the store, every change is alone.
   if (!store.isShared) return share(isAlone);
@@ -58,21 +58,21 @@ export async function shareJobs<T>(
     return await share(askForMore);
   } catch (error) {
     if (!(error instanceof NeedsMoreError)) throw error;
-    return writeJobs({ store, wakeups }, (tx, rings) => change(tx, rings, isAlone));
+    return writeJobs({ store, wakeups }, (tx, afterCommit) => change(tx, afterCommit, isAlone));
   }
 }
 
-async function thenRing<T>(
+async function thenNotify<T>(
   wakeups: Wakeups,
   run: (work: (tx: Queries) => Promise<T>) => Promise<T>,
-  change: (tx: Queries, rings: Rings) => Promise<T>,
+  change: (tx: Queries, afterCommit: AfterCommit) => Promise<T>,
 ): Promise<T> {
-  let rings: Rings = [];
+  let afterCommit: AfterCommit = [];
   const result = await run((tx) => {
-    rings = [];
-    return change(tx, rings);
+    afterCommit = [];
+    return change(tx, afterCommit);
   });
-  for (const ring of rings) ring(wakeups);
+  for (const notify of afterCommit) notify(wakeups);
   return result;
 }
 
@@ -93,7 +93,7 @@ export interface ChangeOptions {
 /** Saves `after` and everything that follows from the difference. Returns the saved job. */
 export async function changeJob(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   before: JobRow,
   after: JobRow,
   now: number,
@@ -110,35 +110,36 @@ export async function changeJob(
     job = await startSpec(tx, job, now, takeover);
   if (endDiffers(before, job)) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
-  rings.push((wakeups) => wakeups.ring("job", job.id));
-  for (const what of eventsOf(before, job)) ringEvent(rings, what, job, by);
+  afterCommit.push((wakeups) => wakeups.notify("job", job.id));
+  for (const what of eventsOf(before, job)) notifyOfEvent(afterCommit, what, job, by);
   const isReleased = isHeld(before) && !isHeld(job);
   if (job.released_at !== null && !keepLock && job.spec_id !== null) {
     const isUnlocked = await releaseLock(tx, job.id);
-    if (isUnlocked || isReleased) await ringNextOfSpec(tx, rings, job.spec_id);
-  } else if (isReleased && job.spec_id !== null) await ringNextOfSpec(tx, rings, job.spec_id);
+    if (isUnlocked || isReleased) await notifyNextOfSpec(tx, afterCommit, job.spec_id);
+  } else if (isReleased && job.spec_id !== null)
+    await notifyNextOfSpec(tx, afterCommit, job.spec_id);
   if (isReleased && before.worker_id !== null)
     for (const waiting of await tx.all(findQueuedTeardowns, { worker: before.worker_id }))
-      rings.push((wakeups) => wakeups.ring("queue", hintOf(waiting)));
+      afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(waiting)));
   if (job.status === "QUEUED") {
     if (job.spec_id !== null)
-      await refreshQueue(tx, rings, { id: job.spec_id, owner_id: job.owner_id });
-    rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+      await refreshQueue(tx, afterCommit, { id: job.spec_id, owner_id: job.owner_id });
+    afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
   }
   const holder = job.worker_id;
   if (job.status === "CANCELLED" && holder !== null)
-    rings.push((wakeups) => wakeups.ring("worker", holder));
+    afterCommit.push((wakeups) => wakeups.notify("worker", holder));
   return job;
 }
 
 /** Has an event of a job logged and counted after the commit. */
-export function ringEvent(
-  rings: Rings,
+export function notifyOfEvent(
+  afterCommit: AfterCommit,
   what: JobEvent["what"],
   { id, job_type, status }: Pick<JobRow, "id" | "job_type" | "status">,
   by?: string,
 ): void {
-  rings.push((wakeups) => wakeups.ring("job_event", { what, id, job_type, status, by }));
+  afterCommit.push((wakeups) => wakeups.notify("job_event", { what, id, job_type, status, by }));
 }
 
 function eventsOf(before: JobRow, job: JobRow): JobEvent["what"][] {
@@ -153,9 +154,13 @@ function eventsOf(before: JobRow, job: JobRow): JobEvent["what"][] {
 }
 
 /** When a spec becomes free, its next job may be claimed. */
-export async function ringNextOfSpec(tx: Queries, rings: Rings, spec: string): Promise<void> {
+export async function notifyNextOfSpec(
+  tx: Queries,
+  afterCommit: AfterCommit,
+  spec: string,
+): Promise<void> {
   const next = await tx.first(findNextOfSpec, { spec });
-  if (next) rings.push((wakeups) => wakeups.ring("queue", hintOf(next)));
+  if (next) afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(next)));
 }
 
 /**
@@ -164,25 +169,25 @@ export async function ringNextOfSpec(tx: Queries, rings: Rings, spec: string): P
  */
 export async function refreshQueue(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   { id: spec, owner_id: owner }: Pick<SpecRow, "id" | "owner_id">,
 ): Promise<void> {
-  ringRefreshed(rings, await tx.all(refreshUnapproved, { spec, owner }));
+  notifyRefreshed(afterCommit, await tx.all(refreshUnapproved, { spec, owner }));
 }
 
 /** The same after a change of a member's role. */
 export async function refreshQueueOfVoter(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   of: { readonly owner: string; readonly user: string },
 ): Promise<void> {
-  ringRefreshed(rings, await tx.all(refreshVotedOn, of));
+  notifyRefreshed(afterCommit, await tx.all(refreshVotedOn, of));
 }
 
-function ringRefreshed(rings: Rings, jobs: readonly RefreshedJob[]): void {
+function notifyRefreshed(afterCommit: AfterCommit, jobs: readonly RefreshedJob[]): void {
   for (const job of jobs) {
-    if (job.unapproved === 0) rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
-    rings.push((wakeups) => wakeups.ring("job", job.id));
+    if (job.unapproved === 0) afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
+    afterCommit.push((wakeups) => wakeups.notify("job", job.id));
   }
 }
 

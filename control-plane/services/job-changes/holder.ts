@@ -7,7 +7,7 @@ import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
-import { changeJob, type Rings } from "./changes.ts";
+import { changeJob, type AfterCommit } from "./changes.ts";
 
 /**
  * Returns the job if this worker and attempt hold it, or held it last; throws 404 or 409 otherwise.
@@ -34,5 +34,9 @@ export function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attemp
 }
 
 /** Records the first sign that the job runs, if this is the first. Returns the job after that. */
-export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
-  changeJob(tx, rings, job, start(job, now), now);
+export const startJob = (
+  tx: Queries,
+  afterCommit: AfterCommit,
+  job: JobRow,
+  now: number,
+): Promise<JobRow> => changeJob(tx, afterCommit, job, start(job, now), now);

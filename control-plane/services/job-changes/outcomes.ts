@@ -3,7 +3,7 @@ import { endUnstarted, isHeld, lose, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findSomeHeldJobs } from "../../store/jobs/jobs.ts";
 import { record, system, type Actor } from "../audit/audit.ts";
-import { changeJob, type Rings } from "./changes.ts";
+import { changeJob, type AfterCommit } from "./changes.ts";
 
 export interface Outcome {
   readonly by: Actor;
@@ -31,13 +31,13 @@ export async function recordOutcome(
 /** Ends a job that was just claimed and that no worker can run. */
 export async function failUnstarted(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   { id, reason }: { readonly id: string; readonly reason: string },
   now: number,
 ): Promise<void> {
   const before = await tx.first(findJob, { id });
   if (!before) throw new Error("the job just claimed is not there");
-  const after = await changeJob(tx, rings, before, endUnstarted(before, reason, now), now);
+  const after = await changeJob(tx, afterCommit, before, endUnstarted(before, reason, now), now);
   await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
 }
 
@@ -49,25 +49,25 @@ const jobsPerTurn = 50;
  */
 export async function loseSomeJobs(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   worker: string,
   by: Actor,
   now: number,
 ): Promise<boolean> {
   const jobs = await tx.all(findSomeHeldJobs, { worker, limit: jobsPerTurn });
-  for (const job of jobs) await loseJob(tx, rings, job, by, now);
+  for (const job of jobs) await loseJob(tx, afterCommit, job, by, now);
   return jobs.length === jobsPerTurn;
 }
 
 /** The job's holder is lost. */
 export async function loseJob(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   before: JobRow,
   by: Actor,
   now: number,
 ): Promise<void> {
   const keepLock = before.started_at !== null;
-  const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
+  const after = await changeJob(tx, afterCommit, before, lose(before, now), now, { keepLock });
   await recordOutcome(tx, { by, action: "job.lose", before, after }, now);
 }

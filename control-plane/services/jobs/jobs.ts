@@ -28,9 +28,9 @@ import {
   changeJob,
   hintOf,
   refreshQueue,
-  ringEvent,
+  notifyOfEvent,
   writeJobs,
-  type Rings,
+  type AfterCommit,
 } from "../job-changes/changes.ts";
 import { checkJobPermission } from "../job-changes/own-source.ts";
 import { labelsFor } from "../plans/deployable.ts";
@@ -64,10 +64,15 @@ export async function createJob(
     // What was hashed with a key that is not kept is of no use.
     if (await makeHashKey(context)) throw new ChangedMeanwhileError();
     return writingOf(context, id, sealed, (writing) =>
-      writeJobs(context, (tx, rings) => addJob(tx, rings, drafts.made(), writing)),
+      writeJobs(context, (tx, afterCommit) => addJob(tx, afterCommit, drafts.made(), writing)),
     );
   };
-  const addJob = async (tx: Queries, rings: Rings, drafts: Drafts, writing: Writing) => {
+  const addJob = async (
+    tx: Queries,
+    afterCommit: AfterCommit,
+    drafts: Drafts,
+    writing: Writing,
+  ) => {
     const request = await resolveRequest(context, tx, owner, id, input, { ...retry, drafts });
     checkPlanNamed(request.spec, input);
     if (retry && request.scope)
@@ -79,12 +84,12 @@ export async function createJob(
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;
       await drainTarget(tx, target, { by, owner, job: id }, context.now());
-      rings.push((wakeups) => wakeups.ring("worker", target));
+      afterCommit.push((wakeups) => wakeups.notify("worker", target));
     }
     const { definition: config_snapshot, definition_id } = writing;
     await insertJob(tx, job, { config_snapshot, definition_id });
     if (request.spec && request.spec.approval_when !== null)
-      await refreshQueue(tx, rings, request.spec);
+      await refreshQueue(tx, afterCommit, request.spec);
     const { spec_id: configuration_id, plan_job_id } = job;
     const details = {
       configuration_id,
@@ -93,8 +98,8 @@ export async function createJob(
     };
     const action = retry ? "job.retry" : "job.create";
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
-    rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
-    ringEvent(rings, "queued", job, nameOf(user));
+    afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
+    notifyOfEvent(afterCommit, "queued", job, nameOf(user));
   };
   const bytes = await measureRequest(context.store.read, owner, input);
   const created = inTurn(owner, bytes, () => untilUnchanged(() => add(new Drafts())));
@@ -215,13 +220,13 @@ export async function findJobPage(
 /** POST /api/cli/jobs/{id}/cancel. */
 export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {
   const { space_id: owner } = user;
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
     await checkJobPermission(tx, user, job);
     const by = nameOf(user);
-    await changeJob(tx, rings, job, cancel(job, by, now), now, { by });
+    await changeJob(tx, afterCommit, job, cancel(job, by, now), now, { by });
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);

@@ -29,14 +29,14 @@ export async function reportStatus(
   const { status } = report;
   if (status === "PROCESSING") {
     const start = (takeover?: Takeover) =>
-      writeJobs(context, async (tx, rings) => {
+      writeJobs(context, async (tx, afterCommit) => {
         const now = context.now();
         const job = await findFenced(tx, worker, id, attempt);
-        return changeJob(tx, rings, job, reportProcessing(job, now), now, { takeover });
+        return changeJob(tx, afterCommit, job, reportProcessing(job, now), now, { takeover });
       });
     return viewReadJob(context, await withTakeover(context, worker, id, start));
   }
-  const saved = await writeJobs(context, async (tx, rings) => {
+  const saved = await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
     const job = await findFenced(tx, worker, id, attempt);
     // A user must check what the job did before another job uses a state that may be incomplete.
@@ -63,7 +63,7 @@ export async function reportStatus(
     }
     // Sent once the apply has begun. A managed state shows itself what it has changed.
     const how = { keepLock, hasApplied: report.backend === "own" };
-    const ended = await changeJob(tx, rings, job, after, now, how);
+    const ended = await changeJob(tx, afterCommit, job, after, now, how);
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },
@@ -72,7 +72,7 @@ export async function reportStatus(
     const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
     if (summary) await keepPlanSummary(tx, id, summary);
     await keepBackend(tx, ended, report);
-    await removeTornDownWorker(tx, rings, ended, runner(worker), now);
+    await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);
     return ended;
   });
   return viewReadJob(context, saved);

@@ -46,13 +46,13 @@ export async function appendLogs(
   const append = () =>
     shareJobs(
       context,
-      async (tx, rings, alone) => {
+      async (tx, afterCommit, alone) => {
         const now = context.now();
         // Its posts follow one another, so that the ids of its chunks are committed in order.
         const job = fenced(await tx.first(lockJobBriefly, { id }), worker, attempt);
         if (job.started_at === null) {
           alone();
-          await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
+          await startJob(tx, afterCommit, await findFenced(tx, worker, id, attempt), now);
         }
         // A runner that was lost for that long may still report how its job ended, but nothing of the
         // log is stored.
@@ -66,8 +66,8 @@ export async function appendLogs(
           };
         const limit = context.quotas.logBytes;
         const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
-        if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
-        if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
+        if (appended.stored) afterCommit.push((wakeups) => wakeups.notify("job", id));
+        if (dropped > 0) afterCommit.push((wakeups) => wakeups.notify("dropped", dropped));
         return { job_id: id, ...appended, job_status: job.status };
       },
       options,
@@ -215,8 +215,8 @@ function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promi
       resolve();
     };
     const timer = setTimeout(end, milliseconds);
-    const unlisten = wakeups.listen("job", (rung) => {
-      if (rung === id) end();
+    const unlisten = wakeups.listen("job", (changed) => {
+      if (changed === id) end();
     });
   });
 }

@@ -29,7 +29,7 @@ export async function uploadDebugLog(
   // Judged before the body is read, and again when it is there: an upload takes long.
   await findWanting(context.store.read, worker, id, attempt);
   return storeContent(context, gzipOnly(content), debugLogLimit, (written) =>
-    writeJobs(context, async (tx, rings) => {
+    writeJobs(context, async (tx, afterCommit) => {
       const now = context.now();
       const job = await findWanting(tx, worker, id, attempt);
       const existing = await tx.first(findDebugLog, { job: job.id });
@@ -41,10 +41,10 @@ export async function uploadDebugLog(
           );
         return { answer: viewOf(existing), stored: false };
       }
-      await startJob(tx, rings, job, now);
+      await startJob(tx, afterCommit, job, now);
       const row = { job_id: job.id, attempt: job.attempt, ...written, created_at: now };
       await saveDebugLog(tx, row);
-      rings.push((wakeups) => wakeups.ring("job", job.id));
+      afterCommit.push((wakeups) => wakeups.notify("job", job.id));
       return { answer: viewOf(row), stored: true, replaced: existing?.blob };
     }),
   );

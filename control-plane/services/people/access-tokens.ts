@@ -115,7 +115,7 @@ export async function revokeAccessToken(
     await recordOwn(tx, user, { action: "access_token.revoke", id, name }, now());
   });
   // Ends its event streams, like those of a login.
-  wakeups.ring("login", id);
+  wakeups.notify("login", id);
 }
 
 /** Whether this has the form of an access token; the token of a login is a JWT. */

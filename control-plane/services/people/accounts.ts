@@ -70,7 +70,7 @@ export function signInWithAccount(
 ): Promise<SignedIn | "someone_else"> {
   const now = context.now();
   const id = { ...hostOfAccounts(context, provider), subject };
-  return writeJobs(context, async (tx, rings) => {
+  return writeJobs(context, async (tx, afterCommit) => {
     const found = await findAccount(tx, id);
     if (found && caller && found.user_id !== caller.user_id) return "someone_else";
     const user = found
@@ -98,7 +98,7 @@ export function signInWithAccount(
       const session = await startSession(tx, user, { way: provider, origin }, now);
       if (invitation === undefined) return session;
       const by = person({ ...session, login_kind: "session", origin });
-      const { isNew } = await joinTeam(tx, rings, { user, by }, invitation, now);
+      const { isNew } = await joinTeam(tx, afterCommit, { user, by }, invitation, now);
       // Of a team that they created: nothing would use the invitation up.
       if (!isNew) throw new RefusalError("permission_denied", "You are a member of this team");
       return session;

@@ -153,11 +153,11 @@ async function endUnless(
     await signOut(tx, person, { by: system, details: { reason: "not_permitted" } }, now());
     return false;
   });
-  if (!stays) wakeups.ring("login", user);
+  if (!stays) wakeups.notify("login", user);
   return stays;
 }
 
-/** Ends all logins of a person, in a transaction. The caller rings "login" afterwards. */
+/** Ends all logins of a person, in a transaction. The caller afterCommit "login" afterwards. */
 export async function signOut(
   tx: Queries,
   person: Pick<PersonRow, "id" | "email" | "link_email">,

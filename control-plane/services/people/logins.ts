@@ -122,7 +122,7 @@ export async function endLogin(
     const owner = caller.user_id;
     await record(tx, { by, owner, action: "login.revoke", id, name, details }, now());
   });
-  wakeups.ring("login", id);
+  wakeups.notify("login", id);
 }
 
 /** A person whose login has just ended in the same transaction, by their own request. */
@@ -185,7 +185,7 @@ export async function endOwnLogin(
     const { id, kind: name } = ended;
     await record(tx, { by: ending(user), owner, action: "login.revoke", id, name }, now());
   });
-  wakeups.ring("login", login);
+  wakeups.notify("login", login);
 }
 
 /** Removes links, logins, device logins and tokens that expired long ago. */

@@ -123,7 +123,7 @@ async function change(
       await work(tx, found, by);
     }),
   );
-  wakeups.ring("login", user);
+  wakeups.notify("login", user);
 }
 
 /**

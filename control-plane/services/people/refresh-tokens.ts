@@ -52,7 +52,7 @@ export async function refreshTokens(
   });
   if (!family) {
     // Perhaps a reuse, which ended the login.
-    context.wakeups.ring("login", sid);
+    context.wakeups.notify("login", sid);
     throw new RefusalError("invalid_refresh_token");
   }
   return tokenPair(context, family, family.email);

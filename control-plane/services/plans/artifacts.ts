@@ -28,7 +28,7 @@ export async function uploadPlanArtifact(
   // Judged before the body is read, and again when it is there: an upload takes long.
   await findFenced(context.store.read, worker, id, attempt);
   return storeContent(context, content, planArtifactLimit, (written) =>
-    writeJobs(context, async (tx, rings) => {
+    writeJobs(context, async (tx, afterCommit) => {
       const now = context.now();
       const job = await findFenced(tx, worker, id, attempt);
       const existing = await tx.first(findArtifact, { job: job.id });
@@ -36,7 +36,7 @@ export async function uploadPlanArtifact(
         if (existing.sha256 !== written.sha256) throw new RefusalError("artifact_exists");
         return { answer: artifactOf(existing), stored: false };
       }
-      await startJob(tx, rings, job, now);
+      await startJob(tx, afterCommit, job, now);
       const row = { job_id: job.id, attempt: job.attempt, ...written, created_at: now };
       await saveArtifact(tx, row);
       return { answer: artifactOf(row), stored: true, replaced: existing?.blob };

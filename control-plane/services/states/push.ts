@@ -13,7 +13,7 @@ import { findLock, findState, releaseLock, type StateLockRow } from "../../store
 import { recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
-import { ringNextOfSpec, writeJobs } from "../job-changes/changes.ts";
+import { notifyNextOfSpec, writeJobs } from "../job-changes/changes.ts";
 import { countRefusal } from "../storage/quotas.ts";
 import { storeContent, type Recorded } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";
@@ -48,7 +48,7 @@ export async function pushState(
   const pushed = force && before ? withSerial(content, before.serial + 1) : content;
   const stored = storeContent(context, observe(pushed, seen), stateLimit, async (written) => {
     const outputs = await outputsOf(context, named, written.blob, seen.reader);
-    return writeJobs(context, async (tx, rings) => {
+    return writeJobs(context, async (tx, afterCommit) => {
       // While the body arrived, its zone may have moved to another space.
       await findNamed(tx, user.space_id, spec);
       const lock = await findUnsavedLock(tx, spec);
@@ -59,7 +59,7 @@ export async function pushState(
       await tx.run(setDeployedBackend, { id: spec, backend });
       if (lock) {
         await releaseLock(tx, lock.job_id);
-        await ringNextOfSpec(tx, rings, spec);
+        await notifyNextOfSpec(tx, afterCommit, spec);
       }
       if (newest && isRepeated(newest, summary)) return { answer: view(newest), stored: false };
       if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);

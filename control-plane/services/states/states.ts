@@ -19,7 +19,7 @@ import {
 } from "../../store/states/states.ts";
 import type { Context } from "../context.ts";
 import { startJob } from "../job-changes/holder.ts";
-import { ringNextOfSpec, writeJobs, type Rings } from "../job-changes/changes.ts";
+import { notifyNextOfSpec, writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
 /** A lock as terraform describes it: its ID, and the unchanged document. */
@@ -54,13 +54,13 @@ export function lockState(
   caller: JobCaller,
   { id, info }: LockDocument,
 ): Promise<string | null> {
-  return writeJobs(context, async (tx, rings) => {
+  return writeJobs(context, async (tx, afterCommit) => {
     await checkStillValid(tx, caller);
     const { spec_id, job_id } = caller;
     const lock = await tx.first(findLock, { spec: spec_id });
     if (lock) return holds(lock, caller, id) ? null : lock.info;
     await addLock(tx, { spec_id, lock_id: id, job_id, info, created_at: context.now() });
-    await startCaller(tx, rings, caller, context.now());
+    await startCaller(tx, afterCommit, caller, context.now());
     return null;
   });
 }
@@ -71,13 +71,13 @@ export function unlockState(
   caller: JobCaller,
   id: string,
 ): Promise<string | null> {
-  return writeJobs(context, async (tx, rings) => {
+  return writeJobs(context, async (tx, afterCommit) => {
     const lock = await tx.first(findLock, { spec: caller.spec_id });
     if (!lock) return null;
     if (!holds(lock, caller, id)) return lock.info;
     await releaseLock(tx, caller.job_id);
     // For a lost job, the lock was the last thing that kept the spec occupied.
-    await ringNextOfSpec(tx, rings, caller.spec_id);
+    await notifyNextOfSpec(tx, afterCommit, caller.spec_id);
     return null;
   });
 }
@@ -97,7 +97,7 @@ export async function writeState(
   await checkLocked(context.store.read, caller, lockId);
   const seen = newReading();
   await storeContent(context, observe(content, seen), stateLimit, (written) =>
-    writeJobs(context, async (tx, rings) => {
+    writeJobs(context, async (tx, afterCommit) => {
       const { job_type } = await checkStillValid(tx, caller);
       await checkLocked(tx, caller, lockId);
       const summary = summaryOf(seen);
@@ -109,7 +109,7 @@ export async function writeState(
           "a PLAN does not change the state: deploy the change instead",
         );
       if (newest) checkFollows(newest, summary);
-      await startCaller(tx, rings, caller, context.now());
+      await startCaller(tx, afterCommit, caller, context.now());
       await addState(tx, {
         spec_id: caller.spec_id,
         ...summary,
@@ -202,10 +202,10 @@ const holds = (lock: StateLockRow, { job_id }: JobCaller, id: string | undefined
 
 async function startCaller(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   { job_id: id }: JobCaller,
   now: number,
 ): Promise<void> {
   const job = await tx.first(findJob, { id });
-  if (job) await startJob(tx, rings, job, now);
+  if (job) await startJob(tx, afterCommit, job, now);
 }

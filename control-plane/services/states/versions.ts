@@ -23,7 +23,7 @@ import { findNamed } from "../configurations/configurations.ts";
 import { deployedStatus } from "../job-changes/deployed.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { ringNextOfSpec, writeJobs } from "../job-changes/changes.ts";
+import { notifyNextOfSpec, writeJobs } from "../job-changes/changes.ts";
 import { finalizeDeployment } from "../job-changes/finalize-deployment.ts";
 import { time } from "../../domain/moments.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
@@ -153,7 +153,7 @@ export async function breakStateLock(
   user: UserCaller,
   name: string,
 ): Promise<void> {
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const named = await findNamed(tx, user.space_id, name);
     const { id: spec } = named;
     const lock = await tx.first(findLock, { spec });
@@ -167,7 +167,7 @@ export async function breakStateLock(
     await releaseLock(tx, lock.job_id);
     const target = { id: spec, name: named.name, details: { job_id: lock.job_id } };
     await recordOwn(tx, user, { action: "state.unlock", ...target }, context.now());
-    await ringNextOfSpec(tx, rings, spec);
+    await notifyNextOfSpec(tx, afterCommit, spec);
   });
 }
 

@@ -130,7 +130,7 @@ export async function countRefusal<T>(
   try {
     return await request;
   } catch (error) {
-    if (error instanceof QuotaExceededError) wakeups.ring("quota", error.quota);
+    if (error instanceof QuotaExceededError) wakeups.notify("quota", error.quota);
     throw error;
   }
 }

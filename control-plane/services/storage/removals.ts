@@ -43,7 +43,9 @@ export async function finishDeletions(context: Context, stop?: AbortSignal): Pro
   for (const { id } of await store.read.all(findRemovedHolders, {}))
     while (
       (await turns.next()) &&
-      (await writeJobs(context, (tx, rings) => loseSomeJobs(tx, rings, id, system, context.now())))
+      (await writeJobs(context, (tx, afterCommit) =>
+        loseSomeJobs(tx, afterCommit, id, system, context.now()),
+      ))
     );
   for (;;) {
     const spec = await store.read.first(findAbandoned, {});

@@ -27,7 +27,7 @@ import { time } from "../../domain/moments.ts";
 export async function settleRestore(context: Context): Promise<number | undefined> {
   const from = await findFact(context.store.read, restorePending);
   if (from === undefined) return undefined;
-  return writeJobs(context, async (tx, rings) => {
+  return writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
     const jobs = await tx.all(findAllUnreleased, {});
     for (const job of jobs) {
@@ -36,7 +36,7 @@ export async function settleRestore(context: Context): Promise<number | undefine
       // who has checked.
       if (isHeld && job.job_type !== "PLAN") await lockFor(tx, job, from, now);
       const settled = outliveRestore(job, from, now);
-      const after = await changeJob(tx, rings, job, settled, now, { keepLock: isHeld });
+      const after = await changeJob(tx, afterCommit, job, settled, now, { keepLock: isHeld });
       await recordOutcome(tx, { by: system, action: "job.lose", before: job, after }, now);
     }
     for (const { id, user_id: owner, kind: name } of await endAllSignIns(tx, now)) {

@@ -24,7 +24,7 @@ import { countMembers, findMember, insertMember } from "../../store/teams/member
 import { person, record, recordOwn, type Actor } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { refreshQueueOfVoter, writeJobs, type Rings } from "../job-changes/changes.ts";
+import { refreshQueueOfVoter, writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
 import { checkTeamCount } from "./teams.ts";
 
@@ -160,11 +160,11 @@ export async function acceptInvitation(
   const { wakeups, now } = context;
   const { user_id: id, email } = caller;
   const { slug } = await asSystem(() =>
-    writeJobs(context, (tx, rings) =>
-      joinTeam(tx, rings, { user: { id, email }, by: person(caller) }, token, now()),
+    writeJobs(context, (tx, afterCommit) =>
+      joinTeam(tx, afterCommit, { user: { id, email }, by: person(caller) }, token, now()),
     ),
   );
-  wakeups.ring("login", id);
+  wakeups.notify("login", id);
   return slug;
 }
 
@@ -177,7 +177,7 @@ export interface Joining {
 /** The same in a transaction. Returns also whether the person was no member before. */
 export async function joinTeam(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   { user: { id: user, email: name }, by }: Joining,
   token: string,
   now: number,
@@ -198,7 +198,7 @@ export async function joinTeam(
   await closeInvitationsTo(tx, space, user);
   const { created_by: invited_by } = invitation;
   await insertMember(tx, { space_id: space, user_id: user, role, joined_at: now, invited_by });
-  await refreshQueueOfVoter(tx, rings, { owner: space, user });
+  await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
   const details = { role, invitation_id: id, invited_by: invitation.inviter };
   await record(tx, { by, owner: space, action: "member.join", id: user, name, details }, now);
   return { slug, isNew: true };

@@ -39,7 +39,7 @@ export async function updateMember(
 ): Promise<Member> {
   const { space_id: space } = caller;
   const { now, wakeups } = context;
-  const member = await writeJobs(context, async (tx, rings) => {
+  const member = await writeJobs(context, async (tx, afterCommit) => {
     await checkAdmin(tx, caller);
     const before = await findMemberAs(tx, caller, user);
     if (before.role === role) return before;
@@ -49,10 +49,10 @@ export async function updateMember(
     // Before the change: it may be the caller's own role.
     await recordOwn(tx, caller, entry, now());
     await tx.run(saveMemberRole, { space, user, role });
-    await refreshQueueOfVoter(tx, rings, { owner: space, user });
+    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
     return { ...before, role };
   });
-  wakeups.ring("login", user);
+  wakeups.notify("login", user);
   return view(member);
 }
 
@@ -68,7 +68,7 @@ export async function removeMember(
   const { space_id: space } = caller;
   const { now, wakeups } = context;
   if (user !== caller.user_id) checkPermission(caller, "members");
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const { email, role } = await findMemberAs(tx, caller, user);
     if (role === "admin") await endAdmin(tx, space, user);
     const tokens = await tx.all(deleteTokensOf, { space, user });
@@ -79,9 +79,9 @@ export async function removeMember(
     // While PostgreSQL still shows the address of the member.
     await closeInvitationsTo(tx, space, user);
     await tx.run(deleteMember, { space, user });
-    await refreshQueueOfVoter(tx, rings, { owner: space, user });
+    await refreshQueueOfVoter(tx, afterCommit, { owner: space, user });
   });
-  wakeups.ring("login", user);
+  wakeups.notify("login", user);
 }
 
 /**

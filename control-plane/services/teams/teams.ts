@@ -149,7 +149,7 @@ export async function deleteTeam(
     await record(tx, { by: person(user), owner: user.user_id, ...entry }, now());
   });
   // Ends the event streams of its members.
-  wakeups.ring("login", id);
+  wakeups.notify("login", id);
 }
 
 async function findWhatIsLeft(tx: Queries, owner: string): Promise<string | undefined> {

@@ -54,9 +54,9 @@ export async function heartbeat(
   const isChanged = labels !== worker.labels || features !== worker.features || isNewInstance;
   const event = isLeaving ? "offline" : isBack(worker) ? "online" : undefined;
   if (event !== undefined)
-    context.wakeups.ring("worker_event", { what: event, id: worker.id, name: worker.name });
+    context.wakeups.notify("worker_event", { what: event, id: worker.id, name: worker.name });
   // Its waiting claims may get other jobs now, and its row in memory is out of date.
-  if (event !== undefined || isChanged) context.wakeups.ring("worker", worker.id);
+  if (event !== undefined || isChanged) context.wakeups.notify("worker", worker.id);
   if (body.wants_proof_key === true)
     return {
       ...(await answer(context, worker.id, status, cancelled)),
@@ -169,8 +169,8 @@ async function waitForChange(
     if (!isSame) resolve(orders);
   };
   const unlisten = [
-    context.wakeups.listen("worker", (rung) => {
-      if (rung === id) lookAgain();
+    context.wakeups.listen("worker", (changed) => {
+      if (changed === id) lookAgain();
     }),
     context.wakeups.onMissed(lookAgain),
   ];

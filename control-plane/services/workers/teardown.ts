@@ -6,7 +6,7 @@ import type { Queries } from "../../store/db.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { deleteWorker, findOwnWorker, updateWorker } from "../../store/workers/workers.ts";
 import { record, type Actor } from "../audit/audit.ts";
-import type { Rings } from "../job-changes/changes.ts";
+import type { AfterCommit } from "../job-changes/changes.ts";
 import type { TeardownScope } from "./deploy-configurations.ts";
 import { loseSomeJobs } from "../job-changes/outcomes.ts";
 import { shortOf } from "../definitions.ts";
@@ -44,7 +44,7 @@ export async function drainTarget(
 /** Removes the target of a DESTROY_WORKER job after its SUCCESS. */
 export async function removeTornDownWorker(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   job: JobRow,
   by: Actor,
   now: number,
@@ -53,7 +53,7 @@ export async function removeTornDownWorker(
   if (job.job_type !== "DESTROY_WORKER" || job.status !== "SUCCESS" || target === null) return;
   // A repeated report of the same end removes nothing more.
   const worker = await tx.first(findOwnWorker, { id: target, owner: job.owner_id });
-  if (worker) await removeWorker(tx, rings, worker, by, now);
+  if (worker) await removeWorker(tx, afterCommit, worker, by, now);
 }
 
 /**
@@ -62,16 +62,16 @@ export async function removeTornDownWorker(
  */
 export async function removeWorker(
   tx: Queries,
-  rings: Rings,
+  afterCommit: AfterCommit,
   { id: worker, name, owner_id: owner }: WorkerRow,
   by: Actor,
   now: number,
 ): Promise<void> {
-  await loseSomeJobs(tx, rings, worker, by, now);
+  await loseSomeJobs(tx, afterCommit, worker, by, now);
   await deleteWorker(tx, worker);
   await record(tx, { by, owner, action: "worker.remove", id: worker, name }, now);
-  rings.push((wakeups) => {
-    wakeups.ring("worker", worker);
-    wakeups.ring("worker_event", { what: "removed", id: worker, name, by: by.name ?? by.kind });
+  afterCommit.push((wakeups) => {
+    wakeups.notify("worker", worker);
+    wakeups.notify("worker_event", { what: "removed", id: worker, name, by: by.name ?? by.kind });
   });
 }

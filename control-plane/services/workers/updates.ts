@@ -43,8 +43,8 @@ export async function updateWorker(
     await recordOwn(tx, user, entry, context.now());
     return after;
   });
-  context.wakeups.ring("worker", id);
-  context.wakeups.ring("worker_event", {
+  context.wakeups.notify("worker", id);
+  context.wakeups.notify("worker_event", {
     what: "changed",
     id,
     name: worker.name,

@@ -66,8 +66,8 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
       ? await store.write((tx) => tx.all(markOffline, { before, now }))
       : [];
     for (const { id, name } of offline) {
-      wakeups.ring("worker", id);
-      wakeups.ring("worker_event", { what: "offline", id, name });
+      wakeups.notify("worker", id);
+      wakeups.notify("worker_event", { what: "offline", id, name });
     }
     await loseOmitted(context, await store.read.all(findOmitted, { period: periods.offline }));
   }
@@ -79,11 +79,11 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
   if (now - readyAt < unansweredCancelMilliseconds) return;
   const before = now - unansweredCancelMilliseconds;
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))
-    await writeJobs(context, async (tx, rings) => {
+    await writeJobs(context, async (tx, afterCommit) => {
       const job = await tx.first(findJob, { id });
       if (!job) return;
       const released = releaseCancelled(job, now);
-      const after = await changeJob(tx, rings, job, released, now, { keepLock: true });
+      const after = await changeJob(tx, afterCommit, job, released, now, { keepLock: true });
       await recordOutcome(tx, { by: system, action: "job.release", before: job, after }, now);
     });
 }
@@ -95,10 +95,10 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
 async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
   let isMore: boolean;
   do {
-    isMore = await writeJobs(context, async (tx, rings) => {
+    isMore = await writeJobs(context, async (tx, afterCommit) => {
       const lost = await tx.all(findLostHolders, { before });
       if (!lost.some(({ id }) => id === worker)) return false;
-      return loseSomeJobs(tx, rings, worker, system, context.now());
+      return loseSomeJobs(tx, afterCommit, worker, system, context.now());
     });
   } while (isMore);
 }
@@ -106,9 +106,9 @@ async function loseWorker(context: Context, worker: string, before: number): Pro
 /** Each in its own transaction, and only if the same worker and attempt still hold it. */
 async function loseOmitted(context: Context, found: readonly JobRow[]): Promise<void> {
   for (const { id, worker_id, attempt } of found)
-    await writeJobs(context, async (tx, rings) => {
+    await writeJobs(context, async (tx, afterCommit) => {
       const job = await tx.first(findJob, { id });
       if (!job || job.worker_id !== worker_id || job.attempt !== attempt) return;
-      if (job.omitted_at !== null) await loseJob(tx, rings, job, system, context.now());
+      if (job.omitted_at !== null) await loseJob(tx, afterCommit, job, system, context.now());
     });
 }

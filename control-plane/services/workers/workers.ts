@@ -183,9 +183,9 @@ export async function setDraining(
     await recordOwn(tx, user, { action, id, name }, context.now());
     return { ...found, draining_at };
   });
-  context.wakeups.ring("worker", id);
+  context.wakeups.notify("worker", id);
   const what = isDraining ? "is draining" : "takes jobs again";
-  context.wakeups.ring("worker_event", { what, id, name: worker.name, by: nameOf(user) });
+  context.wakeups.notify("worker_event", { what, id, name: worker.name, by: nameOf(user) });
   return viewWithJobs(context.store.read, worker, owner);
 }
 
@@ -207,10 +207,10 @@ export async function rotateToken(
 
 /** DELETE /api/cli/workers/{id}. */
 export async function deleteWorker(context: Context, user: UserCaller, id: string): Promise<void> {
-  await writeJobs(context, async (tx, rings) => {
+  await writeJobs(context, async (tx, afterCommit) => {
     const worker = await tx.first(findOwnWorker, { id, owner: user.space_id });
     if (!worker) throw notFound("worker");
-    await removeWorker(tx, rings, worker, person(user), context.now());
+    await removeWorker(tx, afterCommit, worker, person(user), context.now());
   });
 }
 
@@ -240,10 +240,10 @@ async function rotate(
     await record(tx, { ...entry, ...target }, context.now());
     return target.name;
   });
-  context.wakeups.ring("worker", id);
+  context.wakeups.notify("worker", id);
   const by = entry.by.name ?? entry.by.kind;
   const what = entry.action === "worker.register" ? "registered" : "got a new token";
-  context.wakeups.ring("worker_event", { what, id, name: known, by });
+  context.wakeups.notify("worker_event", { what, id, name: known, by });
   return { worker_id: id, worker_token: token };
 }
 
@@ -293,7 +293,7 @@ export async function addWorker(
     return by;
   });
   const { kind, name: who } = await countRefusal(context, added);
-  wakeups.ring("worker_event", { what: "registered", id, name, by: who ?? kind });
+  wakeups.notify("worker_event", { what: "registered", id, name, by: who ?? kind });
   return { worker_id: id, worker_token: token };
 }
 

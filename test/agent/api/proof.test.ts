@@ -120,7 +120,7 @@ test("a control plane proves itself to a worker that it has removed, or whose to
   for (let n = 0; n < 2; n += 1) await api.heartbeat(beat, 0, forever);
   expect(openKnownServer({ workDir: folder, url: place.url }).proofKey).toHaveLength(43);
   await setRows(plane, "workers", { token_hash: "0".repeat(64) }, { id: worker.id });
-  plane.context.wakeups.ring("worker", worker.id);
+  plane.context.wakeups.notify("worker", worker.id);
   place.taken(controlPlane);
   await expect(api.heartbeat(beat, 0, forever)).rejects.toMatchObject({ status: 401 });
   expect(refused).toEqual(["revoked"]);

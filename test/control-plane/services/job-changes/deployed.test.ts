@@ -201,9 +201,9 @@ describe("a cancelled apply with an unknown outcome", () => {
       const params = await start("DEPLOY");
       await client.call("cancelJob", { params });
       expect(await read()).not.toMatchObject({ failed_job: params });
-      await writeJobs(plane.context, async (tx, rings) => {
+      await writeJobs(plane.context, async (tx, afterCommit) => {
         const job = await tx.first(findJob, params);
-        await loseJob(tx, rings, job!, system, Date.now());
+        await loseJob(tx, afterCommit, job!, system, Date.now());
       });
       expect(await read()).toMatchObject({ status: "FAILED", failed_job: params });
       return params;

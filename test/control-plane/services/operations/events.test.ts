@@ -70,7 +70,7 @@ describe("the server's log", () => {
     expect(claimed).toMatchObject({ msg: "job claimed", worker: expect.any(String) });
     for (const what of ["queued", "queued again"] as const) {
       const event = { what, id, job_type: "PLAN", status: "QUEUED" } as const;
-      plane.context.wakeups.ring("job_event", event);
+      plane.context.wakeups.notify("job_event", event);
     }
     const queued = (await log.of("job", id, 5)).slice(3);
     expect(queued.map(({ worker }) => worker)).toEqual([undefined, undefined]);

@@ -58,7 +58,7 @@ describe("the metrics", () => {
     const bytes = /^windlass_database_bytes (\d+)$/m.exec(await scrape())?.[1];
     expect(Number(bytes)).toBeGreaterThan(100_000);
     const queued = await addJob(plane.context.store, owner);
-    plane.context.wakeups.ring("queue", withLists(queued));
+    plane.context.wakeups.notify("queue", withLists(queued));
     expect((await parking).status).toBe(200);
     await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 0$/m));
   });

@@ -312,7 +312,7 @@ describe("a worker", () => {
       await plane.context.store.write((tx) =>
         updateWorker(tx, worker.id, { old_token_expires_at }),
       );
-      plane.context.wakeups.ring("worker", worker.id);
+      plane.context.wakeups.notify("worker", worker.id);
     };
     const first = () => worker.headers["x-worker-token"] ?? "";
 
