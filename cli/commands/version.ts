@@ -26,10 +26,7 @@ export const versionCommand = () =>
           show(facts, facts);
         }),
       ),
-    [
-      ["windlass version", "what is installed"],
-      ["windlass --version", "only the number"],
-    ],
+    [["windlass version", "what is installed; --version prints only the number"]],
   );
 
 async function checkout(directory: string): Promise<Build> {
