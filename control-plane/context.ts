@@ -4,7 +4,7 @@ import { refuseHalfMoved } from "./data-directory/move-mark.ts";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { openBlobs } from "./blobs/open.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
-import { steadyClock, type Clock } from "./services/operations/clock.ts";
+import { steadyClock, type Clock } from "./services/clock.ts";
 import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-directory/lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";

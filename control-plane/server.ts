@@ -16,7 +16,7 @@ import { endStale } from "./services/approvals/staleness.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
 import { archiveLogs } from "./services/logs/archiving.ts";
 import { logEvents } from "./services/operations/events.ts";
-import { settleClock } from "./services/operations/clock.ts";
+import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { pruneExpired } from "./services/people/logins.ts";

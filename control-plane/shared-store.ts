@@ -4,7 +4,7 @@ import type { ServerConfig } from "./config.ts";
 import { refuseHalfMoved } from "./data-directory/move-mark.ts";
 import { checkSharedDirectory } from "./data-directory/shared-directory.ts";
 import { checkSharedSecrets } from "./data-directory/shared-secrets.ts";
-import { steadyClock, type Clock } from "./services/operations/clock.ts";
+import { steadyClock, type Clock } from "./services/clock.ts";
 import type { Store } from "./store/db.ts";
 import { PostgresChannel } from "./store/engines/postgres-channel.ts";
 import { openPostgres } from "./store/engines/postgres.ts";

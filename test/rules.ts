@@ -254,12 +254,35 @@ const testRegistrars: Readonly<Record<string, string>> = {
   "test/helpers/agent/isolation.ts": "it reports what does not work here as skipped tests",
 };
 
+/**
+ * The directories of services, from the top to the ground floor. Imports run down; those that run
+ * back up are counted, and their number may only fall.
+ */
+const serviceOrder =
+  "search jobs operations logs graphs zones claims states identities approvals configurations people variable-sets teams releases workers plans storage job-changes audit".split(
+    " ",
+  );
+const mostImportsUp = 6;
+
+/** Returns the imports between directories of services that run back up, if there are too many. */
+function importsUp(files: readonly SourceFile[]): string[] {
+  const floor = (path: string) =>
+    serviceOrder.indexOf(/^control-plane\/services\/([\w-]+)\//.exec(path)?.[1] ?? "");
+  const up = files.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => floor(target) >= 0 && floor(target) < floor(path))
+      .map((target) => `${path} imports ${target}: it is on a higher floor of services/`),
+  );
+  return up.length > mostImportsUp ? up : [];
+}
+
 /** Lines of code without blank lines and comments. A longer file should be split by concern. */
 const codeLineLimit = 300;
 
 /** Returns every breach of every rule as a readable line. */
 export const breaches = (files: readonly SourceFile[]): string[] => [
   ...cycles(files),
+  ...importsUp(files),
   ...files.flatMap((file) => [
     ...misplacedImports(file),
     ...file.imports.flatMap((target) =>

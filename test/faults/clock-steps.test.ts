@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
-import { followClock, settleClock } from "../../control-plane/services/operations/clock.ts";
+import { followClock, settleClock } from "../../control-plane/services/clock.ts";
 import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import {
   addHeldJob,

@@ -29,7 +29,7 @@ import {
 } from "../../store/audit/audit.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
-import { checkStanding, type Standing } from "../teams/standing.ts";
+import { checkCurrentAccess, type AdmittedCaller } from "../current-access.ts";
 
 /** What is kept of a `User-Agent`, in characters. */
 const userAgentLimit = 256;
@@ -42,7 +42,7 @@ export interface Actor {
   /** Null: not caused by a request. */
   readonly origin: Origin | null;
   /** Of a request that a person or an access token sends. */
-  readonly standing?: Standing;
+  readonly standing?: AdmittedCaller;
 }
 
 /** The control plane itself, by a timer. */
@@ -56,17 +56,18 @@ const actorKinds = { session: "session", cli: "cli_login", token: "access_token"
 /** A signed-in person, or an access token. */
 export const person = (
   caller: Pick<UserCaller, "login_kind" | "login_id" | "email" | "token_name" | "origin"> &
-    Partial<Standing>,
+    Partial<AdmittedCaller>,
 ): Actor => ({
   kind: actorKinds[caller.login_kind],
   id: caller.login_id,
   name: nameOf(caller),
   origin: caller.origin,
-  ...(hasStanding(caller) ? { standing: caller } : {}),
+  ...(isAdmitted(caller) ? { standing: caller } : {}),
 });
 
 /** A person who is just signing in has none. */
-const hasStanding = (caller: Partial<Standing>): caller is Standing => caller.spaces !== undefined;
+const isAdmitted = (caller: Partial<AdmittedCaller>): caller is AdmittedCaller =>
+  caller.spaces !== undefined;
 
 /** A worker with its own token. */
 export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
@@ -110,7 +111,7 @@ export async function record(
   { by, owner, action, id, name = null, details = {} }: Recorded,
   now: number,
 ): Promise<void> {
-  if (by.standing && owner !== null) await checkStanding(tx, by.standing, owner, now);
+  if (by.standing && owner !== null) await checkCurrentAccess(tx, by.standing, owner, now);
   await tx.run(insertAuditEntry, {
     // Generated inside the transaction, of which there is one at a time, so ids grow in the order
     // of the commits and pages are stable.

@@ -26,7 +26,7 @@ import { failUnstarted } from "../job-changes/outcomes.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { idIn, wholeText } from "../definitions.ts";
 import { jobToken } from "../states/job-tokens.ts";
-import { findFormerSecrets } from "./former-secrets.ts";
+import { findFormerSecrets } from "../states/former-secrets.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;

@@ -1,10 +1,9 @@
 /** Uploaded archives: stored for users, sent to the runner whose job has one as its source. */
-import type { Archive, ConfigSnapshot, Source } from "../../../protocol/configurations.ts";
+import type { Archive, ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { archiveLimit } from "../../../protocol/limits.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import type { Queries } from "../../store/db.ts";
 import { addArchive, findArchive } from "../../store/configurations/archives.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -63,14 +62,6 @@ export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenera
 
 const notGzip = (): RefusalError =>
   new RefusalError("bad_request", "the file is not in gzip format");
-
-/**
- * Returns whether a source can be read: it is not an archive, or it is one that the owner has.
- */
-export async function isKept(tx: Queries, owner: string, source: Source): Promise<boolean> {
-  if (source.type !== "archive") return true;
-  return (await tx.first(findArchive, { owner, sha256: source.sha256 })) !== undefined;
-}
 
 /**
  * GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds

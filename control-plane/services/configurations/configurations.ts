@@ -38,7 +38,7 @@ import { time } from "../../domain/moments.ts";
 import { reading, sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
-import { isKept } from "./archives.ts";
+import { isKept } from "../job-changes/own-source.ts";
 import { findDeployed, findStateBackend } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";

@@ -3,6 +3,7 @@
  * that source). A PLAN changes nothing: the configuration takes them over when a DEPLOY of that plan
  * starts.
  */
+import type { Source } from "../../../protocol/configurations.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
@@ -19,7 +20,7 @@ import type { Queries } from "../../store/db.ts";
 import { findJob, findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
-import { isKept } from "../configurations/archives.ts";
+import { findArchive } from "../../store/configurations/archives.ts";
 import type { Context } from "../context.ts";
 import {
   sealedText,
@@ -40,6 +41,14 @@ export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | 
   if (!source) return undefined;
   const named = { working_directory, var_files };
   return { source, ...Object.fromEntries(own_fields.map((name) => [name, named[name]])) };
+}
+
+/**
+ * Returns whether a source can be read: it is not an archive, or it is one that the owner has.
+ */
+export async function isKept(tx: Queries, owner: string, source: Source): Promise<boolean> {
+  if (source.type !== "archive") return true;
+  return (await tx.first(findArchive, { owner, sha256: source.sha256 })) !== undefined;
 }
 
 /** Throws 403 unless the caller may cancel or retry a job. */

@@ -4,28 +4,22 @@
  */
 import { time, timeOrNull } from "../../domain/moments.ts";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
-import type { ExecutionMetadata, Job, JobProgress } from "../../../protocol/jobs.ts";
+import type { ExecutionMetadata, Job } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
+import { hasDebug, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
-import { waitingOf, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
-import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
-import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
+import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
-import { findHighestSeq } from "../../store/logs/archives.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
-import {
-  findCandidates as findCandidateRows,
-  findReadyWorker,
-} from "../../store/workers/workers.ts";
-import { isUnsaved } from "../states/unsaved.ts";
-import { findApprovalNeed, findApprovalReason, viewApprovals } from "../approvals/views.ts";
+import { findApprovalNeed, viewApprovals } from "../approvals/views.ts";
+import { findCandidates, viewWaiting } from "../claims/waiting-reason.ts";
 import type { Context } from "../context.ts";
+import { logComplete } from "../logs/progress.ts";
 import { reading, wholeText } from "../definitions.ts";
 
 /** Returns the job `id` of any owner: the caller has checked access. */
@@ -114,17 +108,6 @@ export async function findLiveId(queries: Queries, spec: string | null): Promise
   return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
 }
 
-/** The parts of a job that change. */
-export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
-  return {
-    id: job.id,
-    status: job.status,
-    ...(await viewWaiting(queries, job)),
-    log_complete: await logComplete(queries, job),
-    log_pruned_at: timeOrNull(job.log_pruned_at),
-  };
-}
-
 /** The columns of a table of jobs. */
 export type JobSummary = Pick<
   Job,
@@ -193,58 +176,6 @@ export async function viewSummaries(
       ended_at: timeOrNull(job.ended_at),
     })),
   );
-}
-
-/**
- * Why a queued job is not running yet. With `workers`, a list need not read them for each of its
- * jobs.
- */
-async function viewWaiting(
-  queries: Queries,
-  job: WaitingJob & Pick<JobRow, "id" | "unapproved">,
-  workers?: readonly Candidate[],
-): Promise<Pick<Job, "waiting_reason" | "waiting_details">> {
-  if (job.status !== "QUEUED") return { waiting_reason: null, waiting_details: null };
-  const approval = await findApprovalReason(queries, job);
-  if (approval !== null) return { waiting_reason: approval, waiting_details: null };
-  const { spec_id: spec, assigned_worker_id: target } = job;
-  const found = await queries.first(findObstacles, { spec, target });
-  const lock =
-    found && found.lock_id !== null && found.lock_job !== null
-      ? { lock_id: found.lock_id, job_id: found.lock_job }
-      : null;
-  const waiting = waitingOf(job, {
-    busyJob: found?.busy_job ?? null,
-    isLocked: lock !== null,
-    unsavedJob: lock && isUnsaved(lock) ? lock.job_id : null,
-    isTargetHeld: found?.is_target_held === 1,
-    workers: workers ?? (await findDeciding(queries, job)),
-  });
-  return { waiting_reason: waiting?.reason ?? null, waiting_details: waiting?.details ?? null };
-}
-
-/** The workers that decide why a job waits: one if it could take the job, or else all. */
-async function findDeciding(queries: Queries, job: WaitingJob): Promise<Candidate[]> {
-  const { owner_id: owner, labels, features, assigned_worker_id: target } = job;
-  const ready =
-    target === null ? await queries.first(findReadyWorker, { owner, labels, features }) : undefined;
-  return ready ? [withLists(ready)] : findCandidates(queries, owner);
-}
-
-/** The workers that might take an owner's jobs. */
-async function findCandidates(queries: Queries, owner: string): Promise<Candidate[]> {
-  const rows = await queries.all(findCandidateRows, { owner });
-  return rows.map(withLists);
-}
-
-/**
- * Whether every chunk that the runner counted is stored; null while it runs, if the runner does not
- * count, or if the log is pruned.
- */
-async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
-  if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
-  if (job.last_seq === 0) return true;
-  return (await findHighestSeq(queries, job.id)) >= job.last_seq;
 }
 
 /** The counts of a plan, as stored. */

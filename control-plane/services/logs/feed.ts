@@ -6,7 +6,7 @@ import { isHeld, hasEnded } from "../../domain/job.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
-import { viewProgress } from "../jobs/views.ts";
+import { viewProgress } from "./progress.ts";
 import { readLog } from "./logs.ts";
 import { kibibyte } from "../../../common/units.ts";
 

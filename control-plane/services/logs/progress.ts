@@ -1,10 +1,14 @@
 /** The progress of a job, as its runner reports it. */
-import type { LogStep } from "../../../protocol/jobs.ts";
+import type { JobProgress, LogStep } from "../../../protocol/jobs.ts";
+import { hasEnded, type JobRow } from "../../domain/job.ts";
+import type { Queries } from "../../store/db.ts";
+import { findHighestSeq } from "../../store/logs/archives.ts";
+import { viewWaiting } from "../claims/waiting-reason.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { markLimits } from "./archive-format.ts";
 import { withArchived } from "./archives.ts";
-import { time } from "../../domain/moments.ts";
+import { time, timeOrNull } from "../../domain/moments.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 /** A step of a job, such as a command of terraform. */
@@ -72,3 +76,24 @@ const linesOf = (chunk: string): string[] =>
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== "");
+
+/** The parts of a job that change. */
+export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
+  return {
+    id: job.id,
+    status: job.status,
+    ...(await viewWaiting(queries, job)),
+    log_complete: await logComplete(queries, job),
+    log_pruned_at: timeOrNull(job.log_pruned_at),
+  };
+}
+
+/**
+ * Whether every chunk that the runner counted is stored; null while it runs, if the runner does not
+ * count, or if the log is pruned.
+ */
+export async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
+  if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
+  if (job.last_seq === 0) return true;
+  return (await findHighestSeq(queries, job.id)) >= job.last_seq;
+}

@@ -12,7 +12,7 @@ import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLastId } from "../../store/logs/archives.ts";
 import type { Context } from "../context.ts";
-import { viewProgress } from "../jobs/views.ts";
+import { viewProgress } from "./progress.ts";
 import { checkArchived } from "./archives.ts";
 import { JobFeed, type StreamReader } from "./feed.ts";
 

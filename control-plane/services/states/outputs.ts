@@ -9,7 +9,7 @@ import { outputsLimit, type ExecutionMetadata } from "../../../protocol/jobs.ts"
 import { findExcess } from "../../domain/json-shape.ts";
 import type { StateDocumentReader } from "../../domain/state-document.ts";
 import { findComponents, type SpecRow } from "../../store/configurations/configurations.ts";
-import { findKnownSecrets } from "../claims/former-secrets.ts";
+import { findKnownSecrets } from "./former-secrets.ts";
 import type { Context } from "../context.ts";
 
 /** What exceeds these is not read, because it would delay other requests. A runner reports 2 MiB. */

@@ -24,7 +24,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { checkTeamCreator } from "./creators.ts";
-import { checkStanding } from "./standing.ts";
+import { checkCurrentAccess } from "../current-access.ts";
 
 /** How many teams a user may be a member of. */
 export const teamsLimit = 100;
@@ -135,7 +135,7 @@ export async function deleteTeam(
   await store.write(async (tx) => {
     const team = await tx.first(findTeam, { id });
     if (!team) throw notFound("team");
-    await checkStanding(tx, user, id, now());
+    await checkCurrentAccess(tx, user, id, now());
     const left = await findWhatIsLeft(tx, id);
     if (left !== undefined)
       throw new RefusalError(

@@ -22,7 +22,7 @@ import { judge } from "../../domain/judge.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
-import { isKept } from "../configurations/archives.ts";
+import { isKept } from "../job-changes/own-source.ts";
 import type { Context } from "../context.ts";
 
 const field = "body.deploy_configuration";

@@ -5,7 +5,7 @@
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
 import { second } from "../../../common/units.ts";
 import { system } from "../audit/audit.ts";
-import { followClock, type Clock } from "../operations/clock.ts";
+import { followClock, type Clock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { changeJob, writeJobs } from "../job-changes/changes.ts";
 import { loseJob, loseSomeJobs, recordOutcome } from "../job-changes/outcomes.ts";

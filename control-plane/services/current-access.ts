@@ -3,25 +3,25 @@
  * head of a request; until its body has come and it changes something, its caller may have lost the
  * login, the token, the membership or the role.
  */
-import { RefusalError } from "../../domain/refusal.ts";
-import { includesRole } from "../../domain/roles.ts";
-import type { Role } from "../../../protocol/roles.ts";
-import type { Queries } from "../../store/db.ts";
-import { findAccessTokenById } from "../../store/people/access-tokens.ts";
-import { findLogin } from "../../store/people/logins.ts";
-import type { UserCaller } from "../callers.ts";
+import { RefusalError } from "../domain/refusal.ts";
+import { includesRole } from "../domain/roles.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { Queries } from "../store/db.ts";
+import { findAccessTokenById } from "../store/people/access-tokens.ts";
+import { findLogin } from "../store/people/logins.ts";
+import type { UserCaller } from "./callers.ts";
 
 /** The part of a caller that can be lost. */
-export type Standing = Pick<UserCaller, "login_id" | "login_kind" | "spaces">;
+export type AdmittedCaller = Pick<UserCaller, "login_id" | "login_kind" | "spaces">;
 
 /**
  * Throws 401, 403 or 404 if the caller can no longer do in this space what it could when its request
  * was admitted. Runs in the transaction of a change, so no one changes anything after that end. A
  * space that the caller has just joined was not decided by.
  */
-export async function checkStanding(
+export async function checkCurrentAccess(
   tx: Queries,
-  caller: Standing,
+  caller: AdmittedCaller,
   space: string,
   now: number,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function checkStanding(
 /** The caller's roles, by team; undefined if its login or access token has ended. */
 async function findRoles(
   tx: Queries,
-  { login_id: id, login_kind }: Standing,
+  { login_id: id, login_kind }: AdmittedCaller,
   now: number,
 ): Promise<Map<string, Role> | undefined> {
   if (login_kind === "token") {

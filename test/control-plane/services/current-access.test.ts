@@ -1,13 +1,13 @@
 /** Requests that were admitted before their caller lost the right to what they do. */
 import { describe, expect } from "vitest";
-import { teamHeader } from "../../../../protocol/limits.ts";
-import { callsOf } from "../../../helpers/plane/calls.ts";
-import { ask, clientHeaders } from "../../../helpers/plane/plane.ts";
-import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { bearer } from "../../../helpers/people/sign-in.ts";
-import { dump } from "../../../helpers/store/store-dump.ts";
-import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { teamHeader } from "../../../protocol/limits.ts";
+import { callsOf } from "../../helpers/plane/calls.ts";
+import { ask, clientHeaders } from "../../helpers/plane/plane.ts";
+import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
+import { bearer } from "../../helpers/people/sign-in.ts";
+import { dump } from "../../helpers/store/store-dump.ts";
+import { addMember, addTeam, addTeamSpec } from "../../helpers/people/teams.ts";
+import { addTestUser } from "../../helpers/people/test-user.ts";
 
 const { plane, it } = planeForFile();
 

@@ -2,9 +2,9 @@
  * The server's clock, and what a step of the wall clock changes: what is measured from times in the
  * store must not change with it.
  */
-import { clampFuture, isAnyInFuture, moveTimes } from "../../store/operations/clock-steps.ts";
-import { findNow } from "../../store/operations/now.ts";
-import type { Context } from "../context.ts";
+import { clampFuture, isAnyInFuture, moveTimes } from "../store/operations/clock-steps.ts";
+import { findNow } from "../store/operations/now.ts";
+import type { Context } from "./context.ts";
 
 /**
  * Epoch milliseconds that run with the monotonic clock. Steps of the wall clock move it only by
