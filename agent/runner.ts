@@ -267,24 +267,10 @@ function jobSettings(
 ): JobSettings {
   const { grace } = config;
   return {
-    workDir: config.workDir,
+    ...config,
     isolation,
     title: `Windlass agent ${version()} on ${hostname()}`,
-    path: config.path,
-    network: config.network,
-    cloud: config.cloud,
-    gitAccess: config.gitAccess,
-    allowHttp: config.allowHttp,
-    engineMirror: config.engineMirror,
-    engineOffline: config.engineOffline,
-    providerMirror: config.providerMirror,
     cacheBytes: config.cache.bytes,
-    sourceBytes: config.sourceBytes,
-    freeDiskBytes: config.freeDiskBytes,
-    enginePublicKeys: config.enginePublicKeys,
-    logLimitBytes: config.logLimitBytes,
-    debugLogLimitBytes: config.debugLogLimitBytes,
-    retry: config.retry,
     patience: {
       // Init has no lock and may hang on a backend that does not respond, so it is killed right
       // after its grace.

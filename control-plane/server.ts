@@ -80,13 +80,9 @@ export async function startServer(
   await context.store.write((tx) => setFact(tx, "public_url", context.publicUrl()));
   const stop = new AbortController();
   const { signal } = stop;
-  const repeat = (period: number, round: () => unknown, failure: string) =>
-    every(period, round, signal, (error) =>
-      log.error({ err: error }, `${failure}; it will be tried again`),
-    );
   const archiveDelay = config.logArchiveSeconds * 1000;
-  const rounds = [
-    repeat(
+  const rounds: readonly [period: number, round: () => unknown, failure: string][] = [
+    [
       Math.max(10, context.periods.offline / watchesPerOffline),
       workerWatch(context, context.clock, (seconds) =>
         log.warn(
@@ -95,24 +91,16 @@ export async function startServer(
         ),
       ),
       "a round of the worker watch failed",
-    ),
-    repeat(
-      minute,
-      () => endStale(context, signal),
-      "ending deployments whose plan is stale failed",
-    ),
-    repeat(hour, () => pruneExpired(context), "removing expired logins and tokens failed"),
-    repeat(
+    ],
+    [minute, () => endStale(context, signal), "ending deployments whose plan is stale failed"],
+    [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
+    [
       second,
       () => finishDeletions(context, signal),
       "removing the history of deleted configurations failed",
-    ),
-    repeat(
-      hour,
-      () => recountStates(context, signal),
-      "counting the resources of older states failed",
-    ),
-    repeat(
+    ],
+    [hour, () => recountStates(context, signal), "counting the resources of older states failed"],
+    [
       Math.min(minute, Math.max(10, archiveDelay / 10)),
       async () => {
         const { unreadable } = await archiveLogs(context, archiveDelay, signal);
@@ -120,8 +108,8 @@ export async function startServer(
           log.warn({ logs: unreadable }, "archived logs with later lines cannot be read");
       },
       "archiving the logs of finished jobs failed",
-    ),
-    repeat(
+    ],
+    [
       roundMilliseconds(context.retention),
       async () => {
         const removed = await retainOnce(context, signal);
@@ -129,13 +117,14 @@ export async function startServer(
           log.info({ removed }, "retention removed old content");
       },
       "a round of retention failed",
-    ),
-    repeat(
-      5 * second,
-      () => context.store.boundWal(),
-      "the write-ahead log could not be shortened",
-    ),
+    ],
+    [5 * second, () => context.store.boundWal(), "the write-ahead log could not be shortened"],
   ];
+  const background = rounds.map(([period, round, failure]) =>
+    every(period, round, signal, (error) =>
+      log.error({ err: error }, `${failure}; it will be tried again`),
+    ),
+  );
   return {
     context,
     url,
@@ -151,7 +140,7 @@ export async function startServer(
       clearTimeout(cut);
       clearInterval(tidy);
       stop.abort();
-      await Promise.all(rounds);
+      await Promise.all(background);
       await context.close();
     },
   };

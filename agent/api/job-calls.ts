@@ -74,12 +74,18 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       }
     };
     try {
-      await settle(persist(calls, what, signal, once, patience?.tries));
+      await persisted(what, signal, once, patience?.tries);
     } catch (error) {
       // Only this attempt can have stored it: the response to an earlier upload was lost.
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
     }
   };
+  const persisted = <T>(
+    what: string,
+    signal: AbortSignal,
+    once: () => Promise<T>,
+    tries?: number,
+  ): Promise<T> => settle(persist(calls, what, signal, once, tries));
   const logProxy = proxyPatience(calls);
   /** Returns undefined if there is no state; throws an error that is worth a retry. */
   const openState = async (spec_id: string, jobToken: string, signal: AbortSignal) => {
@@ -103,7 +109,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         );
         expectGenuine(known, names(answer.id, id));
       };
-      await settle(persist(calls, `report ${report.status}`, forever, once));
+      await persisted(`report ${report.status}`, forever, once);
     },
     appendLogs: async (chunks, signal) => {
       // A server that knows only the published interface takes one chunk a post and ignores `seq`.
@@ -132,16 +138,12 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     uploadDebugLog: (file) =>
       upload("upload debug log", "uploadDebugLog", file, forever, debugLogPatience),
     downloadPlan: async (file, signal) =>
-      settle(
-        persist(calls, "download plan", signal, () =>
-          download(server, "downloadPlanArtifact", params, file, { ...calls, signal }),
-        ),
+      persisted("download plan", signal, () =>
+        download(server, "downloadPlanArtifact", params, file, { ...calls, signal }),
       ),
     downloadSource: async (file, signal) => {
-      const found = await settle(
-        persist(calls, "download source", signal, () =>
-          download(server, "downloadSource", params, file, { ...calls, signal }),
-        ),
+      const found = await persisted("download source", signal, () =>
+        download(server, "downloadSource", params, file, { ...calls, signal }),
       );
       if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
     },

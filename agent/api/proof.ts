@@ -3,7 +3,8 @@
  * worker's token: a job on the same machine can take the port during a restart. So each new
  * connection first proves that the control plane is at its other end.
  */
-import { createHmac, hash, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomUUID } from "node:crypto";
+import { equalSecrets } from "../../common/equal-secrets.ts";
 import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
 import type { Connector } from "../../common/http-client.ts";
@@ -52,11 +53,8 @@ export function judgeProof(
 const proofOf = (key: string, nonce: string): string =>
   createHmac("sha256", key).update(`windlass worker proof\n${nonce}`).digest("base64url");
 
-function equal(given: unknown, expected: string): boolean {
-  if (typeof given !== "string" || given.length !== expected.length) return false;
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
-  return one.length === other.length && timingSafeEqual(one, other);
-}
+const equal = (given: unknown, expected: string): boolean =>
+  typeof given === "string" && equalSecrets(given, expected);
 
 /**
  * Opens the connections to a server on plain http. One that cannot prove itself is not used if the

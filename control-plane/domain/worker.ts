@@ -2,7 +2,7 @@
 import lt from "semver/functions/lt.js";
 import valid from "semver/functions/valid.js";
 import type { WorkerMode, WorkerStatus } from "../../protocol/workers.ts";
-import { equalSecrets } from "./tokens.ts";
+import { equalSecrets } from "../../common/equal-secrets.ts";
 
 /**
  * A row of `workers`. Times are epoch milliseconds; labels, features, active jobs and metadata are

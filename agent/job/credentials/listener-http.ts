@@ -4,7 +4,8 @@
  * its bytes. Node's own server makes objects of each request that a connection sends at once: 500
  * connections with 1,000 requests each end a process of 48 MiB.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { credentialsPath, loopback } from "./endpoint-address.ts";
@@ -113,7 +114,7 @@ async function answer(
 ): Promise<Answer> {
   if (expected === undefined) return refusal("503 Service Unavailable", "NoCredentials", abandoned);
   const [, given = ""] = /^authorization:[ \t]*(.*?)[ \t]*$/im.exec(request) ?? [];
-  if (!timingSafeEqual(digest(given), expected))
+  if (!equalSecrets(digest(given), expected))
     return refusal("403 Forbidden", "AccessDenied", "the token of the job is missing or wrong");
   const [, method, path] = /^(\S+) (\S+) HTTP\/1\.[01]\r\n/.exec(request) ?? [];
   if (path !== credentialsPath)

@@ -12,7 +12,7 @@ import { findSession, setSession } from "../../http/session.ts";
 import { findGroup } from "../../services/people/sign-in-allow.ts";
 import { allowsAddress } from "../../domain/sign-in-allow.ts";
 import type { ProblemCode } from "../../../protocol/problem.ts";
-import { equalSecrets } from "../../domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { isProvider, providerTitles } from "../../domain/providers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { signInWithAccount, standingOf } from "../../services/people/accounts.ts";

@@ -41,7 +41,7 @@ import type { JsonText } from "../json-text.ts";
 import { isKept } from "../job-changes/own-source.ts";
 import { findDeployed, findStateBackend } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
-import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 
 /** POST /api/cli/configurations. */
@@ -82,7 +82,7 @@ export async function createConfiguration(
   const add = (writing: Writing) =>
     context.store.write(async (tx) => {
       const spec = written(writing);
-      await checkConfigurations(context, tx, owner);
+      await checkCount(context, tx, owner, "configurations");
       await checkReferences(tx, owner, input);
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);

@@ -35,7 +35,7 @@ import {
 import { checkJobPermission } from "../job-changes/own-source.ts";
 import { labelsFor } from "../plans/deployable.ts";
 import { measureRequest, resolveRequest, type Resolved } from "./request.ts";
-import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
+import { checkCount, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { cancelOf, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
@@ -77,7 +77,7 @@ export async function createJob(
     checkPlanNamed(request.spec, input);
     if (retry && request.scope)
       await refuseOtherTeardown(tx, retry.of, { ...request, scope: request.scope });
-    await checkQueuedJobs(context, tx, owner);
+    await checkCount(context, tx, owner, "queuedJobs");
     if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
     const destructive = await findDestructive(tx, input);
     const job = { ...newJob(context, id, user, input, request), destructive };

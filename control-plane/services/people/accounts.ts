@@ -14,7 +14,7 @@ import {
   type ProviderSettings,
 } from "../../domain/providers.ts";
 import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
-import { equalSecrets } from "../../domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import {
   findAccount,

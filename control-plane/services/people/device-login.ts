@@ -5,7 +5,8 @@
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../../protocol/auth.ts";
 import type { Origin, UserCaller } from "../callers.ts";
 import type { RefusalLimit } from "../refusal-limit.ts";
-import { equalSecrets, hashToken } from "../../domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
+import { hashToken } from "../../domain/tokens.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import {

@@ -4,7 +4,8 @@ import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/work
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";
 import type { PipelineCaller } from "../callers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { equalSecrets, hashToken } from "../../domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
+import { hashToken } from "../../domain/tokens.ts";
 import { setFact } from "../../store/facts.ts";
 import {
   findLatestVersion,

@@ -4,7 +4,7 @@
  */
 import { isHeld, type JobRow } from "../../domain/job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { equalSecrets } from "../../domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLock, findState } from "../../store/states/states.ts";

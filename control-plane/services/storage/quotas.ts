@@ -13,65 +13,57 @@ import { listVariableSetNames } from "../../store/variable-sets/variable-sets.ts
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
 
-/** Refuses one more queued job. */
-export async function checkQueuedJobs(
+/** What a space may have only so many of: how it is counted, up to the limit, and what is said then. */
+const counted = {
+  queuedJobs: {
+    quota: "queued_jobs",
+    count: (tx, owner, limit) => countOpenJobs(tx, { owner, status: "QUEUED", limit }),
+    detail: (limit) =>
+      `${limit} jobs of this space are queued, which is the limit (WINDLASS_QUOTA_QUEUED_JOBS): cancel some of them or wait until they have run`,
+  },
+  configurations: {
+    quota: "configurations",
+    count: async (tx, owner, limit) => (await listSpecIds(tx, owner, undefined, limit)).length,
+    detail: (limit) =>
+      `this space has ${limit} configurations, which is the limit (WINDLASS_QUOTA_CONFIGURATIONS): delete some of them`,
+  },
+  variableSets: {
+    quota: "variable_sets",
+    count: async (tx, owner, limit) =>
+      (await listVariableSetNames(tx, owner, undefined, limit)).length,
+    detail: (limit) =>
+      `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
+  },
+  workers: {
+    quota: "workers",
+    count: async (tx, owner, limit) => (await tx.all(listSomeWorkers, { owner, limit })).length,
+    detail: (limit) =>
+      `this space has ${limit} workers, which is the limit (WINDLASS_QUOTA_WORKERS): remove those that are gone`,
+  },
+} satisfies Record<
+  string,
+  {
+    quota: Quota;
+    count: (tx: Queries, owner: string, limit: number) => Promise<number>;
+    detail: (limit: number) => string;
+  }
+>;
+type Counted = keyof typeof counted;
+
+/** Refuses one more. */
+export async function checkCount(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
   owner: string,
+  what: Counted,
 ): Promise<void> {
-  const { queuedJobs: limit } = quotas;
-  if ((await countOpenJobs(tx, { owner, status: "QUEUED", limit })) < limit) return;
-  throw new QuotaExceededError(
-    "queued_jobs",
-    `${limit} jobs of this space are queued, which is the limit (WINDLASS_QUOTA_QUEUED_JOBS): cancel some of them or wait until they have run`,
-  );
+  if ((await counted[what].count(tx, owner, quotas[what])) >= quotas[what])
+    throw refuseCount(what, quotas[what]);
 }
 
-/** Refuses one more configuration. */
-export async function checkConfigurations(
-  { quotas }: Pick<Context, "quotas">,
-  tx: Queries,
-  owner: string,
-): Promise<void> {
-  const { configurations: limit } = quotas;
-  if ((await listSpecIds(tx, owner, undefined, limit)).length < limit) return;
-  throw refuseConfigurations(limit);
-}
-
-/** Says that there are as many configurations as there may be. */
-export const refuseConfigurations = (limit: number): RefusalError =>
-  new QuotaExceededError(
-    "configurations",
-    `this space has ${limit} configurations, which is the limit (WINDLASS_QUOTA_CONFIGURATIONS): delete some of them`,
-  );
-
-/** Refuses one more variable set. */
-export async function checkVariableSets(
-  { quotas }: Pick<Context, "quotas">,
-  tx: Queries,
-  owner: string,
-): Promise<void> {
-  const { variableSets: limit } = quotas;
-  if ((await listVariableSetNames(tx, owner, undefined, limit)).length < limit) return;
-  throw new QuotaExceededError(
-    "variable_sets",
-    `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
-  );
-}
-
-/** Refuses one more worker. */
-export async function checkWorkers(
-  { quotas }: Pick<Context, "quotas">,
-  tx: Queries,
-  owner: string,
-): Promise<void> {
-  const { workers: limit } = quotas;
-  if ((await tx.all(listSomeWorkers, { owner, limit })).length < limit) return;
-  throw new QuotaExceededError(
-    "workers",
-    `this space has ${limit} workers, which is the limit (WINDLASS_QUOTA_WORKERS): remove those that are gone`,
-  );
-}
+/** Says that there are as many as there may be. */
+export const refuseCount = (what: Counted, limit: number): RefusalError =>
+  new QuotaExceededError(counted[what].quota, counted[what].detail(limit));
 
 /** Refuses this many more bytes of archives. */
 export async function checkArchiveBytes(

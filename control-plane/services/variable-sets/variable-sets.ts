@@ -44,7 +44,7 @@ import {
   type Writing,
 } from "../definitions.ts";
 import { ChangedMeanwhileError, inTurn, letOthers, untilUnchanged } from "../large-work.ts";
-import { checkVariableSets, countRefusal } from "../storage/quotas.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 import {
   changeAttachment,
   findPlaces,
@@ -72,7 +72,7 @@ export async function createVariableSet(
     context.store.write(async (tx) => {
       const times = { created_at: at, updated_at: at };
       const row = { id, owner_id: owner, name, ...writing, ...times, version: 0 };
-      await checkVariableSets(context, tx, owner);
+      await checkCount(context, tx, owner, "variableSets");
       await checkName(tx, owner, name);
       await insertVariableSet(tx, row);
       await replaceAttachments(tx, row, input);

@@ -28,7 +28,7 @@ import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.t
 import type { Actor, Recorded } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
-import { checkWorkers, countRefusal } from "../storage/quotas.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { timeOrNull } from "../../domain/moments.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWithJobs, viewWorker } from "./views.ts";
@@ -273,7 +273,7 @@ export async function addWorker(
   const [id, token] = [uuid(), newToken("wlw")];
   const added = store.write(async (tx) => {
     const { owner, by, metadata = {} } = typeof of === "function" ? await of(tx) : of;
-    if (owner !== null) await checkWorkers(context, tx, owner);
+    if (owner !== null) await checkCount(context, tx, owner, "workers");
     const worker: WorkerRow = {
       ...newlyRegistered,
       id,

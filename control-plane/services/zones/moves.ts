@@ -15,7 +15,7 @@ import {
 import { person, record } from "../audit/audit.ts";
 import type { Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { checkStateBytes, refuseConfigurations } from "../storage/quotas.ts";
+import { checkStateBytes, refuseCount } from "../storage/quotas.ts";
 
 /** The space that `team` of a request names; null is the personal one. Throws 404. */
 export function targetSpace({ spaces }: UserCaller, team: string | null): Space {
@@ -68,7 +68,7 @@ export async function moveZone(
   const size = await measureZone(tx, zone.id);
   const { configurations: limit } = context.quotas;
   const there = (await listSpecIds(tx, to, undefined, limit)).length;
-  if (there + size.configurations > limit) throw refuseConfigurations(limit);
+  if (there + size.configurations > limit) throw refuseCount("configurations", limit);
   if (size.state_bytes > 0) await checkStateBytes(context, tx, to, size.state_bytes);
   await moveRows(tx, move, size);
   const slugOf = (id: string) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { equalSecrets } from "../../../control-plane/domain/tokens.ts";
+import { equalSecrets } from "../../../common/equal-secrets.ts";
 import { sourceFiles } from "../../helpers/project/source-files.ts";
 
 it("equalSecrets is true for equal secrets only, of any length", () => {
