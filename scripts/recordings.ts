@@ -100,7 +100,7 @@ async function record(name: string, steps: readonly Step[], before: readonly Ste
   const watching = (async () => {
     for (let last = false; !last; await wait(150)) {
       last = isOver;
-      const [job] = (await user.call("listJobs", { query: { limit: 1 } })).jobs;
+      const [job] = (await user.client.call("listJobs", { query: { limit: 1 } })).jobs;
       const path = job ? `/jobs/${job.id}` : "/";
       if (path !== shown) await Promise.all(pages.map(({ page }) => page.goto(plane.url + path)));
       shown = path;

@@ -41,14 +41,14 @@ resource "terraform_data" "a" {}
     const creates = async () => {
       const plan = await user.queue({ job_type: "PLAN", configuration_id });
       expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
-      const { plan_summary } = await user.call("getPlanSummary", { params: plan });
+      const { plan_summary } = await user.client.call("getPlanSummary", { params: plan });
       return [plan_summary?.counts.create, await user.log(plan, "SYSTEM")];
     };
     expect(await creates()).toEqual([0, expect.stringContaining("--backend managed")]);
 
     const params = { name: configuration_id };
     const body = { backend: "managed" as const };
-    await user.call("updateConfiguration", { params, body });
+    await user.client.call("updateConfiguration", { params, body });
     expect(await creates()).toEqual([1, expect.stringContaining("is not used")]);
   });
 
@@ -74,7 +74,7 @@ test("a backend that was used is replaced by a managed state only after its stat
   const run = async (job_type: "PLAN" | "DEPLOY" | "DESTROY") =>
     user.released(await user.queue({ job_type, configuration_id }));
   const change = (body: object) =>
-    user.call("updateConfiguration", { params: { name: configuration_id }, body });
+    user.client.call("updateConfiguration", { params: { name: configuration_id }, body });
   expect(await run("DEPLOY")).toMatchObject({ status: "SUCCESS" });
   const deployed = readFileSync(state, "utf8");
 
@@ -109,7 +109,7 @@ test("a backend that was used is replaced by a managed state only after its stat
     user.released(await user.queue({ job_type, configuration_id: other }));
   expect(await runOther("DESTROY")).toMatchObject({ status: "SUCCESS" });
   const body = { source: sourceOf(resource) };
-  await user.call("updateConfiguration", { params: { name: other }, body });
+  await user.client.call("updateConfiguration", { params: { name: other }, body });
   expect(await runOther("PLAN")).toMatchObject({ status: "SUCCESS" });
 });
 
@@ -253,7 +253,7 @@ resource "terraform_data" "a" {
   expect(readFileSync(state, "utf8")).toContain("terraform_data");
 
   const params = { name: configuration_id };
-  await user.call("updateConfiguration", {
+  await user.client.call("updateConfiguration", {
     params,
     body: { var_files: ["envs/no.tfvars"] },
   });

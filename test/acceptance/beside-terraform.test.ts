@@ -155,7 +155,7 @@ output "nothing" {
     expect(deployed).toMatchObject({ status: "SUCCESS", job_type: "DEPLOY" });
     expect(withoutIds(deployed.execution_metadata?.outputs)).toEqual(withoutIds(outputs));
     const { user } = machine;
-    const { plan_summary } = await user.call("getPlanSummary", {
+    const { plan_summary } = await user.client.call("getPlanSummary", {
       params: { id: deployed.plan_job_id ?? "" },
     });
     expect(plan_summary?.counts).toMatchObject(counts);
@@ -203,7 +203,7 @@ describe.concurrent("a failure is reported with terraform's words:", () => {
     const up = await machine.run("up", folder("up"), "--name", name, "--yes");
     expect(up.exitCode).toBe(1);
     const configuration = await machine.json<Configuration>("configurations", "show", name);
-    const { jobs } = await machine.user.call("listJobs");
+    const { jobs } = await machine.user.client.call("listJobs");
     const job = jobs.find(({ configuration_id }) => configuration_id === configuration.id);
     const said = job?.error_message ?? "";
     expect(said).toContain(error.slice(0, 60));

@@ -7,18 +7,17 @@ import type { CreatedInvitation } from "../../protocol/teams.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 import type { Plane } from "../helpers/plane/plane.ts";
 import { acceptLink, newSlug } from "../helpers/people/teams.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
 
 /** Adds a user, signed in with a profile as `windlass login` leaves it. */
 export async function clientUser(plane: Plane) {
   const user = await addTestUser(plane);
   const { path, [Symbol.dispose]: remove } = scratch();
-  const email = `${user.owner.id}@example.com`;
   const profile = {
     server: plane.url,
-    user_email: email,
-    access_token: user.headers["authorization"]?.replace("Bearer ", ""),
+    user_email: user.email,
+    access_token: user.environment.WINDLASS_TOKEN,
     refresh_token: "none",
     expires_at: Date.now() + hour,
   };
@@ -35,7 +34,7 @@ export async function clientUser(plane: Plane) {
     expect({ words, exitCode, stderr }).toMatchObject({ exitCode: 0 });
     return JSON.parse(stdout) as T;
   };
-  return { ...user, email, path, env, run, json, [Symbol.dispose]: remove };
+  return { ...user, path, env, run, json, [Symbol.dispose]: remove };
 }
 
 export type ClientUser = Awaited<ReturnType<typeof clientUser>>;

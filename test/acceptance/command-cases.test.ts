@@ -55,7 +55,7 @@ describe.concurrent("the command line", () => {
   test("names what a teardown destroys when it is set and before it is queued", async () => {
     await using ada = await userMachine(plane);
     const { user } = ada;
-    const { worker_id: id } = await user.call("createWorker", {
+    const { worker_id: id } = await user.client.call("createWorker", {
       body: { name: "old", labels: ["eu"] },
     });
     await user.configure({ name: "network", source: inline });
@@ -75,7 +75,7 @@ describe.concurrent("the command line", () => {
     await update(id, "--deploy-file", file);
     const queued = await ada.run("jobs", "destroy-worker", "new", "--yes");
     expect(queued.stderr).toContain('destroy module.worker of "pool", and remove the worker.');
-    const { jobs } = await user.call("listJobs");
+    const { jobs } = await user.client.call("listJobs");
     expect(jobs).toHaveLength(1);
     const waits = await ada.run("jobs", "show", jobs[0]?.id ?? "");
     expect(waits.stdout).toContain('the runner of "new" cannot run its own teardown');

@@ -66,7 +66,7 @@ async function person(email: string, path: string) {
       let told = "";
       login.stderr?.on("data", (text: Buffer) => void (told += text.toString()));
       const device = await until(() => /device_code=([\w-]+)\s/.exec(told)?.[1]);
-      const { verification_code } = await approve(plane, { email, headers }, device);
+      const { verification_code } = await approve(plane, { headers }, device);
       login.stdin?.end(`${verification_code}\n`);
       expect(await login).toMatchObject({ exitCode: 0 });
     },
@@ -101,7 +101,7 @@ test("a team deploys to production with the approval of a second person", async 
   ] as const;
   const accept = async (email: string, link: string) => {
     const one = await person(email, link);
-    expect(words({ text: await one.page(link) })).toContain(`Join as ${email}`);
+    expect(words(await one.page(link))).toContain(`Join as ${email}`);
     const joined = await one.post(link);
     expect([joined.status, joined.headers["location"]]).toEqual([303, "/?team=platform"]);
     return one;
@@ -173,7 +173,7 @@ test("a team deploys to production with the approval of a second person", async 
   const waiting = ["jobs", "list", "--waiting-for-me"];
   expect(await ada.json<Job[]>(...waiting)).toEqual([]);
   expect(await grace.json<Job[]>(...waiting)).toMatchObject([{ id }]);
-  const shownTo = async (one: typeof ada) => words({ text: await one.page(`/jobs/${id}`) });
+  const shownTo = async (one: typeof ada) => words(await one.page(`/jobs/${id}`));
   expect(await shownTo(grace)).toMatch(/Waits for 1 approval by a deployer .* Approve Reject/);
   expect(await shownTo(pat)).toMatch(/Waits for 1 approval .* You cannot decide/);
   const decided = await grace.post(`/jobs/${id}/approvals`, decision);
@@ -185,7 +185,7 @@ test("a team deploys to production with the approval of a second person", async 
   // In the evening, everyone can read who did what.
   const shown = await pat.run("jobs", "show", id);
   expect(shown).toMatch(/^approvals +grace@example\.com approved .* ago: only an output$/m);
-  const page = words({ text: await pat.page("/audit?team=platform") });
+  const page = words(await pat.page("/audit?team=platform"));
   expect(page).toContain("grace@example.com");
   expect(page).toContain("job.approve");
   const all = ["audit", "list", "--limit", "500"];

@@ -104,7 +104,7 @@ test("the debug log of a job that was adopted and cancelled is complete", async 
   await machine.agent.exited;
   machine.restart();
   await machine.ready();
-  await user.call("cancelJob", { params: deploy });
+  await user.client.call("cancelJob", { params: deploy });
   expect(await user.released(deploy)).toMatchObject({ status: "CANCELLED" });
   const text = await debugLog(deploy);
   expect(text).toContain("before the kill");

@@ -24,7 +24,7 @@ test.concurrent.each(["terraform", "opentofu"] as const)(
     const configuration_id = await user.configure({ source, engine });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", error_message: null });
-    const { plan_summary: made } = await user.call("getPlanSummary", { params: plan });
+    const { plan_summary: made } = await user.client.call("getPlanSummary", { params: plan });
     expect(made?.counts).toMatchObject({ create: 3, update: 0, delete: 0 });
     expect(made?.outputs).toContainEqual(
       expect.objectContaining({ name: "kubeconfig_token", action: "create", sensitive: true }),
@@ -51,7 +51,7 @@ test.concurrent.each(["terraform", "opentofu"] as const)(
     // With -detailed-exitcode this plan ends with 0 and the first one with 2: both are a success.
     const again = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(again)).toMatchObject({ status: "SUCCESS", error_message: null });
-    const { plan_summary: idle } = await user.call("getPlanSummary", { params: again });
+    const { plan_summary: idle } = await user.client.call("getPlanSummary", { params: again });
     expect(idle?.counts).toMatchObject({ create: 0, update: 0, delete: 0, replace: 0 });
     expect(await user.log(again)).toContain("No changes");
   },

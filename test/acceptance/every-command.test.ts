@@ -14,14 +14,15 @@ import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/people/providers.ts";
-import { approve, type Browser } from "../helpers/people/sign-in.ts";
+import { approve } from "../helpers/people/sign-in.ts";
 import { acceptLink } from "../helpers/people/teams.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 
 /** Commands of test/acceptance/demo.test.ts, and commands that are not the client's. */
 const elsewhere = ["demo", "server", "agent"];
 
 let github: FakeProvider;
+type Browser = Awaited<ReturnType<typeof signInAtGitHub>>;
 const browsers = new Map<string, Browser>();
 beforeAll(async () => {
   github = await startPlainProvider("github");
@@ -70,7 +71,7 @@ test.concurrent.for(driven)("every command works in %s", { timeout }, async (way
 });
 
 /** A browser that signed in with GitHub, and can list its repositories. */
-async function signInAtGitHub(email: string): Promise<Browser> {
+async function signInAtGitHub(email: string) {
   Object.assign(github.person, { subject: String(browsers.size + 1), email });
   const browser = new TestBrowser();
   await browser.visit(`${plane.url}/api/auth/login/github`, (url) => url === `${plane.url}/`);

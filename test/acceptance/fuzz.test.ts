@@ -21,7 +21,7 @@ import {
 } from "../helpers/plane/plane.ts";
 import { type ServedRoute } from "../helpers/plane/routes.ts";
 import { addJob, addOwner, addSpec } from "../helpers/plane/rows.ts";
-import { openBrowser } from "../helpers/people/sign-in.ts";
+import { openPerson } from "../helpers/people/sign-in.ts";
 
 const requests = proving ? 3_000_000 : 20_000;
 /** The same requests in every run, so that a failure can be repeated; others under `prove`. */
@@ -241,7 +241,7 @@ async function newWorld() {
   const over = await addHeldJob(plane, owner, worker, { spec_id: spec, ...failed });
 
   const client = await clientHeaders(plane, owner);
-  const browser = (await openBrowser(plane)).headers;
+  const browser = (await openPerson(plane)).headers;
   const job = { ...stateHeaders(plane, held) };
   const pipeline = { authorization: `Bearer ${secret}` };
   const otherOwner = await addOwner(store);

@@ -26,7 +26,7 @@ import type { Plane } from "../helpers/plane/plane.ts";
 import { spawnServer } from "../helpers/plane/server-process.ts";
 import { root } from "../helpers/project/source-files.ts";
 import { lackOfProgram, skipAt } from "../helpers/project/tools.ts";
-import { newUser } from "../helpers/people/user.ts";
+import { addUser } from "../helpers/people/user.ts";
 
 skipAt(lackOfProgram("dpkg-deb"));
 
@@ -211,12 +211,15 @@ test("server and agent are upgraded and downgraded in place while jobs run", asy
   const program = join(prefix, "opt/windlass/bin/windlass");
   const data = join(place, "data");
   const port = String(await freePort());
-  const startServer = () => spawnServer(data, { WINDLASS_PORT: port }, { program });
+  const jwtSecret = "the-secret-of-the-sign-ins-of-this-server";
+  const ofServer = { WINDLASS_PORT: port, CLI_JWT_SECRET: jwtSecret };
+  const startServer = () => spawnServer(data, ofServer, { program });
   install(packages, version(), prefix);
   let server = startServer();
   const url = await server.ready;
   const store = await openSqlite(readConfig({ WINDLASS_DATA_DIR: data }).databaseFile);
-  const user = await newUser({ url, context: { store, now: Date.now } } as unknown as Plane);
+  const context = { store, jwtSecret, now: Date.now };
+  const user = await addUser({ url, context } as unknown as Plane);
   await store.close();
   const settings = {
     ...isolationForHeldApply,
@@ -249,7 +252,7 @@ test("server and agent are upgraded and downgraded in place while jobs run", asy
     });
     await user.released(first.job);
     expect(versionsIn(server.log())).toEqual([nextVersion]);
-    const workers = await user.call("listWorkers", {});
+    const workers = await user.client.call("listWorkers", {});
     expect(workers.workers).toEqual([expect.objectContaining({ version: nextVersion })]);
 
     // As systemctl restart does it: the old agent finishes its job with its own files.

@@ -27,7 +27,7 @@ it("the commands of each example plan, deploy and find no drift", async () => {
   await using ada = await userMachine(plane, { agent: true });
   const { user } = ada;
   const tokenOf = async (name: string, role: "deployer" | "planner") =>
-    (await user.call("createAccessToken", { body: { name, role } })).access_token;
+    (await user.client.call("createAccessToken", { body: { name, role } })).access_token;
   const secrets: Record<string, string> = {
     WINDLASS_DEPLOY_TOKEN: await tokenOf("ci-deploy", "deployer"),
     WINDLASS_DRIFT_TOKEN: await tokenOf("ci-drift", "planner"),
@@ -62,8 +62,8 @@ it("the commands of each example plan, deploy and find no drift", async () => {
       expect(all).not.toContain("wlt_");
     }
   }
-  const { jobs } = await user.call("listJobs");
-  const email = (await user.call("listAccessTokens")).access_tokens[0]?.created_by;
+  const { jobs } = await user.client.call("listJobs");
+  const email = (await user.client.call("listAccessTokens")).access_tokens[0]?.created_by;
   const deploy = `ci-deploy (token of ${email})`;
   const drift = `ci-drift (token of ${email})`;
   expect(

@@ -23,7 +23,7 @@ const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] 
 const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: true }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
-const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
+const read = (name: string) => fixture.client.call("getConfiguration", { params: { name } });
 
 describe("in a browser", () => {
   skipAt(lackOfBrowser());
@@ -84,7 +84,7 @@ describe("in a browser", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const id = await fixture.configure("edited");
     const variables = { password: { value: "hunter1", sensitive: true } };
-    await fixture.person.call("updateConfiguration", {
+    await fixture.client.call("updateConfiguration", {
       params: { name: id },
       body: { variables },
     });
@@ -176,7 +176,7 @@ describe("in a browser", () => {
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
     await page.getByRole("cell", { name: "rolled back to 1" }).waitFor();
-    const { state_versions } = await fixture.person.call("listStateVersions", {
+    const { state_versions } = await fixture.client.call("listStateVersions", {
       params: { name: id },
       query: {},
     });
@@ -205,7 +205,7 @@ describe("in a browser", () => {
     const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
     const params = { id: idIn(page) };
     expect(copied).toEqual(
-      await fixture.person.call("getTrustPolicy", { params, query: { principal } }),
+      await fixture.client.call("getTrustPolicy", { params, query: { principal } }),
     );
     await open(page, "Delete this identity");
     await press(page, "Delete the identity");
@@ -220,7 +220,7 @@ describe("in a browser", () => {
       "windows.tf": "a\r\nb\r\n",
       "empty.tf": "",
     };
-    const { id } = await fixture.person.call("createConfiguration", {
+    const { id } = await fixture.client.call("createConfiguration", {
       body: { name: "unchanged", zone_id: fixture.owner.zone, source: { type: "inline", files } },
     });
     const before = await read(id);

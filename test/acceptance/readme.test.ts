@@ -154,7 +154,7 @@ it("the command lines of the README and the pages work in their order", async ()
   second.type(login);
   const device = /device_code=([\w-]+)/.exec(await second.shows("The six characters"))?.[1];
   const headers = { cookie: cookie.join("; "), origin: url };
-  const { verification_code } = await approve({ url }, { email: "", headers }, device);
+  const { verification_code } = await approve({ url }, { headers }, device);
   second.type(`${verification_code}\n`);
   await second.shows("as you@example.com");
   second.type(note(runner));

@@ -27,7 +27,7 @@ import { inPieces } from "../helpers/machine/pieces.ts";
 import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
 import { addHeldJob, ask, readRows, type Plane } from "../helpers/plane/plane.ts";
 import { addJob, addOwner, addRows } from "../helpers/plane/rows.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 import { s3FaultProxy, type S3FaultProxy } from "../helpers/store/s3-fault-proxy.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 

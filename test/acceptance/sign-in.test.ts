@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { proving } from "../helpers/project/proving.ts";
-import { approve, openBrowser, type Browser } from "../helpers/people/sign-in.ts";
+import { approve, openPerson, type Person } from "../helpers/people/sign-in.ts";
 import { openTerminal } from "../helpers/machine/terminal.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { plane } = planeForFile();
-let browser: Browser;
+let browser: Person;
 beforeAll(async () => {
-  browser = await openBrowser(plane, "ada@example.com");
+  browser = await openPerson(plane, "ada@example.com");
 });
 
 const place = folderForFile();

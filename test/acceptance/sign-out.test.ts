@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openPerson } from "../helpers/people/people.ts";
+import { openPerson } from "../helpers/people/sign-in.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
 

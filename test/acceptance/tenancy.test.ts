@@ -19,7 +19,7 @@ import {
 } from "../helpers/plane/plane.ts";
 import { addJob, addSpec } from "../helpers/plane/rows.ts";
 import { type ServedRoute } from "../helpers/plane/routes.ts";
-import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/people/sign-in.ts";
+import { bearer, openPerson, origin as testOrigin, signIn } from "../helpers/people/sign-in.ts";
 
 /** A body with which an authorized caller would succeed, naming user A's things. */
 const bodies: Record<string, (id: string) => unknown> = {
@@ -113,7 +113,7 @@ let second: Record<string, string>;
 beforeAll(async () => {
   const { store } = plane.context;
   words = Array.from({ length: 5 }, () => `of-A-${randomUUID()}`);
-  const browserA = await openBrowser(plane, `${words[3]}@example.com`);
+  const browserA = await openPerson(plane, `${words[3]}@example.com`);
   const a = await signIn(plane, browserA);
   owner = bearer(a.access_token);
   const zone = await callsOf(plane, owner).call("createZone", { body: { name: words[0]! } });
@@ -179,7 +179,7 @@ beforeAll(async () => {
     set.id,
   ];
 
-  const browserB = await openBrowser(plane);
+  const browserB = await openPerson(plane);
   const b = await signIn(plane, browserB);
   const userB = await userOf(browserB.email);
   const ownerB = {
@@ -207,7 +207,7 @@ beforeAll(async () => {
   const removed = await addTestWorker(plane, ownerA);
   await callsOf(plane, owner).call("deleteWorker", { params: { id: removed.id } });
   others = [userB, workerB.id, cloud.id, sibling.id];
-  const gone = await openBrowser(plane, browserA.email);
+  const gone = await openPerson(plane, browserA.email);
   const goneTokens = await signIn(plane, gone);
   const sids = [goneTokens.access_token, gone.headers.cookie.split("=")[1] ?? ""].map(sidOf);
   for (const login_id of sids)

@@ -2,9 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { approvalSteps } from "../helpers/people/approvals.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
-import { addPerson, openTeam } from "../helpers/people/people.ts";
+import { addPerson, addTeamSpec, callsWithin, openTeam } from "../helpers/people/teams.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { addTeamSpec, callsWithin } from "../helpers/people/teams.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
-import { openTeam } from "../helpers/people/people.ts";
+import { openTeam } from "../helpers/people/teams.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
 import { skipAt } from "../helpers/project/tools.ts";

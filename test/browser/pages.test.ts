@@ -122,7 +122,7 @@ describe("the pages", () => {
   test("show the lines of a value", async () => {
     const id = await fixture.configure("with a value of two lines");
     const body = { variables: { text: { value: "one\n    two" } } };
-    await fixture.person.call("updateConfiguration", { params: { name: id }, body });
+    await fixture.client.call("updateConfiguration", { params: { name: id }, body });
     const { page } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/configurations/${id}`);
     expect(await page.locator(".entry .clamp").first().innerText()).toBe("one\n    two");
@@ -132,13 +132,13 @@ describe("the pages", () => {
     const viewport = { width: 390, height: 800 };
     const name = "kubernetes_cluster_".repeat(5);
     const { page } = await visitor.visit(plane, fixture.email, { viewport });
-    const { id: zone } = await fixture.person.call("createZone", { body: { name } });
+    const { id: zone } = await fixture.client.call("createZone", { body: { name } });
     const body = {
       name,
       zone_id: zone,
       source: { type: "inline", files: { "main.tf": "" } },
     } as const;
-    const { id } = await fixture.person.call("createConfiguration", { body });
+    const { id } = await fixture.client.call("createConfiguration", { body });
     for (const path of [
       `/zones/${zone}`,
       `/zones/${zone}/new`,

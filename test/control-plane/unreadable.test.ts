@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { addState } from "../helpers/plane/rows.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 

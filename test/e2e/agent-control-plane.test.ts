@@ -37,7 +37,7 @@ output "password" {
 }`,
     };
     const deploy = async (password: string, configuration_id: string) => {
-      await user.call("updateConfiguration", {
+      await user.client.call("updateConfiguration", {
         params: { name: configuration_id },
         body: { variables: { password: { value: password, sensitive: true } } },
       });
@@ -105,7 +105,7 @@ output "stored" {
       ...before.own,
       environment: before.environment,
     });
-    const set = await user.call("createVariableSet", {
+    const set = await user.client.call("createVariableSet", {
       body: { name: "shared values", ...before.set, configuration_ids: [id] },
     });
     const run = async (job_type: "PLAN" | "DEPLOY", plan_job_id?: string) => {
@@ -116,19 +116,19 @@ output "stored" {
       });
       const ended = await user.released(job);
       expect(ended).toMatchObject({ status: "SUCCESS" });
-      const { logs } = await user.call("getJobLogs", { params: job, query: {} });
+      const { logs } = await user.client.call("getJobLogs", { params: job, query: {} });
       const log = logs.map(({ log_chunk }) => stripVTControlCharacters(log_chunk)).join("");
       const summary =
-        job_type === "PLAN" ? await user.call("getPlanSummary", { params: job }) : undefined;
+        job_type === "PLAN" ? await user.client.call("getPlanSummary", { params: job }) : undefined;
       return { job, log, summary, all: JSON.stringify([ended, logs, summary]) + log };
     };
     await run("DEPLOY");
     const after = valuesOf("after");
-    await user.call("updateConfiguration", {
+    await user.client.call("updateConfiguration", {
       params: { name: id },
       body: { ...after.own, environment: after.environment },
     });
-    await user.call("updateVariableSet", { params: { id: set.id }, body: after.set });
+    await user.client.call("updateVariableSet", { params: { id: set.id }, body: after.set });
     const plan = await run("PLAN");
     expect(plan.log).toMatch(/~ input += "\*+ \*+\S*" -> "\*+ \*+\S*"/);
     expect(plan.log).toMatch(/~ login += "\*+" -> "\*+"/);
@@ -157,7 +157,7 @@ output "stored" {
     });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", log_complete: true });
-    const { plan_summary } = await user.call("getPlanSummary", { params: plan });
+    const { plan_summary } = await user.client.call("getPlanSummary", { params: plan });
     expect(plan_summary?.counts).toMatchObject({ create: plan_summary?.changes.length, delete: 0 });
     const cluster = plan_summary?.changes.find(({ address }) => address.endsWith(".cluster"));
     expect(cluster?.attributes).toContainEqual({ path: "input.name", after: "prod" });
@@ -175,7 +175,7 @@ output "stored" {
       },
     });
     expect(JSON.stringify([deployed, plan_summary])).not.toContain("eu-hidden-7");
-    const { logs } = await user.call("getJobLogs", { params: deploy, query: {} });
+    const { logs } = await user.client.call("getJobLogs", { params: deploy, query: {} });
     for (const { address, attributes } of plan_summary?.changes ?? []) {
       expect(attributes).toContainEqual({ path: "id", unknown: true });
       const marks = logs.filter(({ resource }) => resource?.address === address);
@@ -214,7 +214,7 @@ output "stored" {
     const { user } = machine;
     await machine.ready();
     const { workerId } = await machine.identity();
-    await user.call("updateWorker", { params: { id: workerId }, body: { labels: ["eu"] } });
+    await user.client.call("updateWorker", { params: { id: workerId }, body: { labels: ["eu"] } });
     machine.agent.kill("SIGTERM");
     await machine.agent.exited;
     machine.restart();
@@ -287,7 +287,7 @@ test("another worker tears a worker down by its targets, and fails when they mat
   const tearDown = async (targets: string[], id = configuration_id) => {
     const deploy_configuration = { configuration_id: id, targets };
     const change = { params: { id: workerId }, body: { deploy_configuration } };
-    await user.call("updateWorker", change);
+    await user.client.call("updateWorker", change);
     return user.released(
       await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: workerId }),
     );
@@ -348,7 +348,7 @@ test("a teardown that failed after destroying a part is completed by its retry",
   await until(() => other.log().includes("ready for jobs"));
   const targets = ["terraform_data.easy", "terraform_data.stuck"];
   const deploy_configuration = { configuration_id, targets };
-  await user.call("updateWorker", {
+  await user.client.call("updateWorker", {
     params: { id: workerId },
     body: { deploy_configuration },
   });
@@ -358,7 +358,7 @@ test("a teardown that failed after destroying a part is completed by its retry",
   expect(first.status).toBe("FAILED");
   expect(await user.log(first)).toContain("terraform_data.easy: Destruction complete");
   writeFileSync(marker, "");
-  const retry = await user.call("retryJob", { params: { id: first.id } });
+  const retry = await user.client.call("retryJob", { params: { id: first.id } });
   const second = await user.released(retry);
   expect(second).toMatchObject({ status: "SUCCESS" });
   expect(await user.log(second)).toContain("1 destroyed");

@@ -42,7 +42,7 @@ async function cancelled(user: User, work: string) {
   const job = await user.queue({ job_type: "DEPLOY", configuration_id });
   await until(() => output(work, job).includes("tick 1"));
   const asked = performance.now();
-  const cancel = user.call("cancelJob", { params: { id: job.id } });
+  const cancel = user.client.call("cancelJob", { params: { id: job.id } });
   while (!output(work, job).includes("Interrupt received")) await sleep(5);
   const latency = performance.now() - asked;
   await cancel;
@@ -75,7 +75,7 @@ test("a cancel sends SIGINT to terraform within two seconds and leaves no lock a
   await until(() => readdirSync(join(work, "workspaces")).length === 0);
   // The state has the resources that were created before the cancel.
   const configuration_id = rounds[0]?.configuration_id ?? "";
-  const { configurations } = await user.call("listConfigurations");
+  const { configurations } = await user.client.call("listConfigurations");
   expect(configurations.find(({ id }) => id === configuration_id)).toMatchObject({
     status: "FAILED",
     error_message: expect.stringMatching(
@@ -114,7 +114,7 @@ describe.concurrent.each(working)("at level %s", (level) => {
     const job = await user.queue({ job_type: "DEPLOY", configuration_id });
     await until(() => output(work, job).includes("tick 1"));
     expect(await locksOf(job)).toHaveLength(1);
-    await user.call("cancelJob", { params: { id: job.id } });
+    await user.client.call("cancelJob", { params: { id: job.id } });
     const end = await user.released(job);
     expect(end).toMatchObject({ status: "CANCELLED", log_complete: true, outcome_unknown: true });
     expect(end.error_message).toMatch(
@@ -131,7 +131,7 @@ describe.concurrent.each(working)("at level %s", (level) => {
 async function nextWaits(user: User, configuration_id: string): Promise<void> {
   const next = await user.queue({ job_type: "DEPLOY", configuration_id });
   expect((await user.read(next)).waiting_reason).toBe("state_locked");
-  await user.call("cancelJob", { params: { id: next.id } });
+  await user.client.call("cancelJob", { params: { id: next.id } });
 }
 
 /** An apply that waits for a server, as for a cloud that is slow, and cannot be stopped meanwhile. */
@@ -178,7 +178,7 @@ describe.each([
       await until(() => agent.log().includes("no new jobs"));
       agent.kill("SIGTERM");
     } else if (how !== "timed out") {
-      await user.call("cancelJob", { params: { id: job.id } });
+      await user.client.call("cancelJob", { params: { id: job.id } });
       await until(() => output(work, job).includes("Interrupt received"));
     }
     if (!isOurs)

@@ -136,7 +136,7 @@ describe.concurrent("an agent", () => {
     await sleep(3000);
     owner.restart();
     expect(await user.released(job)).toMatchObject({ status: "SUCCESS" });
-    const { logs } = await user.call("getJobLogs", { params: { id: job.id } });
+    const { logs } = await user.client.call("getJobLogs", { params: { id: job.id } });
     const resource = logs.flatMap((chunk) => chunk.resource ?? []).at(-1);
     const step = logs.flatMap((chunk) => chunk.step ?? []).find(isEndOfApply);
     expect(resource).toMatchObject({ event: "ended" });
@@ -150,7 +150,7 @@ describe.concurrent("an agent", () => {
     const { work, user, agent } = owner;
     const { job } = await startHeldApply(owner);
     const { workerId } = await owner.identity();
-    await user.call("deleteWorker", { params: { id: workerId } });
+    await user.client.call("deleteWorker", { params: { id: workerId } });
     expect(await agent.exited).toBe(78);
     expect(agent.log()).toContain("stopping the running jobs");
     expect(agent.log()).toContain("register again");
@@ -187,7 +187,7 @@ describe.concurrent("an agent", () => {
     });
     await user.queue({ job_type: "PLAN", configuration_id });
     expect(await agent.exited).toBe(0);
-    const worker = await user.call("getWorker", { params: { id: workerId } });
+    const worker = await user.client.call("getWorker", { params: { id: workerId } });
     expect(worker.status).toBe("OFFLINE");
 
     using place = scratch();

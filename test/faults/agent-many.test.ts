@@ -65,7 +65,7 @@ test("four concurrent jobs have their own workspace, user, state and log; one is
     expect(new Set(who.map((found) => found[field])).size).toBe(isOwn ? 4 : 1);
 
   const fifth = await user.queue({ job_type: "PLAN", configuration_id: first.spec_id ?? "" });
-  await user.call("cancelJob", { params: { id: first.id } });
+  await user.client.call("cancelJob", { params: { id: first.id } });
   expect(await user.released(first)).toMatchObject({ status: "CANCELLED", log_complete: true });
   for (const pid of applyOf(join(work, "workspaces", second.id))) process.kill(pid, "SIGKILL");
   const killed = await user.released(second);

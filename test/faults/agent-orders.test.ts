@@ -98,7 +98,7 @@ describe.concurrent("an agent", () => {
     };
 
     const asked = performance.now();
-    const { status } = await user.call("drainWorker", { params });
+    const { status } = await user.client.call("drainWorker", { params });
     expect(status).toBe("DRAINING");
     await until(() => claims.length > 0);
     expectReaction("drained: its waiting claim has ended", asked);
@@ -106,17 +106,17 @@ describe.concurrent("an agent", () => {
     await claimsAreEmpty();
     expect(await user.read(first)).toMatchObject({ status: "QUEUED", worker_id: null });
     const held = terraform.hold("begin-plan");
-    await user.call("undrainWorker", { params });
+    await user.client.call("undrainWorker", { params });
 
     await held.reached;
     const second = await queue();
-    await user.call("drainWorker", { params });
+    await user.client.call("drainWorker", { params });
     held.letGo();
     expect(await user.released(first)).toMatchObject({ status: "SUCCESS", log_complete: true });
     await claimsAreEmpty();
     expect(given()).toBe(1);
     expect(await user.read(second)).toMatchObject({ status: "QUEUED", worker_id: null });
-    await user.call("undrainWorker", { params });
+    await user.client.call("undrainWorker", { params });
     expect(await user.released(second)).toMatchObject({ status: "SUCCESS" });
   });
 
@@ -134,7 +134,7 @@ describe.concurrent("an agent", () => {
       const journal = join(owner.work, "jobs", job.id, "journal.ndjson");
       await held.reached;
       const asked = performance.now();
-      await user.call("cancelJob", { params: { id: job.id } });
+      await user.client.call("cancelJob", { params: { id: job.id } });
       // The stop sequence has begun.
       await until(() => readFileSync(journal, "utf8").includes('"stopping"'));
       expectReaction(`cancelled during ${step}`, asked);

@@ -38,7 +38,7 @@ test("an apply during a reboot is FAILED with its outcome unknown, and the state
   // The next job waits until a user has unlocked the state.
   const next = await user.queue({ job_type: "DESTROY", configuration_id });
   expect((await user.read(next)).waiting_reason).toBe("state_locked");
-  await user.call("breakStateLock", { params: { name: configuration_id } });
+  await user.client.call("breakStateLock", { params: { name: configuration_id } });
   expect(await user.released(next)).toMatchObject({ status: "SUCCESS" });
 });
 

@@ -131,7 +131,7 @@ describe.concurrent("a job", () => {
     const unanswered = await deploy(here, running("true"));
     await until(() => sts.asked.length > 0);
     const asked = performance.now();
-    await here.user.call("cancelJob", { params: { id: unanswered.id } });
+    await here.user.client.call("cancelJob", { params: { id: unanswered.id } });
     expect(await here.user.released(unanswered)).toMatchObject({
       status: "CANCELLED",
       error_message: "cancelled during credentials",

@@ -35,10 +35,10 @@ export async function openCloudFixture(
     },
   });
   const { user, work } = owner;
-  const identity = await user.call("createCloudIdentity", {
+  const identity = await user.client.call("createCloudIdentity", {
     body: { name: "production", provider: "aws", role_arn },
   });
-  const policy = await user.call("getTrustPolicy", {
+  const policy = await user.client.call("getTrustPolicy", {
     params: { id: identity.id },
     query: { principal: caller.arn },
   });

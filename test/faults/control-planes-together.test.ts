@@ -25,7 +25,7 @@ import {
 import { lackOfPostgres, startPostgres, type PostgresServer } from "../helpers/store/postgres.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
 import { sendJson, serve } from "../helpers/people/providers.ts";
-import { approve, bearer, openBrowser, origin, signIn } from "../helpers/people/sign-in.ts";
+import { approve, bearer, openPerson, origin, signIn } from "../helpers/people/sign-in.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 import { bin } from "../helpers/cli/windlass.ts";
 
@@ -195,7 +195,7 @@ describe("two control planes", () => {
 
 describe("what two control planes count together", () => {
   it("is five guesses of a code, however many arrive at both, after which the right one is refused", async () => {
-    const { device_code, verification_code } = await approve(first, await openBrowser(first));
+    const { device_code, verification_code } = await approve(first, await openPerson(first));
     const wrong = verification_code === "AAAAAA" ? "BBBBBB" : "AAAAAA";
     const exchange = async (plane: Plane, guess: string) => {
       const json = { device_code, verification_code: guess };

@@ -79,10 +79,10 @@ export async function prepare(
       return () => user.queue({ job_type: "DESTROY", configuration_id });
     case "DESTROY_WORKER": {
       await success("DEPLOY");
-      const { worker_id } = await user.call("createWorker", { body: { name: "leaving" } });
+      const { worker_id } = await user.client.call("createWorker", { body: { name: "leaving" } });
       const deploy_configuration = { configuration_id, targets: ["terraform_data.once"] };
       const change = { params: { id: worker_id }, body: { deploy_configuration } };
-      await user.call("updateWorker", change);
+      await user.client.call("updateWorker", change);
       return () => user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: worker_id });
     }
   }
@@ -144,7 +144,7 @@ export async function rightResult(
   } else if (destroys) {
     expect(state?.resource_count).toBe(0);
   } else {
-    const { plan_summary } = await user.call("getPlanSummary", { params: end });
+    const { plan_summary } = await user.client.call("getPlanSummary", { params: end });
     expect(plan_summary?.counts).toMatchObject({ create: 1, delete: 0 });
   }
 }

@@ -123,7 +123,7 @@ async function readLog(user: User, { id }: Job) {
   let isOver = false;
   for (let after: number | null = 0; after !== null;) {
     const query: { after: number; limit: number } = { after, limit: 200 };
-    const page = await user.call("getJobLogs", { params: { id }, query });
+    const page = await user.client.call("getJobLogs", { params: { id }, query });
     after = page.next_after;
     for (const { stream_type, log_chunk } of page.logs) {
       if (stream_type === "SYSTEM") {

@@ -84,7 +84,7 @@ test("following continues after the server was killed and restarted", async () =
   const url = await first.ready;
   const { headers: browser } = await ask({ url }, "GET", await newLink(directory));
   const cookie = cookieOf({ headers: browser } as never) ?? "";
-  const login = await approve({ url }, { email: "", headers: { cookie, origin: url } });
+  const login = await approve({ url }, { headers: { cookie, origin: url } });
   const { device_code, verification_code } = login;
   const tokens = await call(url, "exchangeDeviceLogin", {
     body: { device_code, verification_code },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { appendChunk } from "../../control-plane/store/logs/logs.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 import {
   addHeldJob,
   ask,
@@ -16,7 +16,7 @@ import {
   startPlane,
 } from "../helpers/plane/plane.ts";
 import { proving } from "../helpers/project/proving.ts";
-import { openBrowser } from "../helpers/people/sign-in.ts";
+import { openPerson } from "../helpers/people/sign-in.ts";
 
 /** How many seconds a reader may read nothing while data waits for it. */
 const patienceSeconds = 3;
@@ -312,7 +312,7 @@ describe("the log stream", () => {
     const { headers: otherUser } = await addTestUser(plane);
     expect((await ask(plane, "GET", path)).status).toBe(401);
     expect((await ask(plane, "GET", path, { headers: otherUser })).status).toBe(404);
-    const { headers: browser } = await openBrowser(plane);
+    const { headers: browser } = await openPerson(plane);
     expect((await ask(plane, "GET", path, { headers: browser })).status).toBe(404);
     const wrong = { ...headers, "last-event-id": "x" };
     expect((await ask(plane, "GET", path, { headers: wrong })).status).toBe(400);

@@ -10,7 +10,7 @@ import { addHeldJob, ask, readRows, startPlane } from "../helpers/plane/plane.ts
 import { lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
 import { postgresProxy } from "../helpers/store/postgres-proxy.ts";
 import { sharedSettings } from "../helpers/plane/control-planes.ts";
-import { addTestUser } from "../helpers/people/test-user.ts";
+import { addTestUser } from "../helpers/people/user.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfPostgres());

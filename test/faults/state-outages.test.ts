@@ -85,7 +85,7 @@ async function outlive(plane: Plane, { begin, end }: Outage): Promise<void> {
         { status: "SUCCESS", error_message: null, presumed_lost_at: null, attempt: 1 },
         {},
       ]);
-      const { state_versions } = await user.call("listStateVersions", {
+      const { state_versions } = await user.client.call("listStateVersions", {
         params: { name: job.configuration_id ?? "" },
         query: {},
       });

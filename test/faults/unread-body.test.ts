@@ -15,7 +15,7 @@ import {
 } from "../helpers/plane/plane.ts";
 import { addOwner, addSpec } from "../helpers/plane/rows.ts";
 import { type ServedRoute } from "../helpers/plane/routes.ts";
-import { openBrowser } from "../helpers/people/sign-in.ts";
+import { openPerson } from "../helpers/people/sign-in.ts";
 
 const secret = "s".repeat(40);
 /** Long enough for a response that is due at once, even on a busy machine. */
@@ -119,7 +119,7 @@ describe("a request whose body never arrives", () => {
     const held = await addHeldJob(plane, owner, worker, { spec_id: await addSpec(store, owner) });
     const client = await clientHeaders(plane, owner);
     const job = { ...stateHeaders(plane, held) };
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     // Both are admins of the team that the addresses name.
     await callsOf(plane, browser.headers).call("createTeam", {
       body: { name: "Platform", slug: id },

@@ -1,7 +1,7 @@
 /** The client behind an HTTP proxy. */
 import { createServer, request } from "node:http";
 import { expect, test } from "vitest";
-import { newUser } from "../../helpers/people/user.ts";
+import { addUser } from "../../helpers/people/user.ts";
 import { windlass } from "../../helpers/cli/windlass.ts";
 import { listen } from "../../helpers/network/listen.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -9,7 +9,7 @@ import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 const { plane } = planeForFile();
 
 test("requests use the proxy from the environment, except to this machine and to NO_PROXY hosts", async () => {
-  const { environment } = await newUser(plane);
+  const { environment } = await addUser(plane);
   const { port } = new URL(plane.url);
   const proxied: string[] = [];
   let isCaptivePortal = false;

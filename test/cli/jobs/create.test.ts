@@ -10,7 +10,7 @@ const { plane } = planeForFile();
 
 test("a cancel says whether the runner stops terraform", async () => {
   const user = await openSampleUser(plane);
-  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const { authorization } = await clientHeaders(plane, user.owner);
   const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
   const api = openApi({ settings, server: undefined, profile: undefined });
   const said: string[] = [];
@@ -40,7 +40,7 @@ test("a cancel says whether the runner stops terraform", async () => {
 
 test("only a plan that succeeded is deployed; another one is named with what to do", async () => {
   const user = await openSampleUser(plane);
-  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const { authorization } = await clientHeaders(plane, user.owner);
   const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
   const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
   const configuration_id = await user.configure("network");
@@ -62,7 +62,7 @@ test("only a plan that succeeded is deployed; another one is named with what to 
   );
   const targeted = { job_type: "PLAN" as const, configuration_id, targets: ["a.b"] };
   const { id: cancelled } = await user.queue(targeted);
-  await user.person.call("cancelJob", { params: { id: cancelled } });
+  await user.client.call("cancelJob", { params: { id: cancelled } });
   expect(await refusal(cancelled)).toBe(
     `The plan of "network" (job ${short(cancelled)}) is CANCELLED, so it cannot be deployed. For a new plan: windlass jobs plan network --target a.b`,
   );

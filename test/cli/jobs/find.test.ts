@@ -8,13 +8,13 @@ import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../helpers/plane/rows.ts";
 import { addTeam, addTeamSpec } from "../../helpers/people/teams.ts";
-import { addTestUser } from "../../helpers/people/test-user.ts";
+import { addTestUser } from "../../helpers/people/user.ts";
 
 const { plane, it: base } = planeForFile();
 
 /** The id that a user gets, or the exit code and the message. */
 const it = base.extend("find", async ({ owner }) => {
-  const { authorization = "" } = await clientHeaders(plane, owner);
+  const { authorization } = await clientHeaders(plane, owner);
   const token = authorization.replace("Bearer ", "");
   const settings = { url: plane.url, token, directory: "/nowhere" };
   const api = openApi({ settings, server: undefined, profile: undefined });

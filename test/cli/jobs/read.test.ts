@@ -12,7 +12,7 @@ const { plane } = planeForFile();
 
 test("jobs are listed by the status that texts name, too", async () => {
   const user = await openSampleUser(plane);
-  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const { authorization } = await clientHeaders(plane, user.owner);
   const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
   let listed: readonly Job[] = [];
   const run = {

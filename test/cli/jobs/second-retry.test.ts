@@ -11,7 +11,7 @@ const { plane } = planeForFile();
 
 test("a second retry is refused while the first is open, or its plan can be deployed", async () => {
   const user = await openSampleUser(plane);
-  const { authorization = "" } = await clientHeaders(plane, user.owner);
+  const { authorization } = await clientHeaders(plane, user.owner);
   const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
   const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
   const configuration_id = await user.configure("network");
@@ -35,9 +35,9 @@ test("a second retry is refused while the first is open, or its plan can be depl
   // Another request.
   const { id: other } = await user.queue({ job_type: "PLAN", configuration_id, targets: ["a.b"] });
   expect(await refused()).toBe("");
-  await user.person.call("cancelJob", { params: { id: other } });
+  await user.client.call("cancelJob", { params: { id: other } });
 
-  const { id } = await user.person.call("retryJob", { params: { id: failed.id } });
+  const { id } = await user.client.call("retryJob", { params: { id: failed.id } });
   expect(await refused()).toBe(
     `A job with the same request was queued since: the plan of "network" (job ${id}), which is QUEUED. Nothing was queued. To follow it: windlass jobs logs ${id} --follow`,
   );
@@ -49,11 +49,11 @@ test("a second retry is refused while the first is open, or its plan can be depl
   // It was queued before the runner of the first had stopped, and reported that it had.
   const { id: running } = await user.queue({ job_type: "PLAN", configuration_id });
   await user.start();
-  await user.person.call("cancelJob", { params: { id: running } });
-  const { id: again } = await user.person.call("retryJob", { params: { id: running } });
+  await user.client.call("cancelJob", { params: { id: running } });
+  const { id: again } = await user.client.call("retryJob", { params: { id: running } });
   await user.end(running, "CANCELLED");
   await expect(refuseSecondRetry(run, await user.read(running))).rejects.toThrow(again);
-  await user.person.call("cancelJob", { params: { id: again } });
+  await user.client.call("cancelJob", { params: { id: again } });
   // What is deployed changes with it, so that the plan is used and all earlier ones are stale.
   await end(id);
   expect(await refused()).toBe("");

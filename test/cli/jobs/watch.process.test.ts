@@ -17,7 +17,7 @@ test("a client that follows a job late counts the time from the start of the job
   const now = Date.now();
   const times = { created_at: now - 3 * hour, started_at: now - 2 * hour };
   await setRows(plane, "jobs", times, { id });
-  const { authorization = "" } = await clientHeaders(plane, runner.owner);
+  const { authorization } = await clientHeaders(plane, runner.owner);
   using place = scratch();
   await using terminal = openTerminal(["jobs", "logs", id, "--follow"], {
     WINDLASS_URL: plane.url,

@@ -22,7 +22,7 @@ import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 const { plane } = planeForFile();
 
 async function runOf(owner: { id: string; zone: string }) {
-  const { authorization = "" } = await clientHeaders(plane, owner);
+  const { authorization } = await clientHeaders(plane, owner);
   return runWith(authorization.replace("Bearer ", ""));
 }
 
@@ -62,7 +62,7 @@ test("a job that ended without success says what exists and what to do", async (
     "plan failed (exit code 1): Invalid value for input variable: The given value is not suitable for var.size declared at main.tf:1,1-16: a number is required.";
   const variables = { size: { value: "x" } };
   const params = { name: configuration_id };
-  await user.person.call("updateConfiguration", { params, body: { variables } });
+  await user.client.call("updateConfiguration", { params, body: { variables } });
   expect(await end("PLAN", "FAILED", { error_message: unsuitable })).toBe(
     `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE'; to remove it, run: windlass configurations update network --unset size`,
   );
@@ -90,7 +90,7 @@ test("a job that ended without success says what exists and what to do", async (
     /^Deployed now: .* ago\. What was changed until then stays\. Once/,
   );
   const { id } = await user.queue({ job_type: "DEPLOY", configuration_id });
-  const cancelled = await user.person.call("cancelJob", { params: { id } });
+  const cancelled = await user.client.call("cancelJob", { params: { id } });
   expect(await whatIsLeft(run, cancelled, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
@@ -147,7 +147,7 @@ test("a teardown that failed says that its worker stays drained, and how to end 
   const { id, headers } = await addTestWorker(plane, user.owner);
   const deploy_configuration = { configuration_id, all: true as const };
   const body = { name: "old one", deploy_configuration };
-  await user.person.call("updateWorker", { params: { id }, body });
+  await user.client.call("updateWorker", { params: { id }, body });
   await callsOf(plane, headers).call("heartbeat", {
     query: {},
     body: { version: "0.1.0" },
@@ -158,7 +158,7 @@ test("a teardown that failed says that its worker stays drained, and how to end 
   const drained =
     "\nThe worker \"old one\" stays drained: it gets no new jobs. To end that: windlass workers undrain 'old one'";
   expect(await whatIsLeft(run, await user.read(job))).toContain(drained);
-  await user.person.call("undrainWorker", { params: { id } });
+  await user.client.call("undrainWorker", { params: { id } });
   expect(await whatIsLeft(run, await user.read(job))).not.toContain("drained");
 });
 
@@ -176,7 +176,7 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   const unknown =
     /^What it changed is not known\. The last known deployment, which may be out of date: [^.]+ ago\. /;
   const lost = await user.read(id);
-  await user.person.call("breakStateLock", { params: { name: configuration_id } });
+  await user.client.call("breakStateLock", { params: { name: configuration_id } });
   const withoutLock = await whatIsLeft(run, lost, up);
   expect(withoutLock).toMatch(unknown);
   expect(withoutLock).toContain("Once its terraform has ended, run windlass up again.");
@@ -199,13 +199,13 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
     /: windlass state unlock 'a network' --team ops$/,
   );
   const params = { name: configuration_id };
-  const configuration = await user.person.call("getConfiguration", { params });
+  const configuration = await user.client.call("getConfiguration", { params });
   const rows: Record<string, unknown> = {};
   const show = (_: object, fields: object) => void Object.assign(rows, fields);
   await showConfiguration({ ...run, show }, configuration);
   expect(rows["lock"]).toMatch(by);
   expect(rows["lock"]).toContain("windlass state unlock 'a network'");
-  await user.person.call("cancelJob", { params: { id: next.id } });
+  await user.client.call("cancelJob", { params: { id: next.id } });
   const directory = mkdtempSync(join(tmpdir(), "push-"));
   try {
     const file = join(directory, "state");
@@ -230,7 +230,7 @@ test("the resources of a state that OpenTofu encrypted are not listed as none", 
     await expect(read).rejects.toThrow(
       /OpenTofu has encrypted it\. .*: windlass state pull network > FILE$/,
     );
-  const { deployed } = await user.person.call("getConfiguration", { params: { name } });
+  const { deployed } = await user.client.call("getConfiguration", { params: { name } });
   expect(deployedText(deployed!)).toMatch(/^an unknown number of resources, stored .*, serial 1$/);
 });
 
@@ -296,13 +296,13 @@ test("who may not deploy is told to ask a deployer to deploy the plan", async ()
   };
   expect(await lastOf(await runOf(user.owner))).toBe(`\nTo deploy exactly this plan: ${command}`);
   const body = { name: "ci", role: "planner" } as const;
-  const { access_token } = await user.person.call("createAccessToken", { body });
+  const { access_token } = await user.client.call("createAccessToken", { body });
   expect(await lastOf(runWith(access_token))).toBe(
     `\nAsk a deployer to deploy exactly this plan: ${command}`,
   );
   const params = { name: configuration_id };
   const variables = { region: { value: "eu" } };
-  await user.person.call("updateConfiguration", { params, body: { variables } });
+  await user.client.call("updateConfiguration", { params, body: { variables } });
   expect(await lastOf(await runOf(user.owner))).toMatch(
     /^\nThis plan cannot be deployed: .* plan again\. For a new plan: windlass jobs plan network$/,
   );

@@ -2,9 +2,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyFixture } from "../../helpers/agent/fixtures.ts";
-import { addPerson, openTeam } from "../../helpers/people/people.ts";
+import { addPerson, callsWithin, openTeam } from "../../helpers/people/teams.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
-import { callsWithin } from "../../helpers/people/teams.ts";
 import { userMachine } from "../../helpers/cli/user-machine.ts";
 import { windlass } from "../../helpers/cli/windlass.ts";
 
@@ -18,7 +17,7 @@ test("a planner's up and update pack nothing, and its jobs destroy plans nothing
     approval: { when: "always", count: 1, by_author: true },
   });
   const body = { name: "ci", role: "planner" } as const;
-  const { access_token } = await ada.user.call("createAccessToken", { body });
+  const { access_token } = await ada.user.client.call("createAccessToken", { body });
   const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
   const directory = copyFixture("success-cluster", join(ada.path, "network"));
   for (const words of [
@@ -47,7 +46,7 @@ test("a refusal names the role that is enough, whatever the role of the caller",
   });
   for (const role of ["viewer", "planner"] as const) {
     const body = { name: `as-${role}`, role };
-    const { access_token } = await ada.user.call("createAccessToken", { body });
+    const { access_token } = await ada.user.client.call("createAccessToken", { body });
     const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
     for (const [least, ...words] of [
       ["deployer", "jobs", "deploy", "app"],
@@ -68,7 +67,7 @@ test("empty lists of an access token say why they are empty", async () => {
   await using ada = await userMachine(plane);
   await ada.json("teams", "create", "Ops", "--slug", "ops-of-ada");
   const body = { name: "ci", role: "planner" } as const;
-  const { access_token } = await ada.user.call("createAccessToken", { body });
+  const { access_token } = await ada.user.client.call("createAccessToken", { body });
   const env = { ...ada.environment, WINDLASS_TOKEN: access_token };
   const { stdout, stderr } = await windlass(["teams", "list"], { env });
   expect(`${stdout as string}${stderr as string}`).toBe(

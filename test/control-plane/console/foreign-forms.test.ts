@@ -2,10 +2,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
-import { submit } from "../../helpers/console/forms.ts";
 import { seeded } from "../../helpers/plane/hostile-values.ts";
 import { fillPlaces } from "../../helpers/console/places.ts";
-import { ask } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -58,19 +56,11 @@ test("forms for another user's data return 404 and change nothing", async () => 
   const other = await openSampleUser(plane);
   const before = await dump(plane);
   for (const [path, fields] of forms()) {
-    const { status, body } = await submit(
-      plane,
-      path,
-      new URLSearchParams(fields).toString(),
-      other.headers,
-    );
+    const { status, body } = await other.post(path, new URLSearchParams(fields).toString());
     expect([path, status, body.toString().includes("payments")]).toEqual([path, 404, false]);
   }
   for (const path of Object.values(places).filter((one) => one.split("/").length > 2))
-    expect([path, (await ask(plane, "GET", path, { headers: other.headers })).status]).toEqual([
-      path,
-      404,
-    ]);
+    expect([path, (await other.page(path)).status]).toEqual([path, 404]);
   // A user's own configuration cannot refer to another user's identity or zone either.
   const own = await other.configure("own");
   const id = (place: string): string => (places[place] ?? "").split("/")[2] ?? "";
@@ -80,12 +70,7 @@ test("forms for another user's data return 404 and change nothing", async () => 
     { zone_id: id("zone") },
   ]) {
     const fields = new URLSearchParams({ ...known, backend: "managed", ...stolen });
-    const { status } = await submit(
-      plane,
-      `/configurations/${own}/edit`,
-      fields.toString(),
-      other.headers,
-    );
+    const { status } = await other.post(`/configurations/${own}/edit`, fields.toString());
     expect(status).toBe(404);
   }
   const read = await callsOf(plane, other.headers).call("getConfiguration", {
@@ -142,7 +127,7 @@ test("malformed forms are refused with a page and without a server error", async
       });
       const right = random() < 0.5 ? new URLSearchParams(fields).toString() : "";
       const body = [right, ...chosen].join("&");
-      const { status, headers } = await submit(plane, path, body, fixture.headers);
+      const { status, headers } = await fixture.post(path, body);
       expect([path, body, status < 500, headers["content-type"] ?? "none"]).toEqual([
         path,
         body,

@@ -27,7 +27,7 @@ beforeAll(async () => {
 async function read(path: string, method = "GET"): Promise<string> {
   const { status, text } = await ask(plane, method, path, { headers: fixture.headers });
   expect(status).toBe(200);
-  return words({ text: text.replace(/^[^]*<main/, "").replace(/<footer[^]*$/, "") });
+  return words(text.replace(/^[^]*<main/, "").replace(/<footer[^]*$/, ""));
 }
 
 const run = async (name: string): Promise<string> => {
@@ -129,7 +129,7 @@ describe("the page of a running job", () => {
   test("refreshes until the job is released", async () => {
     const id = await run("live");
     const page = async () => {
-      const { body } = await ask(plane, "GET", `/jobs/${id}`, { headers: fixture.headers });
+      const { body } = await fixture.page(`/jobs/${id}`);
       return body.toString();
     };
     expect(await page()).toContain('data-refresh="2"');
@@ -169,7 +169,7 @@ test("the settings page lists the connected accounts and offers the other provid
 test("the audit page filters by action", async () => {
   await run("audited");
   const cells = async (path: string) => {
-    const { text } = await ask(plane, "GET", path, { headers: fixture.headers });
+    const { text } = await fixture.page(path);
     return [...text.matchAll(/<td[^>]*><code>([^<]+)<\/code>/g)].map(([, name]) => name);
   };
   expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));

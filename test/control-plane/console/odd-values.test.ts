@@ -29,9 +29,9 @@ const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(coun
 describe("a variable", () => {
   const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
   const change = (name: string, variables: Record<string, { value: unknown }>) =>
-    fixture.person.call("updateConfiguration", { params: { name }, body: { variables } });
+    fixture.client.call("updateConfiguration", { params: { name }, body: { variables } });
   const read = async (name: string) =>
-    (await fixture.person.call("getConfiguration", { params: { name } })).variables;
+    (await fixture.client.call("getConfiguration", { params: { name } })).variables;
 
   test("that was a number keeps every digit", async () => {
     const id = await fixture.configure("numbers");
@@ -128,10 +128,10 @@ test("a configuration that only the API accepts can be edited and destroyed with
     [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
   ] as const) {
     const body = { name, zone_id, source };
-    const { id } = await fixture.person.call("createConfiguration", { body });
+    const { id } = await fixture.client.call("createConfiguration", { body });
     const edited = await submit(`/configurations/${id}/edit`, { ...whole, zone_id, name });
     expect(edited.status).toBe(303);
-    const { source: now } = await fixture.person.call("getConfiguration", {
+    const { source: now } = await fixture.client.call("getConfiguration", {
       params: { name: id },
     });
     expect(now).toEqual({ type: "git", url: whole.url });

@@ -18,10 +18,10 @@ beforeAll(async () => {
 const submit = (path: string, fields: Fields, headers = fixture.headers): Promise<TestResponse> =>
   send(plane, path, fields, headers);
 const page = (path: string, headers = fixture.headers) => ask(plane, "GET", path, { headers });
-const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
+const read = (name: string) => fixture.client.call("getConfiguration", { params: { name } });
 const audit = async () => {
   const query = { limit: 1 };
-  return (await fixture.person.call("listAuditEntries", { query })).audit_entries[0];
+  return (await fixture.client.call("listAuditEntries", { query })).audit_entries[0];
 };
 const statusAndWords = (answer: TestResponse) => `${answer.status} ${words(answer)}`;
 
@@ -144,7 +144,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     const begun = await submit(`/configurations/${id}/jobs`, fields);
     const job = await fixture.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
     expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
-    await fixture.person.call("cancelJob", { params: { id: job.id } });
+    await fixture.client.call("cancelJob", { params: { id: job.id } });
   });
 });
 
@@ -153,7 +153,7 @@ describe("the forms of variables", () => {
 
   test("add, change and remove single variables, and keep their types", async () => {
     const id = idOf(await create());
-    await fixture.person.call("updateConfiguration", {
+    await fixture.client.call("updateConfiguration", {
       params: { name: id },
       body: { variables: { count: { value: 3 }, list: { value: [1] }, text: { value: "a\r\nb" } } },
     });
@@ -289,7 +289,7 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
   const id = await fixture.configure("long history");
   for (let job = 0; job < 22; job += 1) {
     const { id: one } = await fixture.queue({ job_type: "PLAN", configuration_id: id });
-    await fixture.person.call("cancelJob", { params: { id: one } });
+    await fixture.client.call("cancelJob", { params: { id: one } });
   }
   await writeState(plane, fixture, id);
   const first = (await page(`/configurations/${id}`)).text;

@@ -2,18 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
-import { submit, type Fields } from "../../helpers/console/forms.ts";
-import { openPerson, type Person } from "../../helpers/people/people.ts";
+import { type Fields } from "../../helpers/console/forms.ts";
+import { openPerson, type Person } from "../../helpers/people/sign-in.ts";
 import { ask } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { makeSpace } from "../../helpers/plane/role-space.ts";
-import { openBrowser, type Browser } from "../../helpers/people/sign-in.ts";
 import { join } from "../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
-let browser: Browser;
+let browser: Person;
 beforeAll(async () => {
-  browser = await openBrowser(plane);
+  browser = await openPerson(plane);
 });
 
 const post = (type: string, body: string) =>
@@ -46,7 +45,7 @@ describe("a form with a value that is not valid", () => {
   beforeAll(async () => {
     space = await makeSpace(plane);
     admin = await openPerson(plane);
-    await join(plane, space.admin, space.slug, { owner: { id: admin.id, zone: "" } }, "admin");
+    await join(plane, space.admin, space.slug, admin, "admin");
   });
 
   it.each<[path: string, fields: Fields, marked: string[]]>([
@@ -73,7 +72,7 @@ describe("a form with a value that is not valid", () => {
       text === name ? "x".repeat(300) : text,
     ]);
     const path = space.pathOf("POST", url);
-    const answer = await submit(plane, path, Object.fromEntries(long), admin.headers);
+    const answer = await admin.post(path, Object.fromEntries(long));
     expect(answer.status).toBe(400);
     const invalid = [...answer.text.matchAll(/name="(\w+)"[^>]*aria-invalid/g)];
     expect(invalid.map(([, field]) => field)).toEqual(marked);

@@ -2,8 +2,7 @@
  * Two users or tabs edit the same configuration: neither overwrites a change that it has not seen.
  */
 import { beforeAll, expect, test } from "vitest";
-import { submit, type Fields } from "../../helpers/console/forms.ts";
-import { ask } from "../../helpers/plane/plane.ts";
+import { type Fields } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -13,12 +12,12 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
 
-const send = (path: string, fields: Fields) => submit(plane, path, fields, fixture.headers);
-const read = (name: string) => fixture.person.call("getConfiguration", { params: { name } });
+const send = (path: string, fields: Fields) => fixture.post(path, fields);
+const read = (name: string) => fixture.client.call("getConfiguration", { params: { name } });
 
 /** The version mark in the form that follows `after` on a page. */
 async function seen(path: string, after = ""): Promise<string> {
-  const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
+  const { body } = await fixture.page(path);
   const [, text = ""] = body.toString().split(after || "<form");
   return /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? "none";
 }
@@ -26,7 +25,7 @@ async function seen(path: string, after = ""): Promise<string> {
 test("an edit of a configuration that was changed after the form was opened is refused", async () => {
   const id = await fixture.configure("two tabs");
   const path = `/configurations/${id}/edit`;
-  const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
+  const { body } = await fixture.page(path);
   const mark = /name="seen" value="([^"]+)"/.exec(body.toString())?.[1] ?? "none";
   const fields = (more: Fields): Fields => ({
     name: "two tabs",
@@ -120,7 +119,7 @@ test("a change of a variable that was removed after its form was opened can be a
 });
 
 test("a rename of a zone that was renamed after the form was opened is refused", async () => {
-  const { id } = await fixture.person.call("createZone", { body: { name: "first" } });
+  const { id } = await fixture.client.call("createZone", { body: { name: "first" } });
   const path = `/zones/${id}`;
   const known = await seen(path, 'aria-labelledby="rename"');
   expect((await send(path, { name: "second", seen: known })).status).toBe(303);
@@ -130,7 +129,7 @@ test("a rename of a zone that was renamed after the form was opened is refused",
     text: expect.stringContaining("This was changed in another tab or by another user"),
   });
   expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
-  expect(await fixture.person.call("getZone", { params: { id } })).toMatchObject({
+  expect(await fixture.client.call("getZone", { params: { id } })).toMatchObject({
     name: "second",
   });
   const fresh = /name="seen" value="([^"]+)"/.exec(refused.text)?.[1] ?? "none";
@@ -158,7 +157,7 @@ test("a rename of a variable set, or a change of its value, after the form was o
     expect(refused.text).toContain(`<a href="${path}" target="_blank"`);
   }
   const params = { id: path.split("/")[2] ?? "" };
-  expect(await fixture.person.call("getVariableSet", { params })).toMatchObject({
+  expect(await fixture.client.call("getVariableSet", { params })).toMatchObject({
     name: "renamed",
     variables: { region: { value: "new" } },
   });

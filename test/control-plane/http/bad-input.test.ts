@@ -19,17 +19,11 @@ import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import type { TestResponse, TestWorker } from "../../helpers/plane/plane.ts";
 import { sendRaw, type RawResponse } from "./raw-http.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/plane/rows.ts";
-import {
-  approve,
-  bearer,
-  openBrowser,
-  signIn,
-  type Browser,
-} from "../../helpers/people/sign-in.ts";
+import { approve, bearer, openPerson, type Person, signIn } from "../../helpers/people/sign-in.ts";
 
 const jwtSecret = "bad-input-".repeat(5);
 const { plane } = planeForFile({ CLI_JWT_SECRET: jwtSecret, WINDLASS_REQUEST_SECONDS: "0.5" });
-let browser: Browser;
+let browser: Person;
 let person: Record<string, string>;
 let tokens: { access_token: string; refresh_token: string };
 let mine: Owner;
@@ -43,7 +37,7 @@ let foreign: { zone: string; spec: string; job: string; worker: string; state: s
 
 beforeAll(async () => {
   const { store } = plane.context;
-  browser = await openBrowser(plane);
+  browser = await openPerson(plane);
   tokens = await signIn(plane, browser);
   person = bearer(tokens.access_token);
   const user = await readRow(plane, "users", { email: browser.email });

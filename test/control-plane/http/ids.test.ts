@@ -1,7 +1,7 @@
 /** Ids are accepted in upper case wherever a request carries them. */
 import { beforeAll, expect, it } from "vitest";
 import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
-import { addTestUser } from "../../helpers/people/test-user.ts";
+import { addTestUser } from "../../helpers/people/user.ts";
 import {
   addHeldJob,
   ask,
@@ -11,7 +11,7 @@ import {
 } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec, type Owner } from "../../helpers/plane/rows.ts";
-import { openBrowser } from "../../helpers/people/sign-in.ts";
+import { openPerson } from "../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 let owner: Owner;
@@ -103,7 +103,7 @@ it("upper-case ids work in credentials and for the state of a job token", async 
 });
 
 it("upper-case ids work in the addresses of pages", async () => {
-  const browser = await openBrowser(plane);
+  const browser = await openPerson(plane);
   const zone = await callsOf(plane, browser.headers).call("createZone", {
     body: { name: "seen" },
   });

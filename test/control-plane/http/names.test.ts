@@ -4,14 +4,14 @@ import { beforeAll, expect, it } from "vitest";
 import { type Calls, callsOf } from "../../helpers/plane/calls.ts";
 import { submit, words } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
-import { openBrowser } from "../../helpers/people/sign-in.ts";
+import { openPerson } from "../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 let headers: Record<string, string>;
 let person: Calls;
 let zone_id: string;
 beforeAll(async () => {
-  ({ headers } = await openBrowser(plane));
+  ({ headers } = await openPerson(plane));
   person = callsOf(plane, headers);
   ({ id: zone_id } = await person.call("createZone", { body: { name: "zone" } }));
 });

@@ -15,7 +15,7 @@ import {
   stateHeaders,
 } from "../../helpers/plane/plane.ts";
 import { addOwner, addSpec } from "../../helpers/plane/rows.ts";
-import { openBrowser } from "../../helpers/people/sign-in.ts";
+import { openPerson } from "../../helpers/people/sign-in.ts";
 
 type Security = readonly Record<string, readonly []>[];
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   credentials = {
     accessToken: await clientHeaders(plane, owner),
-    session: (await openBrowser(plane)).headers,
+    session: (await openPerson(plane)).headers,
     "workerId+workerToken": worker.headers,
     registrationToken: { "x-registration-token": String(token.json()["registration_token"]) },
     jobCredentials: { ...stateHeaders(plane, job) },

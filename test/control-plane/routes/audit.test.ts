@@ -6,7 +6,7 @@ import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
-import { addTestUser } from "../../helpers/people/test-user.ts";
+import { addTestUser } from "../../helpers/people/user.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addHeldJob, ask, readJob } from "../../helpers/plane/plane.ts";
 import { command } from "../../helpers/store/postgres.ts";

@@ -7,7 +7,7 @@ import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { bearer } from "../../helpers/people/sign-in.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { addMember, addTeam, addTeamSpec } from "../../helpers/people/teams.ts";
-import { addTestUser } from "../../helpers/people/test-user.ts";
+import { addTestUser } from "../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
 

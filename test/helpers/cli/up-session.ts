@@ -9,7 +9,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Job, LogChunk } from "../../../protocol/jobs.ts";
 import { scratch, startAgent, until } from "../agent/agent-process.ts";
 import type { Plane } from "../plane/plane.ts";
-import { approve, openBrowser } from "../people/sign-in.ts";
+import { approve, openPerson } from "../people/sign-in.ts";
 import { root } from "../project/source-files.ts";
 import { openProgram } from "../machine/terminal.ts";
 import { windlass } from "./windlass.ts";
@@ -28,7 +28,7 @@ export async function recordUp(plane: Plane): Promise<UpSession> {
   cpSync(join(root, "samples/hello-cluster"), join(place.path, "hello-cluster"), {
     recursive: true,
   });
-  const browser = await openBrowser(plane, "ada@example.com");
+  const browser = await openPerson(plane, "ada@example.com");
   const path = `${join(root, "bin")}:${process.env["PATH"]}`;
   await using shell = openProgram(["sh", "-i"], { ...env, PATH: path, PS1: "$ " }, place.path);
   await shell.shows("$ ");

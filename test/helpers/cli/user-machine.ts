@@ -6,7 +6,7 @@ import { chownSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratch, startAgent, until, type AgentProcess } from "../agent/agent-process.ts";
 import type { Plane } from "../plane/plane.ts";
-import { newUser, type User } from "../people/user.ts";
+import { addUser, type User } from "../people/user.ts";
 import { windlass } from "./windlass.ts";
 
 type Settings = Record<string, string>;
@@ -49,7 +49,7 @@ export async function userMachine(
     as?: number | undefined;
   } = {},
 ): Promise<UserMachine> {
-  const user = await newUser(plane);
+  const user = await addUser(plane);
   const { path, [Symbol.dispose]: remove } = scratch();
   if (as !== undefined) chownSync(path, as, as);
   const work = join(path, "work");

@@ -17,10 +17,10 @@ export async function fillPlaces(
   plane: Plane,
   fixture: SampleUser,
 ): Promise<Record<string, string>> {
-  const { person } = fixture;
-  const { id: finance } = await person.call("createZone", { body: { name: "finance" } });
-  const { id: empty } = await person.call("createZone", { body: { name: "staging" } });
-  const identity = await person.call("createCloudIdentity", {
+  const { client } = fixture;
+  const { id: finance } = await client.call("createZone", { body: { name: "finance" } });
+  const { id: empty } = await client.call("createZone", { body: { name: "staging" } });
+  const identity = await client.call("createCloudIdentity", {
     body: {
       name: "terraform-production",
       provider: "aws",
@@ -28,7 +28,7 @@ export async function fillPlaces(
     },
   });
   const url = "https://git.example.com/platform/infrastructure.git";
-  const { id } = await person.call("createConfiguration", {
+  const { id } = await client.call("createConfiguration", {
     body: {
       name: "payments",
       zone_id: finance,
@@ -45,7 +45,7 @@ export async function fillPlaces(
       environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
     },
   });
-  const set = await person.call("createVariableSet", {
+  const set = await client.call("createVariableSet", {
     body: {
       name: "shared by finance",
       variables: {
@@ -57,26 +57,26 @@ export async function fillPlaces(
       zone_ids: [finance],
     },
   });
-  await person.call("createVariableSet", {
+  await client.call("createVariableSet", {
     body: {
       name: "payments only",
       variables: { owner_email: { value: "payments@example.com" } },
       configuration_ids: [id],
     },
   });
-  const bare = await person.call("createVariableSet", { body: { name: "empty" } });
-  const { slug } = await person.call("createTeam", {
+  const bare = await client.call("createVariableSet", { body: { name: "empty" } });
+  const { slug } = await client.call("createTeam", {
     body: { name: "Platform & Data", slug: newSlug() },
   });
   for (const email of [null, "grace.hopper@research.example.com"])
-    await person.call("createInvitation", {
+    await client.call("createInvitation", {
       params: { slug },
       body: { role: "deployer", email },
     });
   const waiting = await addWaiting(plane, fixture, slug);
   await writeState(plane, fixture, id);
   const fresh = await fixture.configure("fresh");
-  await person.call("updateWorker", {
+  await client.call("updateWorker", {
     params: { id: fixture.worker },
     body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
   });
@@ -85,7 +85,7 @@ export async function fillPlaces(
     ["github-actions", "deployer"],
   ] as const) {
     const body = { name, role };
-    const { access_token } = await person.call("createAccessToken", { body });
+    const { access_token } = await client.call("createAccessToken", { body });
     if (role === "deployer")
       await ask(plane, "GET", "/api/cli/zones", {
         headers: { authorization: `Bearer ${access_token}` },
@@ -119,14 +119,14 @@ export async function fillPlaces(
 }
 
 /** Adds deployments of a team that wait: for the user, and the user's own for others. */
-async function addWaiting(plane: Plane, { person, headers }: SampleUser, slug: string) {
+async function addWaiting(plane: Plane, { client, headers }: SampleUser, slug: string) {
   const { spec, runner } = await addTeamSpec(plane, slug);
-  const grace = await addMember(plane, { client: person }, slug, "deployer");
+  const grace = await addMember(plane, { client }, slug, "deployer");
   const mine = approvalSteps(plane, callsWithin(plane, headers, slug), runner, spec);
   const others = approvalSteps(plane, grace.calls, runner, spec);
   await mine.rule({ count: 2 });
   const job = await others.deploy(await others.plan({ create: 2, replace: 1 }));
-  await (await addDecider(plane, person, slug, runner, spec)).approve(job, "Only the bastion.");
+  await (await addDecider(plane, client, slug, runner, spec)).approve(job, "Only the bastion.");
   const own = await mine.deploy(await mine.plan({ update: 1 }));
   return { spec, job: job.id, own: own.id };
 }

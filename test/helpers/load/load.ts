@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { approve, bearer, cookieOf, type Browser } from "../people/sign-in.ts";
+import { approve, bearer, cookieOf, type Person } from "../people/sign-in.ts";
 import { call } from "../../../protocol/transport.ts";
 import { Acknowledged } from "./acknowledged.ts";
 import { ask, type TestResponse } from "../plane/plane.ts";
@@ -171,7 +171,7 @@ export class Load {
    * Refreshes one login continuously: the newest pair always works, unless the response of its
    * rotation was lost.
    */
-  async #refresh(browser: Browser): Promise<void> {
+  async #refresh(browser: Pick<Person, "headers">): Promise<void> {
     let token: string | undefined;
     while (!this.#isStopped) {
       await sleep(20);
@@ -191,10 +191,10 @@ export class Load {
     }
   }
 
-  async #signIn(browser: Browser): Promise<string | undefined> {
+  async #signIn(browser: Pick<Person, "headers">): Promise<string | undefined> {
     try {
       const headers = { cookie: browser.headers.cookie, origin: this.url };
-      const { device_code, verification_code } = await approve(this, { email: "", headers });
+      const { device_code, verification_code } = await approve(this, { headers });
       const body = { device_code, verification_code };
       return (await call(this.url, "exchangeDeviceLogin", { body }))?.refresh_token;
     } catch {

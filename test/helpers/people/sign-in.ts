@@ -1,34 +1,37 @@
-/** Sign-in as users do it: one-time link, browser session, device login. */
+/** People in browsers, who sign in as users do: one-time link, browser session, device login. */
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { call } from "../../../protocol/transport.ts";
 import type { ExchangedTokens } from "../../../protocol/auth.ts";
 import { signToken } from "../../../control-plane/services/people/jwt.ts";
 import { createLink } from "../../../control-plane/services/people/logins.ts";
-import { ask, type TestResponse, type Plane } from "../plane/plane.ts";
-
-/** A signed-in browser. */
-export interface Browser {
-  readonly email: string;
-  /** The headers of a request from a page of the console. */
-  readonly headers: { readonly cookie: string; readonly origin: string };
-}
+import { submit, type Fields } from "../console/forms.ts";
+import { callsOf } from "../plane/calls.ts";
+import { ask, readRow, type TestResponse, type Plane } from "../plane/plane.ts";
 
 /** Returns the path of a new one-time link. */
 export async function newLink({ context }: Plane, email: string): Promise<string> {
   return `/login/link/${await createLink(context.store, email, context.now())}`;
 }
 
-/** Opens a one-time link, for a new user if no e-mail is given. */
-export async function openBrowser(
-  plane: Plane,
-  email = `${randomUUID()}@example.com`,
-): Promise<Browser> {
+/** Signs in a person in a browser by a one-time link, a new user if no e-mail is given. */
+export async function openPerson(plane: Plane, email = `${randomUUID()}@example.com`) {
   const opened = await ask(plane, "GET", await newLink(plane, email));
   const cookie = cookieOf(opened);
   if (cookie === undefined) throw new Error(`the link returned ${opened.status}`);
-  return { email, headers: { cookie, origin: plane.url } };
+  const headers = { cookie, origin: plane.url };
+  const { id } = await readRow(plane, "users", { email });
+  return {
+    id,
+    email,
+    /** The headers of a request from a page of the console. */
+    headers,
+    client: callsOf(plane, headers),
+    page: (path: string) => ask(plane, "GET", path, { headers }),
+    post: (path: string, fields: Fields | string = {}) => submit(plane, path, fields, headers),
+  };
 }
+export type Person = Awaited<ReturnType<typeof openPerson>>;
 
 /** The headers of a browser whose cookie was set so many milliseconds ago. */
 export async function agedHeaders<H extends { readonly cookie: string }>(
@@ -53,7 +56,7 @@ export function cookieOf({ headers }: TestResponse): string | undefined {
 /** Approves a device login in a browser and returns its two codes. */
 export async function approve(
   { url }: Pick<Plane, "url">,
-  { headers }: Browser,
+  { headers }: Pick<Person, "headers">,
   device_code: string = randomUUID(),
 ): Promise<{ device_code: string; verification_code: string; expires_at: string }> {
   const login = await call(url, "generateDeviceLogin", { body: { device_code } }, { headers });
@@ -62,10 +65,13 @@ export async function approve(
 }
 
 /** Signs in a client and returns its tokens. */
-export async function signIn(plane: Plane, browser?: Browser): Promise<ExchangedTokens> {
+export async function signIn(
+  plane: Plane,
+  person?: Pick<Person, "headers">,
+): Promise<ExchangedTokens> {
   const { device_code, verification_code } = await approve(
     plane,
-    browser ?? (await openBrowser(plane)),
+    person ?? (await openPerson(plane)),
   );
   const body = { device_code, verification_code };
   const tokens = await call(plane.url, "exchangeDeviceLogin", { body });

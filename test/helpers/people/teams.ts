@@ -1,4 +1,4 @@
-/** Teams with members, made through the API. */
+/** Teams of users and of people in browsers, made through the API. */
 import { randomUUID } from "node:crypto";
 import { acceptInvitation } from "../../../control-plane/services/teams/invitations.ts";
 import { teamHeader } from "../../../protocol/limits.ts";
@@ -7,49 +7,64 @@ import { callerOf } from "./caller.ts";
 import { callsOf, type Calls } from "../plane/calls.ts";
 import { addTestWorker, readRow, type Plane } from "../plane/plane.ts";
 import { addRows, addSpec } from "../plane/rows.ts";
-import { addTestUser, type TestUser } from "./test-user.ts";
+import { openPerson, type Person } from "./sign-in.ts";
+import { addTestUser, type User } from "./user.ts";
 
 let count = 0;
 
 /** A slug that no other team of this file has. */
 export const newSlug = (): string => `team-${(count += 1)}`;
 
-/** Adds a team of a user; `calls` is the API as this user calls it within the team. */
-export async function addTeam(plane: Plane, { client, headers }: TestUser) {
+/** A user or a person who creates a team and invites others to it. */
+type Admin = Pick<User | Person, "client" | "headers">;
+
+/** Adds a team of a user or person; `calls` is the API as the admin calls it within the team. */
+export async function addTeam<A extends Admin>(plane: Plane, admin: A) {
   const slug = newSlug();
-  await client.call("createTeam", { body: { name: "Platform", slug } });
-  return { slug, params: { slug }, calls: callsWithin(plane, headers, slug) };
+  await admin.client.call("createTeam", { body: { name: "Platform", slug } });
+  const calls = callsWithin(plane, admin.headers, slug);
+  return { admin, slug, params: { slug }, path: `/teams/${slug}`, calls };
 }
 
-/** A member of a team; `calls` is the API as the member calls it within the team. */
-export interface TestMember extends TestUser {
-  readonly calls: Calls;
+/** Adds a team whose admin is a person in a browser. */
+export const openTeam = async (plane: Plane, address?: string) =>
+  addTeam(plane, await openPerson(plane, address));
+export type TestTeam = Awaited<ReturnType<typeof openTeam>>;
+
+/** Lets a new person in a browser join a team. */
+export async function addPerson(
+  plane: Plane,
+  { admin, slug }: Pick<TestTeam, "admin" | "slug">,
+  role: Role,
+  address?: string,
+): Promise<Person> {
+  const person = await openPerson(plane, address);
+  await join(plane, admin, slug, person, role);
+  return person;
 }
 
-/** Lets a new user join the team of an admin with a role. */
+/** Lets a new user join the team of an admin; `calls` is the API as the user calls it within the team. */
 export async function addMember(
   plane: Plane,
-  { client }: Pick<TestUser, "client">,
+  admin: Pick<Admin, "client">,
   slug: string,
   role: Role,
-): Promise<TestMember> {
+) {
   const user = await addTestUser(plane);
-  await join(plane, { client }, slug, user, role);
+  await join(plane, admin, slug, user, role);
   return { ...user, calls: callsWithin(plane, user.headers, slug) };
 }
 
 /** Lets a user join the team of an admin with a role. */
 export async function join(
   plane: Plane,
-  { client }: Pick<TestUser, "client">,
+  { client }: Pick<Admin, "client">,
   slug: string,
-  user: Pick<TestUser, "owner">,
+  user: Pick<Person, "id">,
   role: Role,
 ): Promise<void> {
-  const { link } = await client.call("createInvitation", {
-    params: { slug },
-    body: { role },
-  });
+  const invitation = { params: { slug }, body: { role } };
+  const { link } = await client.call("createInvitation", invitation);
   await acceptLink(plane, link, user);
 }
 
@@ -57,8 +72,8 @@ export async function join(
 export const acceptLink = (
   { context }: Plane,
   link: string,
-  { owner }: Pick<TestUser, "owner">,
-): Promise<string> => acceptInvitation(context, callerOf(owner), link.split("/").at(-1) ?? "");
+  user: Pick<Person, "id">,
+): Promise<string> => acceptInvitation(context, callerOf(user), link.split("/").at(-1) ?? "");
 
 /** The API as a user calls it within a team. */
 export const callsWithin = (

@@ -1,16 +1,23 @@
-/** A user who calls the API of a control plane as the client does. */
+/** Users of a control plane, written to its store, and the API as their clients call it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import { send } from "../../../protocol/transport.ts";
 import { callsOf, type Calls } from "../plane/calls.ts";
-import type { Plane } from "../plane/plane.ts";
-import { bearer, signIn } from "./sign-in.ts";
+import { addTestWorker, clientHeaders, type Plane, type TestWorker } from "../plane/plane.ts";
+import { addOwner, type Owner } from "../plane/rows.ts";
 
 export interface User {
   readonly plane: Plane;
-  /** The settings of this user's client. */
+  readonly id: string;
+  readonly email: string;
+  /** The user, with a zone. */
+  readonly owner: Owner;
+  /** The credential of the user's client. */
+  readonly headers: Record<string, string>;
+  /** The settings of the user's client. */
   readonly environment: { readonly WINDLASS_URL: string; readonly WINDLASS_TOKEN: string };
-  readonly call: Calls["call"];
+  /** The API as the user's client calls it. */
+  readonly client: Calls;
   /** Creates a configuration in the user's zone. */
   configure(fields: Record<string, unknown>): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
@@ -25,25 +32,31 @@ export interface User {
   registrationToken(): Promise<string>;
 }
 
-/** Signs in a new user and creates a zone. */
-export async function newUser(plane: Plane): Promise<User> {
-  const { access_token } = await signIn(plane);
-  const headers = bearer(access_token);
+/** Adds a user with a zone. */
+export async function addUser(plane: Plane): Promise<User> {
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const client = callsOf(plane, headers);
+  const WINDLASS_TOKEN = headers.authorization.replace("Bearer ", "");
   let count = 0;
   const user: User = {
     plane,
-    environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN: access_token },
-    call: callsOf(plane, headers).call,
+    id: owner.id,
+    email: `${owner.id}@example.com`,
+    owner,
+    headers,
+    environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN },
+    client,
     configure: async (fields) => {
-      const body = { name: `configuration ${++count}`, zone_id: zone.id, ...fields };
-      return (await user.call("createConfiguration", { body: body as never })).id;
+      const body = { name: `configuration ${++count}`, zone_id: owner.zone, ...fields };
+      return (await client.call("createConfiguration", { body: body as never })).id;
     },
-    queue: (body) => user.call("createJob", { body }),
-    read: ({ id }) => user.call("getJob", { params: { id } }),
+    queue: (body) => client.call("createJob", { body }),
+    read: ({ id }) => client.call("getJob", { params: { id } }),
     reaches: (job, ...statuses) => waitFor(job, (now) => statuses.includes(now.status)),
     released: (job) => waitFor(job, (now) => now.released_at !== null),
     log: async ({ id }, stream = "STDOUT") => {
-      const { logs } = await user.call("getJobLogs", { params: { id } });
+      const { logs } = await client.call("getJobLogs", { params: { id } });
       const wanted = logs.filter(({ stream_type }) => stream_type === stream);
       return wanted.map(({ log_chunk }) => log_chunk).join("");
     },
@@ -52,7 +65,7 @@ export async function newUser(plane: Plane): Promise<User> {
       return ((await answer.body.json()) as { sha256: string }).sha256;
     },
     registrationToken: async () => {
-      const made = await user.call("createRegistrationToken", { body: {} });
+      const made = await client.call("createRegistrationToken", { body: {} });
       return made.registration_token;
     },
   };
@@ -63,6 +76,24 @@ export async function newUser(plane: Plane): Promise<User> {
       await sleep(30);
     }
   }
-  const zone = await user.call("createZone", { body: { name: "zone" } });
   return user;
 }
+
+/** A user with a worker. */
+export interface TestUser extends User {
+  /** A self-hosted worker of the user. */
+  readonly worker: TestWorker;
+  /** The API as the worker's runner calls it. */
+  readonly runner: Calls;
+}
+
+/** Adds a user with a worker. */
+export async function addTestUser(plane: Plane): Promise<TestUser> {
+  const user = await addUser(plane);
+  const worker = await addTestWorker(plane, user.owner);
+  return { ...user, worker, runner: callsOf(plane, worker.headers) };
+}
+
+/** Adds another worker of a user and returns the API as its runner calls it. */
+export const addRunner = async (plane: Plane, owner: Owner): Promise<Calls> =>
+  callsOf(plane, (await addTestWorker(plane, owner)).headers);

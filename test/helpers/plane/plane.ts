@@ -126,7 +126,7 @@ export async function addTestWorker({ context }: Plane, owner: Owner | null): Pr
 export async function clientHeaders(
   { context }: Plane,
   { id }: Owner,
-): Promise<Record<string, string>> {
+): Promise<{ readonly authorization: string }> {
   const login = await context.store.write((tx) => startCliLogin(tx, id, context.now()));
   const { access_token } = await tokenPair(context, login, `${id}@example.com`);
   return { authorization: `Bearer ${access_token}` };

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { addHeldJob, addTestWorker, ask, readRow, stateHeaders, type Plane } from "./plane.ts";
 import { addArtifact, addJob, addSpec } from "./rows.ts";
 import { addMember, addTeam } from "../people/teams.ts";
-import { addTestUser } from "../people/test-user.ts";
+import { addTestUser } from "../people/user.ts";
 
 const source = { type: "inline", files: { "main.tf": "" } };
 const trust = "?principal=arn:aws:iam::123456789012:root";

@@ -2,13 +2,12 @@
  * A control plane with data of every kind, created through its API, for screenshots and tests of
  * all pages.
  */
-import { randomUUID } from "node:crypto";
 import type { CreateJob, Job, LogResource, LogStep } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
-import { callsOf, type Calls } from "./calls.ts";
+import { callsOf } from "./calls.ts";
 import { addTestWorker, ask, type Plane } from "./plane.ts";
 import type { Owner } from "./rows.ts";
-import { bearer, openBrowser } from "../people/sign-in.ts";
+import { bearer, openPerson, type Person } from "../people/sign-in.ts";
 
 /** The settings of a control plane that shows everything. */
 export const sampleSettings = {
@@ -24,14 +23,10 @@ export const sampleSettings = {
   ),
 };
 
-/** A user with a zone, and a runner of that user that the test plays. */
-export interface SampleUser {
+/** A person with a zone, and a runner of that person that the test plays. */
+export interface SampleUser extends Person {
   readonly owner: Owner;
   readonly worker: string;
-  readonly email: string;
-  readonly headers: Record<string, string>;
-  /** The API as this user calls it. */
-  readonly person: Calls;
   configure(name: string): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
   /** Claims the oldest job and starts it. */
@@ -53,19 +48,11 @@ export interface SampleUser {
 }
 
 /** Creates the user and the runner. */
-export async function openSampleUser(
-  plane: Plane,
-  email = `${randomUUID()}@example.com`,
-): Promise<SampleUser> {
-  const { headers } = await openBrowser(plane, email);
-  const person = callsOf(plane, headers);
-  const zone = await person.call("createZone", { body: { name: "production" } });
-  const user = await plane.context.store.read.sql
-    .selectFrom("users")
-    .select("id")
-    .where("email", "=", email)
-    .executeTakeFirstOrThrow();
-  const owner = { id: user.id, zone: zone.id };
+export async function openSampleUser(plane: Plane, email?: string): Promise<SampleUser> {
+  const person = await openPerson(plane, email);
+  const { client } = person;
+  const zone = await client.call("createZone", { body: { name: "production" } });
+  const owner = { id: person.id, zone: zone.id };
   const { headers: worker, id: workerId } = await addTestWorker(plane, owner);
   const runner = callsOf(plane, worker);
   await runner.call("heartbeat", {
@@ -82,17 +69,15 @@ export async function openSampleUser(
   const report = (id: string, body: object) =>
     runner.call("reportStatus", { params: { id }, body: body as never });
   return {
+    ...person,
     owner,
     worker: workerId,
-    email,
-    headers,
-    person,
     configure: async (name) => {
       const source = { type: "inline", files: { "main.tf": "" } } as const;
       const body = { name, zone_id: zone.id, source };
-      return (await person.call("createConfiguration", { body })).id;
+      return (await client.call("createConfiguration", { body })).id;
     },
-    queue: (body) => person.call("createJob", { body }),
+    queue: (body) => client.call("createJob", { body }),
     start: async () => {
       const { job } = await runner.call("claimJob");
       await report(job.id, { status: "PROCESSING" });
@@ -135,7 +120,7 @@ export async function openSampleUser(
         });
       await report(id, { status, ...more });
     },
-    read: (id) => person.call("getJob", { params: { id } }),
+    read: (id) => client.call("getJob", { params: { id } }),
   };
 }
 

@@ -4,10 +4,10 @@ import { abandonSpec } from "../../../../control-plane/store/configurations/remo
 import type { Role } from "../../../../protocol/roles.ts";
 import { approvalSteps } from "../../../helpers/people/approvals.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
-import { words } from "../../../helpers/console/forms.ts";
-import { addPerson, openTeam, type Person } from "../../../helpers/people/people.ts";
+import { attributes, texts, words } from "../../../helpers/console/forms.ts";
+import { addPerson, addTeamSpec, callsWithin, openTeam } from "../../../helpers/people/teams.ts";
+import type { Person } from "../../../helpers/people/sign-in.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { addTeamSpec, callsWithin } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
 
@@ -232,10 +232,8 @@ describe("the page of a configuration", () => {
     const path = `/configurations/${spec}`;
     const read = async () =>
       (await team.calls.call("getConfiguration", { params: { name: spec } })).approval;
-    const seen = async (): Promise<string> =>
-      /approval"[^>]*>\s*<input type="hidden" name="seen" value="([^"]*)"/.exec(
-        (await admin.page(path)).text,
-      )?.[1] ?? "";
+    const seen = async () =>
+      attributes(await admin.page(path), `form[action$=approval] [name=seen]`, "value")[0] ?? "";
     expect(words(await admin.page(path))).toContain("No deployment needs an approval.");
     const before = await seen();
     const rule = { when: "destructive", count: "2", by_author: "on" };
@@ -250,7 +248,9 @@ describe("the page of a configuration", () => {
     expect((await admin.post(`${path}/approval`, { ...rule, count: "6" })).status).toBe(400);
     const deployer = await member("deployer");
     const page = await deployer.page(path);
-    expect(page.text).toMatch(/<button disabled title="Needs the role admin"[^>]*>Save the rule/);
+    expect(texts(page, `button[disabled][title="Needs the role admin"]`)).toContain(
+      "Save the rule",
+    );
     expect((await deployer.post(`${path}/approval`, { when: "" })).status).toBe(403);
     await admin.post(`${path}/approval`, { when: "", seen: await seen() });
     expect(await read()).toBeNull();
@@ -259,11 +259,11 @@ describe("the page of a configuration", () => {
   test("with a rule, offers plans in place of a direct deployment and destruction", async () => {
     const { spec, steps, admin, team } = await openApprovals();
     const path = `/configurations/${spec}`;
-    const direct = /value="(DEPLOY|DESTROY)"/;
-    expect((await admin.page(path)).text).toMatch(direct);
+    const direct = "[value=DEPLOY], [value=DESTROY]";
+    expect(texts(await admin.page(path), direct)).not.toEqual([]);
     await steps.rule({});
     const page = await admin.page(path);
-    expect(page.text).not.toMatch(direct);
+    expect(texts(page, direct)).toEqual([]);
     expect(words(page)).toContain("Plan, then ask for approval");
     // A form that was drawn before the rule comes back with what to do.
     const refused = await admin.post(`${path}/jobs`, { job_type: "DEPLOY" });
@@ -293,7 +293,7 @@ describe("the page of a configuration", () => {
     expect(words(page)).toMatch(
       /A DEPLOY waits for 1 approval by a deployer other than .*PLAN runs/,
     );
-    expect(page.text).toContain(`href="/jobs/${job.id}">DEPLOY</a>`);
+    expect(texts(page, `[href="/jobs/${job.id}"]`)).toContain("DEPLOY");
     const cancelled = await team.calls.call("cancelJob", { params: job });
     expect(cancelled.status).toBe("CANCELLED");
   });

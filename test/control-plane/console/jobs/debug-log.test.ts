@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
-import { submit } from "../../../helpers/console/forms.ts";
 import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { texts, words } from "../../../helpers/console/forms.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
@@ -11,8 +11,7 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
 
-const page = async (path: string): Promise<string> =>
-  (await ask(plane, "GET", path, { headers: fixture.headers })).text;
+const page = async (path: string): Promise<string> => (await fixture.page(path)).text;
 
 test("the checkbox of each job form with options requests a debug log", async () => {
   const id = await fixture.configure("debugged");
@@ -23,16 +22,16 @@ test("the checkbox of each job form with options requests a debug log", async ()
     [{ job_type: "DEPLOY", debug: "on" }, true],
     [{ job_type: "DESTROY", confirm: name, debug: "on" }, true],
   ] as const) {
-    const { headers } = await submit(plane, `/configurations/${id}/jobs`, fields, fixture.headers);
+    const { headers } = await fixture.post(`/configurations/${id}/jobs`, fields);
     const made = String(headers["location"]).replace("/jobs/", "");
-    const job = await fixture.person.call("getJob", { params: { id: made } });
+    const job = await fixture.client.call("getJob", { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
   const shown = await page(`/configurations/${id}`);
-  expect(shown.match(/name="debug"/g)).toHaveLength(4);
+  expect(texts(shown, "[name=debug]")).toHaveLength(4);
   // The two boxes of the same panel say whose they are.
-  expect(shown).toMatch(
-    /Plan the destruction<.*Keep a debug log of the plan;.*Destroy everything<.*Keep a debug log of the destruction;/s,
+  expect(words(shown)).toMatch(
+    /Plan the destruction .*Keep a debug log of the plan;.*Destroy everything .*Keep a debug log of the destruction;/,
   );
 });
 
@@ -47,8 +46,9 @@ test("the job page links to the debug log and shows its size once it is uploaded
   await ask(plane, "POST", path, { headers: worker.headers, body });
   const link = `/api/cli/jobs/${job.id}/debug-log`;
   const shown = await page(`/jobs/${job.id}`);
-  const words = `Download it \\(${body.length}\\s(B|&nbsp;B), gzip\\)`;
-  expect(shown).toMatch(new RegExp(`href="${link}"\\s+download\\s*>${words}</a\\s*>`));
-  const answer = await ask(plane, "GET", link, { headers: fixture.headers });
+  expect(texts(shown, `a[download][href="${link}"]`)).toEqual([
+    `Download it (${body.length} B, gzip)`,
+  ]);
+  const answer = await fixture.page(link);
   expect(answer.body.equals(body)).toBe(true);
 });

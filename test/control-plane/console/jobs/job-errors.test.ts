@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { texts } from "../../../helpers/console/forms.ts";
 import { jobErrors } from "../../../../control-plane/console/jobs/job-errors.ts";
 
 test("an error that is repeated is shown once, after those that name a resource or a file", () => {
@@ -7,9 +8,6 @@ test("an error that is repeated is shown once, after those that name a resource 
   const failed = { ...none, summary: "failed to run", address: "terraform_data.a" };
   const job = { error_message: "apply failed (exit code 1): x", configuration_id: null };
   const page = jobErrors(job, [halted, halted, failed, halted])?.text ?? "";
-  expect(page.match(/<strong>[^<]+/g)).toEqual([
-    "<strong>failed to run",
-    "<strong>execution halted",
-  ]);
+  expect(texts(page, "strong")).toEqual(["failed to run", "execution halted"]);
   expect(page).toContain("3 times");
 });

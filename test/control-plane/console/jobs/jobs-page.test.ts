@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { listRuns } from "../../../../control-plane/services/jobs/runs.ts";
-import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
-import { submit, words } from "../../../helpers/console/forms.ts";
+import { attributes, dom, texts, words } from "../../../helpers/console/forms.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;
@@ -35,12 +35,11 @@ const twoChanges = {
   counts,
 };
 
-const page = (path: string) => ask(plane, "GET", path, { headers: fixture.headers });
+const page = (path: string) => fixture.page(path);
 /** The names of the jobs on a page, newest first. */
 const listed = async (query: string): Promise<(string | undefined)[]> => {
-  const { text } = await page(`/jobs${query}`);
-  const ids = [...text.matchAll(/<td data-head="Job"[^>]*><a href="\/jobs\/([\w-]+)">/g)];
-  return ids.map(([, id]) => Object.keys(ran).find((name) => ran[name] === id));
+  const links = attributes(await page(`/jobs${query}`), "[data-head=Job] > a");
+  return links.map((link) => Object.keys(ran).find((name) => `/jobs/${ran[name]}` === link));
 };
 
 describe("the list of jobs", () => {
@@ -78,12 +77,14 @@ describe("the list of jobs", () => {
       const { status, text } = await page(`/jobs?since=${given}&until=2001-01-01`);
       expect(status).toBe(200);
       const value = given.replace("&since=", ",");
-      expect(words({ text })).toContain(
+      expect(words(text)).toContain(
         `Since (UTC): “${value}” is not a day such as 2026-11-24, so it filters nothing.`,
       );
-      expect(text).toMatch(
-        /name="since"\s+value=""\s+aria-invalid="true" aria-describedby="since-wrong"/,
-      );
+      expect(dom(text).querySelector("[name=since]")?.attributes).toMatchObject({
+        value: "",
+        "aria-invalid": "true",
+        "aria-describedby": "since-wrong",
+      });
       expect(text).not.toContain("until-wrong");
       expect(text).not.toContain("which is ignored");
     },
@@ -113,7 +114,7 @@ describe("the list of jobs", () => {
 
 test("a cancelled job says who cancelled it, and whether it had started", async () => {
   const configuration_id = await fixture.configure("cancelled");
-  const cancel = (id: string) => fixture.person.call("cancelJob", { params: { id } });
+  const cancel = (id: string) => fixture.client.call("cancelJob", { params: { id } });
   const waiting = await fixture.queue({ job_type: "PLAN", configuration_id });
   await cancel(waiting.id);
   await fixture.queue({ job_type: "PLAN", configuration_id });
@@ -133,34 +134,37 @@ test("a cancelled job says who cancelled it, and whether it had started", async 
 });
 
 test("a zone shows the last runs of each configuration: outcome, duration, changes and who", async () => {
-  const { text } = await page(`/zones/${fixture.owner.zone}`);
-  const strips = text.match(/<span class="strip"[^]*?<\/span\s*>/g) ?? [];
+  const strips = dom(await page(`/zones/${fixture.owner.zone}`)).querySelectorAll("span.strip");
   expect(strips).toHaveLength(3);
-  const strip = strips.find((one) => one.includes(network)) ?? "";
+  const strip = strips.map(String).find((one) => one.includes(network)) ?? "";
   expect(strip).toMatch(/DEPLOY SUCCESS · \d+\u00a0s · \+2 −1 · ada@example\.com · \d{4}-/);
   expect(strip).toMatch(/PLAN FAILED · \d+\u00a0s · ada@example\.com/);
   expect(strip).toContain("1 of 2 succeeded, 1 failed");
-  const own = (await page(`/configurations/${network}`)).text;
-  expect(own).toContain(`<a href="/jobs/${ran["failed"]}" tabindex="-1">`);
+  const own = attributes(await page(`/configurations/${network}`), 'a[tabindex="-1"]');
+  expect(own).toContain(`/jobs/${ran["failed"]}`);
 });
 
 test("the overview, the search and variable sets show the last runs of configurations in short", async () => {
-  const { id } = await fixture.person.call("createVariableSet", {
+  const { id } = await fixture.client.call("createVariableSet", {
     body: { name: "shared" },
   });
-  await submit(
-    plane,
-    `/variable-sets/${id}/configurations`,
-    { configuration: network, do: "attach" },
-    fixture.headers,
-  );
+  await fixture.post(`/variable-sets/${id}/configurations`, {
+    configuration: network,
+    do: "attach",
+  });
   for (const path of ["/", "/search?q=netw", `/variable-sets/${id}`]) {
-    const { text } = await page(path);
-    const strips = text.match(/<svg\s+class="short-strip"[^]*?<\/svg>/g) ?? [];
-    const strip = strips.find((one) => one.includes("Last runs: 1 of 2 succeeded, 1 failed")) ?? "";
+    const strips = dom(await page(path)).querySelectorAll("svg.short-strip");
+    const strip = strips.find((one) =>
+      String(one).includes("Last runs: 1 of 2 succeeded, 1 failed"),
+    );
     // The newest run is to the right.
-    expect(strip).toMatch(/<path class="SUCCESS" d="M0 22v-\d+h5v\d+z">/);
-    expect(strip).toMatch(/<path class="FAILED" d="M7 22v-\d+h5v\d+z">/);
+    for (const [status, left] of [
+      ["SUCCESS", "M0 22v"],
+      ["FAILED", "M7 22v"],
+    ] as const)
+      expect(attributes(strip ?? "", `path.${status}`, "d")).toContainEqual(
+        expect.stringMatching(new RegExp(`^${left}-\\d+h5v\\d+z$`)),
+      );
   }
 });
 
@@ -170,11 +174,11 @@ test("the last runs are the thirty newest of each configuration", async () => {
   for (let run = 0; run < 32; run += 1) {
     const configuration_id = run % 16 === 5 ? other : one;
     const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
-    await fixture.person.call("cancelJob", { params: { id } });
+    await fixture.client.call("cancelJob", { params: { id } });
     if (configuration_id === one) ids.unshift(id);
   }
   const rest = await fixture.queue({ job_type: "PLAN", configuration_id: one });
-  await fixture.person.call("cancelJob", { params: { id: rest.id } });
+  await fixture.client.call("cancelJob", { params: { id: rest.id } });
   const runs = await listRuns(plane.context, [one, other, randomUUID()]);
   expect(runs.get(one)?.map(({ id }) => id)).toEqual([rest.id, ...ids].slice(0, 30));
   expect(runs.get(other)).toHaveLength(2);
@@ -193,21 +197,20 @@ test("the last runs count what runs and waits apart from what has ended", async 
   const running = await fixture.start();
   const last = await fixture.queue({ job_type: "PLAN", configuration_id });
   expect(await shown()).toContain(" 0 of 1 succeeded, 1 cancelled, 1 running, 1 waiting ");
-  await fixture.person.call("cancelJob", { params: { id: last.id } });
+  await fixture.client.call("cancelJob", { params: { id: last.id } });
   await fixture.end(running, "SUCCESS");
   expect(await shown()).toContain(" 1 of 3 succeeded, 2 cancelled ");
   expect(first.status).toBe("QUEUED");
 });
 
 test("an empty cell is marked, so that a narrow screen leaves it out", async () => {
-  const { text } = await page("/jobs");
-  expect(text).toMatch(/<td data-head="Created" >/);
+  expect(attributes(await page("/jobs"), "[data-head=Created]", "class")).toContain(undefined);
   const waiting = await fixture.queue({
     job_type: "PLAN",
     configuration_id: await fixture.configure("waiting"),
   });
-  expect((await page("/jobs")).text).toMatch(/<td data-head="Took" class="blank">–</);
-  await fixture.person.call("cancelJob", { params: { id: waiting.id } });
+  expect(texts(await page("/jobs"), "[data-head=Took].blank")).toContain("–");
+  await fixture.client.call("cancelJob", { params: { id: waiting.id } });
 });
 
 test("the list has when a job was created, as the client's list, and its end beside the duration", async () => {
@@ -217,24 +220,26 @@ test("the list has when a job was created, as the client's list, and its end bes
   const [created, ended] = [1_700_000_000_000, 1_700_000_600_000];
   const times = { created_at: created, started_at: ended - 60_000, ended_at: ended };
   await setRows(plane, "jobs", times, { id: job.id });
-  const { text } = await page("/jobs?name=slow");
-  expect(text).toMatch(/<td data-head="Created" ><time datetime="2023-11-14T22:13:20.000Z"/);
-  expect(text).toMatch(
-    /<td data-head="Took" ><time datetime="2023-11-14T22:23:20.000Z" title="ended 2023-11-14 22:23:20 UTC"[^>]*>1\smin<\/time/,
-  );
-  expect(text).toContain('placeholder="Part of a name"');
+  const shown = await page("/jobs?name=slow");
+  expect(attributes(shown, "[data-head=Created] time", "datetime")).toEqual([
+    "2023-11-14T22:13:20.000Z",
+  ]);
+  const took =
+    '[data-head=Took] time[datetime="2023-11-14T22:23:20.000Z"][title="ended 2023-11-14 22:23:20 UTC"]';
+  expect(texts(shown, took)).toEqual(["1 min"]);
+  expect(attributes(shown, "input", "placeholder")).toContain("Part of a name");
 });
 
 test("a plan to destroy everything is named so in lists and on its page", async () => {
   const configuration_id = await fixture.configure("doomed");
   const { id } = await fixture.queue({ job_type: "PLAN", configuration_id, destroy: true });
   for (const path of ["/", "/jobs", `/configurations/${configuration_id}`])
-    expect((await page(path)).text).toContain(`<a href="/jobs/${id}">PLAN to destroy</a>`);
-  expect((await page(`/configurations/${configuration_id}`)).text).toContain(
-    ">PLAN to destroy QUEUED",
+    expect(texts(await page(path), `[href="/jobs/${id}"]`)).toContain("PLAN to destroy");
+  expect(words(await page(`/configurations/${configuration_id}`))).toContain(
+    " PLAN to destroy QUEUED",
   );
   expect(words(await page(`/jobs/${id}`))).toContain("PLAN to destroy doomed");
-  await fixture.person.call("cancelJob", { params: { id } });
+  await fixture.client.call("cancelJob", { params: { id } });
 });
 
 test("a destruction that planned by itself shows how many resources it destroyed", async () => {
@@ -258,11 +263,9 @@ test("a job of a deleted configuration keeps its name, without a link", async ()
   const gone = await user.configure("gone");
   await user.queue({ job_type: "PLAN", configuration_id: gone });
   await user.end(await user.start(), "FAILED");
-  const cell = async () => {
-    const { text } = await ask(plane, "GET", "/jobs", { headers: user.headers });
-    return /<td data-head="Configuration"[^>]*>([^]*?)<\/td>/.exec(text)?.[1]?.trim();
-  };
-  expect(await cell()).toContain(`href="/configurations/${gone}"`);
-  await user.person.call("deleteConfiguration", { params: { name: gone } });
-  expect(await cell()).toBe("gone");
+  const links = async () => attributes(await user.page("/jobs"), "[data-head=Configuration] a");
+  expect(await links()).toEqual([`/configurations/${gone}`]);
+  await user.client.call("deleteConfiguration", { params: { name: gone } });
+  expect(await links()).toEqual([]);
+  expect(texts(await user.page("/jobs"), "td[data-head=Configuration]")).toEqual(["gone"]);
 });

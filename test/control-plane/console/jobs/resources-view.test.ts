@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { resourcesView } from "../../../../control-plane/console/jobs/resources-view.ts";
 import type { ResourceChange } from "../../../../control-plane/services/logs/resources.ts";
+import { dom } from "../../../helpers/console/forms.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 
 test("a replacement of which only the first half is done is a replacement under way", () => {
@@ -16,10 +17,13 @@ test("a replacement of which only the first half is done is a replacement under 
   const plan = { ...emptySummary, changes: [{ address: "a.b", action: "replace" as const }] };
   const view = (list: ResourceChange[], ended_at: string | null = null) => {
     const job = { status: "PROCESSING", ended_at, outcome_unknown: false } as const;
-    const { text = "" } = resourcesView({ list, until: 10_000 }, plan, job) ?? {};
-    const [, sign, took] = /class="sign (.*?)"[^]*took">(.*?)</.exec(text) ?? [];
-    const bars = [...text.matchAll(/<rect class="(?!whole)(.*?)" x="(\d+)".*? width="(\d+)"/g)];
-    return { sign, took, bars: bars.map(([, ...bar]) => bar.join(" ")) };
+    const drawn = dom(resourcesView({ list, until: 10_000 }, plan, job)?.text ?? "");
+    const bars = drawn.querySelectorAll("rect:not(.whole)").map(({ attributes }) => attributes);
+    return {
+      sign: drawn.querySelector(".sign")?.classList.value.at(-1),
+      took: drawn.querySelector(".took")?.text,
+      bars: bars.map(({ class: look, x, width }) => `${look} ${x} ${width}`),
+    };
   };
   expect(view([change])).toEqual({
     sign: "replace",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
@@ -9,24 +9,22 @@ test("the audit log links configurations and those of jobs, as long as they exis
   const user = await openSampleUser(plane);
   const [kept, gone] = [await user.configure("kept"), await user.configure("gone")];
   const { id } = await user.queue({ job_type: "PLAN", configuration_id: kept });
-  await user.person.call("deleteConfiguration", { params: { name: gone } });
-  const page = await ask(plane, "GET", "/audit", { headers: user.headers });
-  const text = page.text.replaceAll(/\s+/g, " ");
-  const link = `<a href="/configurations/${kept}">kept</a>`;
-  expect(text.split(link)).toHaveLength(3);
-  expect(text).toContain(`<a href="/jobs/${id}">PLAN</a > of ${link}`);
-  expect(text).toContain(">gone</td>");
-  expect(text).not.toContain(`href="/configurations/${gone}"`);
+  await user.client.call("deleteConfiguration", { params: { name: gone } });
+  const page = await user.page("/audit");
+  expect(texts(page, `[href="/configurations/${kept}"]`)).toEqual(["kept", "kept"]);
+  expect(texts(page, `td:has([href="/jobs/${id}"])`)).toEqual(["PLAN of kept"]);
+  expect(texts(page, "td")).toContain("gone");
+  expect(attributes(page, "a")).not.toContain(`/configurations/${gone}`);
 });
 
 test("the audit log links zones, workers, sets and cloud identities, as long as they exist", async () => {
   const user = await openSampleUser(plane);
-  const zone = await user.person.call("createZone", { body: { name: "a zone" } });
-  const gone = await user.person.call("createZone", { body: { name: "a former zone" } });
-  await user.person.call("deleteZone", { params: { id: gone.id } });
-  const set = await user.person.call("createVariableSet", { body: { name: "a set" } });
-  await user.person.call("createWorker", { body: { name: "a worker" } });
-  const identity = await user.person.call("createCloudIdentity", {
+  const zone = await user.client.call("createZone", { body: { name: "a zone" } });
+  const gone = await user.client.call("createZone", { body: { name: "a former zone" } });
+  await user.client.call("deleteZone", { params: { id: gone.id } });
+  const set = await user.client.call("createVariableSet", { body: { name: "a set" } });
+  await user.client.call("createWorker", { body: { name: "a worker" } });
+  const identity = await user.client.call("createCloudIdentity", {
     body: {
       name: "an account",
       provider: "aws",
@@ -34,29 +32,29 @@ test("the audit log links zones, workers, sets and cloud identities, as long as 
     },
   });
   const other = await openSampleUser(plane);
-  const foreign = await other.person.call("createZone", { body: { name: "foreign" } });
-  const page = await ask(plane, "GET", "/audit", { headers: user.headers });
-  const text = page.text.replaceAll(/\s+/g, " ");
-  expect(text).toContain(`<a href="/zones/${zone.id}">a zone</a>`);
-  expect(text).toContain(`<a href="/variable-sets/${set.id}">a set</a>`);
-  expect(text).toContain(`<a href="/identities/${identity.id}">an account</a>`);
-  expect(text).toMatch(/<a href="\/workers\/[0-9a-f-]{36}">a worker<\/a>/);
-  expect(text).toContain(">a former zone</td>");
-  expect(text).not.toContain(foreign.id);
+  const foreign = await other.client.call("createZone", { body: { name: "foreign" } });
+  const page = await user.page("/audit");
+  for (const [start, name] of [
+    [`/zones/${zone.id}`, "a zone"],
+    [`/variable-sets/${set.id}`, "a set"],
+    [`/identities/${identity.id}`, "an account"],
+    ["/workers/", "a worker"],
+  ])
+    expect(texts(page, `td [href^="${start}"]`)).toEqual([name]);
+  expect(texts(page, "td")).toContain("a former zone");
+  expect(page.text).not.toContain(foreign.id);
 });
 
 test("a page of the audit log has 50 entries, and the way to older ones", async () => {
   const user = await openSampleUser(plane);
   for (let number = 0; number < 52; number += 1) {
     const body = { name: `zone ${number}` };
-    await user.person.call("createZone", { body });
+    await user.client.call("createZone", { body });
   }
-  const read = async (path: string) =>
-    (await ask(plane, "GET", path, { headers: user.headers })).text;
-  const first = await read("/audit?action=zone.create");
-  expect(first.match(/<tr>/g)).toHaveLength(51);
-  const [, older = ""] = /href="(\/audit\?[^"]*before=[^"]*)"/.exec(first) ?? [];
-  const second = await read(older.replaceAll("&amp;", "&"));
-  expect(second).toContain("zone 1<");
-  expect(second).not.toContain("Older entries");
+  const first = await user.page("/audit?action=zone.create");
+  expect(texts(first, "tr")).toHaveLength(51);
+  const [older = ""] = attributes(first, "[href*='before=']");
+  const second = await user.page(older);
+  expect(texts(second, "td")).toContain("zone 1");
+  expect(words(second)).not.toContain("Older entries");
 });

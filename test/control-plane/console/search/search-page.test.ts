@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, setRows } from "../../../helpers/plane/plane.ts";
+import { setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 import { words } from "../../../helpers/console/forms.ts";
@@ -15,11 +15,7 @@ beforeAll(async () => {
 });
 
 const read = async (path: string, query: Record<string, string>) =>
-  words(
-    await ask(plane, "GET", `${path}?${new URLSearchParams(query).toString()}`, {
-      headers: fixture.headers,
-    }),
-  );
+  words(await fixture.page(`${path}?${new URLSearchParams(query).toString()}`));
 
 describe.each([
   ["as it is written", "Ärger", true],

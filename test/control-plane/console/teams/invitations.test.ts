@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { newLink, openBrowser, type Browser } from "../../../helpers/people/sign-in.ts";
+import { newLink, openPerson, type Person } from "../../../helpers/people/sign-in.ts";
 import { addTeam } from "../../../helpers/people/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
 
@@ -21,14 +21,14 @@ async function makeTeam() {
   return { admin, slug, membersOf };
 }
 
-const open = (path: string, { headers }: Browser) => ask(plane, "GET", path, { headers });
-const post = (path: string, { headers }: Browser) => ask(plane, "POST", path, { headers });
+const open = (path: string, { headers }: Person) => ask(plane, "GET", path, { headers });
+const post = (path: string, { headers }: Person) => ask(plane, "POST", path, { headers });
 
 describe("the page of an invitation", () => {
   it("shows team, role and inviter, and joins only by its form", async () => {
     const { admin, slug, membersOf } = await makeTeam();
     const path = await invite(admin, slug);
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     const page = await open(path, browser);
     expect(page.status).toBe(200);
     for (const text of ["Platform", "deployer", `${admin.owner.id}@example.com`, browser.email])
@@ -40,7 +40,7 @@ describe("the page of an invitation", () => {
     expect([joined.status, joined.headers["location"]]).toEqual([303, `/?team=${slug}`]);
     expect(await membersOf()).toBe(2);
     expect((await open(`/zones?team=${slug}`, browser)).status).toBe(200);
-    for (const again of [await open(path, browser), await post(path, await openBrowser(plane))])
+    for (const again of [await open(path, browser), await post(path, await openPerson(plane))])
       expect(again.status).toBe(409);
     expect(await membersOf()).toBe(2);
   });
@@ -63,11 +63,11 @@ describe("the page of an invitation", () => {
   it("is for one verified address if it has one", async () => {
     const { admin, slug, membersOf } = await makeTeam();
     const path = await invite(admin, slug, "Ada@Example.com");
-    const other = await openBrowser(plane);
+    const other = await openPerson(plane);
     expect((await open(path, other)).text).toContain("This invitation is for");
     expect((await post(path, other)).status).toBe(403);
     expect(await membersOf()).toBe(1);
-    const ada = await openBrowser(plane, "ada@example.com");
+    const ada = await openPerson(plane, "ada@example.com");
     expect((await open(path, ada)).text).toContain("Only <strong>ada@example.com</strong> can");
     expect((await post(path, ada)).status).toBe(303);
     expect(await membersOf()).toBe(2);
@@ -75,7 +75,7 @@ describe("the page of an invitation", () => {
 
   it("does not use up the link of a member, nor work once it is revoked or expired", async () => {
     const { admin, slug } = await makeTeam();
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     await post(await invite(admin, slug), browser);
     const second = await invite(admin, slug);
     expect((await open(second, browser)).text).toContain("a member of this team already");
@@ -90,7 +90,7 @@ describe("the page of an invitation", () => {
   it("lets one of two join who use it at once", async () => {
     const { admin, slug, membersOf } = await makeTeam();
     const path = await invite(admin, slug);
-    const both = await Promise.all([openBrowser(plane), openBrowser(plane)]);
+    const both = await Promise.all([openPerson(plane), openPerson(plane)]);
     const statuses = await Promise.all(
       both.map(async (browser) => (await post(path, browser)).status),
     );

@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
 import { roles, type Role } from "../../../../protocol/roles.ts";
 import { words } from "../../../helpers/console/forms.ts";
-import * as people from "../../../helpers/people/people.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addState } from "../../../helpers/plane/rows.ts";
-import { newSlug } from "../../../helpers/people/teams.ts";
+import { openPerson } from "../../../helpers/people/sign-in.ts";
+import { addPerson, newSlug, openTeam } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile();
-
-const openPerson = () => people.openPerson(plane);
-const openTeam = () => people.openTeam(plane);
-const addPerson = (team: people.TestTeam, role: Role) => people.addPerson(plane, team, role);
 
 /** The buttons of a page that are off, by what they say. */
 const offOn = (text: string): string[] =>
@@ -19,7 +15,7 @@ const offOn = (text: string): string[] =>
   );
 
 test("a team is made, renamed and deleted on its pages", async () => {
-  const { page, post } = await openPerson();
+  const { page, post } = await openPerson(plane);
   expect(words(await page("/teams"))).toContain("You are in no team yet.");
   const slug = newSlug();
   const refused = await post("/teams", { name: "Platform", slug: "No slug" });
@@ -43,7 +39,7 @@ test("a team is made, renamed and deleted on its pages", async () => {
 });
 
 test("the team in the address of a list is no filter that is ignored", async () => {
-  const { admin, slug } = await openTeam();
+  const { admin, slug } = await openTeam(plane);
   const lists = ["/", "/zones", "/workers", "/identities", "/variable-sets", "/audit", "/settings"];
   for (const list of [
     ...lists,
@@ -63,7 +59,7 @@ test("the team in the address of a list is no filter that is ignored", async () 
 });
 
 test("the page of a team invites, changes roles and removes members", async () => {
-  const team = await openTeam();
+  const team = await openTeam(plane);
   const { admin, path } = team;
   const invited = await admin.post(`${path}/invitations`, {
     role: "planner",
@@ -79,7 +75,7 @@ test("the page of a team invites, changes roles and removes members", async () =
   expect((await admin.post(revoke)).status).toBe(303);
   expect(words(await admin.page(path))).toContain("No open invitation.");
 
-  const { id } = await addPerson(team, "viewer");
+  const { id } = await addPerson(plane, team, "viewer");
   const member = `${path}/members/${id}`;
   expect((await admin.post(member, { role: "owner" })).status).toBe(400);
   expect((await admin.post(member, { role: "deployer" })).status).toBe(303);
@@ -95,7 +91,7 @@ test("the page of a team invites, changes roles and removes members", async () =
 });
 
 test("lists, links, forms and redirects stay in the team that the address names", async () => {
-  const team = await openTeam();
+  const team = await openTeam(plane);
   const browser = team.admin;
   const inTeam = `?team=${team.slug}`;
   const list = await browser.page(`/zones${inTeam}`);
@@ -114,7 +110,7 @@ test("lists, links, forms and redirects stay in the team that the address names"
   const deleted = await browser.post(`${zone}/delete`);
   expect([deleted.status, deleted.headers["location"]]).toEqual([303, `/zones${inTeam}`]);
 
-  const another = await openPerson();
+  const another = await openPerson(plane);
   for (const path of [`/zones${inTeam}`, `/teams/${team.slug}`, `/audit${inTeam}`])
     expect((await another.page(path)).status).toBe(404);
 });
@@ -127,12 +123,12 @@ test.each<[role: Role, off: string[]]>([
 ])(
   "with the role %s, a person sees which role a button needs, and cannot send its form",
   async (role, off) => {
-    const team = await openTeam();
+    const team = await openTeam(plane);
     const zone = await team.calls.call("createZone", { body: { name: "shared" } });
     const source = { type: "inline" as const, files: { "main.tf": "" } };
     const body = { zone_id: zone.id, name: newSlug(), source };
     const { id } = await team.calls.call("createConfiguration", { body });
-    const browser = await addPerson(team, role);
+    const browser = await addPerson(plane, team, role);
 
     const page = await browser.page(`/configurations/${id}`);
     expect(page.status).toBe(200);
@@ -187,7 +183,7 @@ test.each<[role: Role, off: string[]]>([
 );
 
 test("a zone moves to another space of which the reader is an admin, and back", async () => {
-  const team = await openTeam();
+  const team = await openTeam(plane);
   const { page, post } = team.admin;
   const zone = String((await post("/zones", { name: "shared" })).headers["location"]);
   expect((await page(zone)).text).toContain(`<option value="${team.slug}"`);
@@ -217,14 +213,14 @@ test("a zone moves to another space of which the reader is an admin, and back", 
 });
 
 test("the overview of a new team sends members to the role that can do what is missing", async () => {
-  const team = await openTeam();
+  const team = await openTeam(plane);
   const overview = async (person: { page(path: string): Promise<Parameters<typeof words>[0]> }) =>
     words(await person.page(`/?team=${team.slug}`));
   expect(await overview(team.admin)).toMatch(/Add a worker on a machine.*Create a zone ?, and/);
-  expect(await overview(await addPerson(team, "deployer"))).toMatch(
+  expect(await overview(await addPerson(plane, team, "deployer"))).toMatch(
     /Ask an admin of the team to add a worker on a machine.*Create a zone ?, and/,
   );
-  const viewer = await overview(await addPerson(team, "viewer"));
+  const viewer = await overview(await addPerson(plane, team, "viewer"));
   expect(viewer).toContain(
     "Ask a deployer of the team to create a zone, and in it a configuration",
   );

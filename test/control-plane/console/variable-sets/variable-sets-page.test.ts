@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Variable } from "../../../../protocol/values.ts";
-import { submit, words, type Fields } from "../../../helpers/console/forms.ts";
-import { ask, type TestResponse } from "../../../helpers/plane/plane.ts";
+import { words, type Fields } from "../../../helpers/console/forms.ts";
+import { type TestResponse } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 import { dump } from "../../../helpers/store/store-dump.ts";
@@ -14,15 +14,14 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
 
-const send = (path: string, fields: Fields): Promise<TestResponse> =>
-  submit(plane, path, fields, fixture.headers);
-const page = (path: string) => ask(plane, "GET", path, { headers: fixture.headers });
+const send = (path: string, fields: Fields): Promise<TestResponse> => fixture.post(path, fields);
+const page = (path: string) => fixture.page(path);
 const saidAt = async (path: string): Promise<string> => words(await page(path));
 const create = async (name: string): Promise<string> =>
   String((await send("/variable-sets", { name })).headers["location"]);
 const idOf = (path: string): string => path.split("/")[2] ?? "";
 const read = (path: string) =>
-  fixture.person.call("getVariableSet", { params: { id: idOf(path) } });
+  fixture.client.call("getVariableSet", { params: { id: idOf(path) } });
 
 test("a set is created, filled, attached, detached and deleted", async () => {
   const path = await create("shared values");
@@ -48,10 +47,10 @@ test("a set is created, filled, attached, detached and deleted", async () => {
   });
   const { text } = await page(path);
   expect(text).not.toContain("planted");
-  expect(words({ text })).toMatch(
+  expect(words(text)).toMatch(
     /production zone: all its configurations Detach takes part configuration Detach/,
   );
-  expect(words({ text })).toContain("It cannot be deleted while it is attached.");
+  expect(words(text)).toContain("It cannot be deleted while it is attached.");
   expect(await saidAt("/variable-sets")).toContain("shared values 1 1");
   expect(await saidAt("/search?q=SHARED")).toContain("Variable sets shared values");
   expect((await send(`${path}/delete`, {})).status).toBe(409);
@@ -68,10 +67,10 @@ test("a set is created, filled, attached, detached and deleted", async () => {
 
 describe("the pages of a configuration and its zone", () => {
   test("attach and detach sets, and name the set of each value and what overrides it", async () => {
-    const { owner, person } = fixture;
+    const { owner, client } = fixture;
     const id = await fixture.configure("shares");
     const make = (name: string, variables: Record<string, Variable>) =>
-      person.call("createVariableSet", { body: { name, variables } });
+      client.call("createVariableSet", { body: { name, variables } });
     const shared = { value: "s3cret", sensitive: true };
     const near = await make("of one", { region: { value: "eu-of-one" }, pin: shared });
     const far = await make("of all", { region: { value: "eu-of-all" }, size: { value: 3 } });
@@ -107,12 +106,12 @@ describe("the pages of a configuration and its zone", () => {
     const variables = Object.fromEntries(
       Array.from({ length: 250 }, (_, n) => [`v${n}`, { value: "x".repeat(10_000) }]),
     );
-    await fixture.person.call("createVariableSet", {
+    await fixture.client.call("createVariableSet", {
       body: { name: "many", variables, configuration_ids: [id] },
     });
     const { text } = await page(`/configurations/${id}`);
     expect(text.length).toBeLessThan(200_000);
-    expect(words({ text })).toContain("… and 50 more on the pages of the sets.");
+    expect(words(text)).toContain("… and 50 more on the pages of the sets.");
   });
 });
 

@@ -17,16 +17,15 @@ beforeEach(async () => {
   spec = await fixture.configure(`of ${id}`);
 });
 
-const send = (path: string, fields: Fields) =>
-  submit(plane, `/workers/${id}/${path}`, fields, fixture.headers);
+const send = (path: string, fields: Fields) => fixture.post(`/workers/${id}/${path}`, fields);
 const page = async (path = "") => {
-  const answer = await ask(plane, "GET", `/workers/${id}${path}`, { headers: fixture.headers });
+  const answer = await fixture.page(`/workers/${id}${path}`);
   const marks = [...answer.text.matchAll(/name="seen" value="([^"]+)"/g)];
   return { status: answer.status, text: words(answer), seen: marks.map(([, mark = ""]) => mark) };
 };
-const read = () => fixture.person.call("getWorker", { params: { id } });
+const read = () => fixture.client.call("getWorker", { params: { id } });
 const teardowns = async () => {
-  const { jobs } = await fixture.person.call("listJobs");
+  const { jobs } = await fixture.client.call("listJobs");
   return jobs.filter((job) => job.assigned_worker_id === id);
 };
 
@@ -49,7 +48,7 @@ test("the edit form changes name, labels and deploy configuration, and only chan
   );
   await send("edit", { ...fields, all: "on" });
   const query = { target_id: id, limit: 1 };
-  const { audit_entries } = await fixture.person.call("listAuditEntries", { query });
+  const { audit_entries } = await fixture.client.call("listAuditEntries", { query });
   expect(audit_entries).toMatchObject([
     {
       action: "worker.update",
@@ -66,7 +65,7 @@ test("the edit form keeps a snapshot that the client set", async () => {
   const source = { type: "git", url: "https://git.example.com/x.git" } as const;
   const variables = { key: { value: "s3cret", sensitive: true } };
   const snapshot = { source, variables };
-  await fixture.person.call("updateWorker", {
+  await fixture.client.call("updateWorker", {
     params: { id },
     body: { deploy_configuration: { snapshot } },
   });
@@ -134,12 +133,10 @@ test("a teardown under an approval rule is planned, with the same targets", asyn
   await send("edit", { name: "ruled", configuration_id: spec, targets });
   const rule = { when: "destructive", count: 1, by_author: false } as const;
   const params = { name: spec };
-  await fixture.person.call("updateConfiguration", { params, body: { approval: rule } });
+  await fixture.client.call("updateConfiguration", { params, body: { approval: rule } });
   const { headers } = fixture;
   const { text } = await ask(plane, "GET", `/workers/${id}`, { headers });
-  expect(words({ text })).toContain(
-    "A deployment that deletes or replaces something needs 1 approval",
-  );
+  expect(words(text)).toContain("A deployment that deletes or replaces something needs 1 approval");
   expect(text).not.toContain(`action="/workers/${id}/teardown"`);
   const action = `/configurations/${spec}/jobs`;
   const [form = ""] = new RegExp(`<form[^>]*action="${action}"[^]*?</form>`).exec(text) ?? [];
@@ -158,7 +155,7 @@ test("a teardown under an approval rule is planned, with the same targets", asyn
 
 test("a teardown needs the worker's name and destroys only what the page showed", async () => {
   const deploy = (targets?: string[]) =>
-    fixture.person.call("updateWorker", {
+    fixture.client.call("updateWorker", {
       params: { id },
       body: { deploy_configuration: { configuration_id: spec, ...(targets ? { targets } : {}) } },
     });
@@ -173,7 +170,7 @@ test("a teardown needs the worker's name and destroys only what the page showed"
   const queued = await send("teardown", { seen: now.at(-1) ?? "none", confirm: name });
   expect([queued.status, await teardowns()]).toMatchObject([303, [{ status: "QUEUED" }]]);
   const [job] = await teardowns();
-  const shown = await ask(plane, "GET", `/jobs/${job?.id}`, { headers: fixture.headers });
+  const shown = await fixture.page(`/jobs/${job?.id}`);
   expect(shown.text).toContain("everything in the state of");
 });
 

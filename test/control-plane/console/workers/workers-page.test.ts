@@ -4,7 +4,7 @@ import { callsOf } from "../../../helpers/plane/calls.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { addPerson, openTeam } from "../../../helpers/people/people.ts";
+import { addPerson, openTeam } from "../../../helpers/people/teams.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();

@@ -10,7 +10,7 @@ import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addSpec, addState } from "../../../helpers/plane/rows.ts";
 import { addMember, addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 import { bearer } from "../../../helpers/people/sign-in.ts";
 
 const { plane, it: base } = planeForFile();

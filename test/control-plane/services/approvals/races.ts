@@ -16,7 +16,7 @@ import {
   callsWithin,
   join,
 } from "../../../helpers/people/teams.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 interface Stage {
   readonly spec: string;

@@ -4,7 +4,7 @@ import { features, type Feature } from "../../../../protocol/features.ts";
 import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/user.ts";
 import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec, type Owner } from "../../../helpers/plane/rows.ts";

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { v7 } from "uuid";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { type Calls } from "../../../helpers/plane/calls.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { ask, setJob, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";

@@ -6,7 +6,7 @@ import { changeJob, writeJobs } from "../../../../control-plane/services/job-cha
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/user.ts";
 import { addTestWorker, ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";

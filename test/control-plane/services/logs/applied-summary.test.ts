@@ -3,7 +3,6 @@ import type { LogResource } from "../../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { words } from "../../../helpers/console/forms.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
-import { ask } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
 
@@ -20,9 +19,8 @@ const begin = async (job_type: "PLAN" | "DEPLOY" | "DESTROY"): Promise<string> =
   return user.start();
 };
 const summaryOf = async (id: string): Promise<PlanSummary | null> =>
-  (await user.person.call("getPlanSummary", { params: { id } })).plan_summary;
-const read = async (path: string): Promise<string> =>
-  words(await ask(plane, "GET", path, { headers: user.headers }));
+  (await user.client.call("getPlanSummary", { params: { id } })).plan_summary;
+const read = async (path: string): Promise<string> => words(await user.page(path));
 const none = emptySummary.counts;
 
 test("a job that planned by itself lists what it changed", async () => {

@@ -10,7 +10,7 @@ import { findResources } from "../../../../control-plane/services/logs/resources
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import type { AppendLogs } from "../../../../protocol/executions.ts";
-import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 import {
   addHeldJob,
   ask,

@@ -30,7 +30,8 @@ async function addUser(of: Plane) {
   const { owner, headers } = await openSampleUser(of);
   const worker = await addTestWorker(of, owner);
   const runner = callsOf(of, worker.headers);
-  const get = (path: string, as = headers) => ask(of, "GET", path, { headers: as });
+  const get = (path: string, as: Record<string, string> = headers) =>
+    ask(of, "GET", path, { headers: as });
   return {
     worker,
     get,

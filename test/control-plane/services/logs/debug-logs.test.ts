@@ -12,7 +12,7 @@ import { findUnnamed } from "../../../../control-plane/store/storage/orphaned-bl
 import { features } from "../../../../protocol/features.ts";
 import { debugLogLimit } from "../../../../protocol/limits.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import {
   addHeldJob,
   addTestWorker,

@@ -52,7 +52,7 @@ describe("the server's log", () => {
     const user = await openSampleUser(plane, "grace@example.com");
     const configuration_id = await user.configure("network");
     const { id } = await user.queue({ job_type: "PLAN", configuration_id });
-    await user.person.call("cancelJob", { params: { id } });
+    await user.client.call("cancelJob", { params: { id } });
     expect((await log.of("job", id, 2))[1]).toMatchObject({
       msg: "job ended",
       status: "CANCELLED",
@@ -79,15 +79,15 @@ describe("the server's log", () => {
   it("has a line for each event of a worker", async () => {
     const log = logLines();
     const user = await openSampleUser(plane, "joan@example.com");
-    const { person } = user;
+    const { client } = user;
     const body = { name: "runner-1" };
-    const { worker_id: id, worker_token } = await person.call("createWorker", { body });
+    const { worker_id: id, worker_token } = await client.call("createWorker", { body });
     const runner = callsOf(plane, { "x-worker-id": id, "x-worker-token": worker_token });
     await runner.call("heartbeat", { query: {}, body: { version: "1.0.0" } });
-    await person.call("drainWorker", { params: { id } });
-    await person.call("undrainWorker", { params: { id } });
-    await person.call("updateWorker", { params: { id }, body: { name: "renamed" } });
-    await person.call("deleteWorker", { params: { id } });
+    await client.call("drainWorker", { params: { id } });
+    await client.call("undrainWorker", { params: { id } });
+    await client.call("updateWorker", { params: { id }, body: { name: "renamed" } });
+    await client.call("deleteWorker", { params: { id } });
     const lines = await log.of("worker_id", id, 6);
     expect(lines.map(({ msg }) => msg)).toEqual([
       "worker registered",

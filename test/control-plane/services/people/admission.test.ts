@@ -7,7 +7,7 @@ import { providersForFile } from "./provider-sign-in.ts";
 import { TestBrowser } from "../../../helpers/people/providers.ts";
 import { agedHeaders, origin, signIn as signInClient } from "../../../helpers/people/sign-in.ts";
 import { addTeam } from "../../../helpers/people/teams.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane, providers, nextPerson, allow, signIn } = providersForFile();
 let organisation: string;
@@ -31,7 +31,7 @@ async function enter() {
   const browser = new TestBrowser();
   expect((await signIn("github", browser)).isIn).toBe(true);
   const headers = headersOf(browser);
-  const { refresh_token } = await signInClient(plane, { email: "", headers });
+  const { refresh_token } = await signInClient(plane, { headers });
   const found = await plane.context.store.read.sql
     .selectFrom("users")
     .select("id")

@@ -5,16 +5,16 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   approve,
   bearer,
-  openBrowser,
+  openPerson,
+  type Person,
   signIn,
-  type Browser,
 } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile({ WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
-let browser: Browser;
+let browser: Person;
 beforeAll(async () => {
   // The proxy's header gives each test its own address: refusals are counted by address.
-  browser = await openBrowser(plane);
+  browser = await openPerson(plane);
 });
 
 let addresses = 0;
@@ -66,7 +66,7 @@ describe("approving a device code", () => {
 
   test("is refused to another user", async () => {
     const { device_code } = await approve(plane, browser);
-    const other = await openBrowser(plane);
+    const other = await openPerson(plane);
     expect((await generate(device_code, other)).json()).toMatchObject(
       refused("device_code_taken", 409),
     );
@@ -80,7 +80,7 @@ describe("approving a device code", () => {
       await exchange(burned.device_code, wrongFor(burned.verification_code));
     const expired = await approve(plane, browser);
     await expire(expired.device_code);
-    const other = await openBrowser(plane);
+    const other = await openPerson(plane);
     for (const { device_code } of [used, burned, expired])
       for (const who of [browser, other])
         expect((await generate(device_code, who)).json()).toMatchObject(

@@ -5,13 +5,13 @@ import { callsOf } from "../../../helpers/plane/calls.ts";
 import { readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addRows } from "../../../helpers/plane/rows.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
+import { bearer, openPerson, signIn } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
 
 describe("a user's logins", () => {
   it("are listed, and one that is ended is refused at once", async () => {
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     const tokens = await signIn(plane, browser);
     const console = callsOf(plane, browser.headers);
     const cli = callsOf(plane, bearer(tokens.access_token));
@@ -28,7 +28,7 @@ describe("a user's logins", () => {
   });
 
   it("can be ended only by their user, and only once", async () => {
-    const [mine, theirs] = [await openBrowser(plane), await openBrowser(plane)];
+    const [mine, theirs] = [await openPerson(plane), await openPerson(plane)];
     const { logins } = await callsOf(plane, mine.headers).call("listLogins");
     const params = { id: logins[0]?.id ?? "" };
     const otherClient = callsOf(plane, theirs.headers);

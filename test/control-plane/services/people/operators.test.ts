@@ -1,15 +1,16 @@
 /** The page of the people who operate the server, and what it changes. */
 import { describe, expect, test } from "vitest";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
-import { openPerson } from "../../../helpers/people/people.ts";
-import { providersForFile } from "./provider-sign-in.ts";
-import { TestBrowser } from "../../../helpers/people/providers.ts";
 import {
   approve,
   bearer,
   newLink,
+  openPerson,
   signIn as signInClient,
 } from "../../../helpers/people/sign-in.ts";
+import { providersForFile } from "./provider-sign-in.ts";
+import { attributes, texts } from "../../../helpers/console/forms.ts";
+import { TestBrowser } from "../../../helpers/people/providers.ts";
 
 const operatorAddress = "operator@example.com";
 const { plane, providers, nextPerson, allow, signIn } = providersForFile({
@@ -52,8 +53,8 @@ describe("the page of operators", () => {
     allow("@example.net", "github:org/acme");
     await signIn("github", new TestBrowser());
     const { text } = await operator.page("/operator");
-    expect((await operator.page("/settings")).text).toContain('href="/operator"');
-    const [, ...rows] = text.split("<tr>");
+    expect(attributes(await operator.page("/settings"), "a")).toContain("/operator");
+    const rows = texts(text, "tr");
     const rowOf = (email: string) => rows.find((row) => row.includes(email)) ?? "";
     expect(rowOf("ruled@example.net")).toContain("address rule @example.net");
     expect(rowOf("grouped@example.org")).toContain("group rule github:org/acme");
@@ -69,7 +70,7 @@ describe("the page of operators", () => {
     const operator = await openOperator();
     const people = await Promise.all(Array.from({ length: 51 }, () => openPerson(plane)));
     const first = await operator.page("/operator");
-    const next = /href="(\/operator\?before=[^"]+)"/.exec(first.text)?.[1] ?? "";
+    const [next = ""] = attributes(first, "[href^='/operator?before=']");
     const second = await operator.page(next);
     const emails = people.map(({ email }) => email);
     const on = (text: string) => emails.filter((email) => text.includes(`Block ${email}`));

@@ -9,9 +9,9 @@ import {
   bearer,
   cookieOf,
   newLink,
-  openBrowser,
+  openPerson,
+  type Person,
   signIn,
-  type Browser,
 } from "../../../helpers/people/sign-in.ts";
 
 const { plane } = planeForFile();
@@ -23,7 +23,7 @@ const addZone = (headers: Record<string, string>) =>
 const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
 
 const moreThanAWeekAgo = () => Date.now() - 7 * 24 * 3600_000 - 1000;
-const loginOf = ({ email }: Browser) =>
+const loginOf = ({ email }: Person) =>
   plane.context.store.read.sql
     .selectFrom("logins")
     .innerJoin("users", "users.id", "logins.user_id")
@@ -102,12 +102,12 @@ describe("a one-time link", () => {
 
   test("signs the same e-mail into the same account, and others into their own", async () => {
     const [first, second] = [
-      await openBrowser(plane, "eve@example.com"),
-      await openBrowser(plane, "eve@example.com"),
+      await openPerson(plane, "eve@example.com"),
+      await openPerson(plane, "eve@example.com"),
     ];
     const zone = (await addZone(first.headers)).json();
     expect((await zones(second.headers)).json()).toMatchObject({ zones: [{ id: zone["id"] }] });
-    expect((await zones((await openBrowser(plane)).headers)).json()).toEqual({
+    expect((await zones((await openPerson(plane)).headers)).json()).toEqual({
       zones: [],
       next_cursor: null,
     });
@@ -116,9 +116,9 @@ describe("a one-time link", () => {
 
 describe("a session", () => {
   test("is renewed for a week by every request with a cookie older than a minute", async () => {
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     for (const path of ["/", "/api/cli/zones"]) {
-      const unchanged = await ask(plane, "GET", path, { headers: browser.headers });
+      const unchanged = await browser.page(path);
       expect(unchanged.headers["set-cookie"]).toBeUndefined();
       const headers = await agedHeaders(plane, browser.headers, 61_000);
       const answer = await ask(plane, "GET", path, { headers });
@@ -129,7 +129,7 @@ describe("a session", () => {
   });
 
   test("is not accepted as a bearer token, and a bearer token not as a session", async () => {
-    const { headers } = await openBrowser(plane);
+    const { headers } = await openPerson(plane);
     const token = headers.cookie.split("=")[1]!;
     expect((await zones(bearer(token))).status).toBe(401);
     const { access_token, refresh_token } = await signIn(plane);
@@ -146,7 +146,7 @@ describe("a session", () => {
   });
 
   test("ends at once in every copy of the cookie when the user signs out", async () => {
-    const { headers } = await openBrowser(plane);
+    const { headers } = await openPerson(plane);
     const out = await ask(plane, "POST", "/logout", { headers });
     expect(out.status).toBe(303);
     expect(out.headers["set-cookie"]).toMatch(/^windlass_session=; Max-Age=0; /);
@@ -155,7 +155,7 @@ describe("a session", () => {
   });
 
   test("ends with its own lifetime or the login's", async () => {
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     const login = await loginOf(browser);
     const claims = { sub: login.user_id, email: browser.email, sid: login.id, jti: login.id };
     const { jwtSecret } = plane.context;
@@ -168,7 +168,7 @@ describe("a session", () => {
 
 describe("a changing request with a session", () => {
   test("is accepted from the console's own pages", async () => {
-    const { headers } = await openBrowser(plane);
+    const { headers } = await openPerson(plane);
     for (const from of own()) {
       expect([from, (await generate({ cookie: headers.cookie, ...from })).status]).toEqual([
         from,
@@ -182,7 +182,7 @@ describe("a changing request with a session", () => {
   });
 
   test("is refused from any other origin, and changes nothing", async () => {
-    const { headers } = await openBrowser(plane);
+    const { headers } = await openPerson(plane);
     for (const from of foreign()) {
       for (const refused of [
         await generate({ cookie: headers.cookie, ...from }),
@@ -222,7 +222,7 @@ describe("under https", () => {
       );
       const cookie = cookieOf(opened)!;
       const from = (origin: string) =>
-        approve(secure, { email: "", headers: { cookie, origin } }).then(
+        approve(secure, { headers: { cookie, origin } }).then(
           () => 201,
           (error: { status: number }) => error.status,
         );

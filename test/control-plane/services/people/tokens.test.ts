@@ -5,7 +5,7 @@ import type { TokenPair } from "../../../../protocol/auth.ts";
 import type { Row } from "../../../../control-plane/store/tables.ts";
 import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
+import { bearer, openPerson, signIn } from "../../../helpers/people/sign-in.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
@@ -91,7 +91,7 @@ function broken(token: string): [string, string][] {
 
 describe("an access token", () => {
   test("carries the user, issuer, audience, login and an expiry of one hour", async () => {
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     const { access_token } = await signIn(plane, browser);
     const [header] = partsOf(access_token);
     expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual(hs256);
@@ -277,7 +277,7 @@ describe("a refresh", () => {
   });
 
   test("that ends one login keeps the user's other logins", async () => {
-    const browser = await openBrowser(plane);
+    const browser = await openPerson(plane);
     const [one, other] = [await signIn(plane, browser), await signIn(plane, browser)];
     await refreshed(await refreshed(one));
     await refresh(one.refresh_token);

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { submit, words } from "../../../helpers/console/forms.ts";
+import { attributes, dom, texts, words } from "../../../helpers/console/forms.ts";
 import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
@@ -25,7 +25,7 @@ const it = base
   }))
   // Reads what became of it.
   .extend("use", ({ user, plan: params }) => async () => {
-    const { deploy_job_id, not_deployable } = await user.person.call("getPlanSummary", { params });
+    const { deploy_job_id, not_deployable } = await user.client.call("getPlanSummary", { params });
     return { deploy_job_id, not_deployable };
   })
   // Reads the page of a job.
@@ -33,7 +33,7 @@ const it = base
     return (await ask(plane, "GET", `/jobs/${id}`, { headers })).text;
   });
 
-const offer = /action="\/jobs\/[\w-]+\/deploy"/;
+const offers = (page: string) => attributes(page, "form[action$='/deploy']", "action");
 
 describe("a plan that can be deployed", () => {
   it("is offered once, and links to its deployment afterwards", async ({
@@ -44,24 +44,24 @@ describe("a plan that can be deployed", () => {
     page,
   }) => {
     expect(await use()).toEqual({ deploy_job_id: null, not_deployable: null });
-    expect(await page(plan)).toMatch(offer);
-    const deployment = await user.person.call("createJob", deploy);
+    expect(offers(await page(plan))).toHaveLength(1);
+    const deployment = await user.client.call("createJob", deploy);
     const detail = `The plan was already deployed, by the job ${deployment.id}`;
     expect(await use()).toEqual({
       deploy_job_id: deployment.id,
       not_deployable: { code: "plan_already_used", detail },
     });
     const used = await page(plan);
-    expect(used).not.toMatch(offer);
-    expect(used).toContain(`href="/jobs/${deployment.id}"`);
-    expect(await page(deployment)).toContain(`href="/jobs/${plan.id}"`);
-    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_already_used");
+    expect(offers(used)).toEqual([]);
+    expect(attributes(used, "a")).toContain(`/jobs/${deployment.id}`);
+    expect(attributes(await page(deployment), "a")).toContain(`/jobs/${plan.id}`);
+    expect(await user.client.refusal("createJob", deploy)).toBe("409 plan_already_used");
     // So does the page of a tab that was open before.
-    const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
+    const late = await user.post(`/jobs/${plan.id}/deploy`);
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
-    expect(late.text).toContain(`href="/jobs/${deployment.id}"`);
-    await user.person.call("cancelJob", { params: { id: deployment.id } });
-    expect(await page(deployment)).toMatch(/<button id="retry"[^>]*>Plan again</);
+    expect(attributes(late, "a")).toContain(`/jobs/${deployment.id}`);
+    await user.client.call("cancelJob", { params: { id: deployment.id } });
+    expect(texts(await page(deployment), "button#retry")).toEqual(["Plan again"]);
   });
 });
 
@@ -75,7 +75,7 @@ describe("a plan that was queued before the first deployment had ended", () => {
     const version = { spec_id: configuration, blob: "", serial: 1, resources: 1 };
     await addState(plane.context.store, { ...version, created_at: 1 });
     expect(await use()).toMatchObject({ not_deployable: null });
-    expect(await user.person.call("createJob", deploy)).toMatchObject({ status: "QUEUED" });
+    expect(await user.client.call("createJob", deploy)).toMatchObject({ status: "QUEUED" });
   });
 });
 
@@ -94,12 +94,12 @@ describe("a stale plan", () => {
       "The configuration or one of its variable sets was changed after the plan was made, so plan again";
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale", detail } });
     const stale = await page(plan);
-    expect(stale).not.toMatch(offer);
+    expect(offers(stale)).toEqual([]);
     expect(stale).toContain(detail);
-    const late = await submit(plane, `/jobs/${plan.id}/deploy`, {}, user.headers);
+    const late = await user.post(`/jobs/${plan.id}/deploy`);
     expect([late.status, words(late)]).toEqual([409, expect.stringContaining(detail)]);
-    expect(late.text).toContain(`<a href="/configurations/${configuration}">network</a>`);
-    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
+    expect(texts(late, `[href="/configurations/${configuration}"]`)).toContain("network");
+    expect(await user.client.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 
   it("is refused if a state was stored while it ran, unless it stored that itself", async ({
@@ -116,27 +116,23 @@ describe("a stale plan", () => {
     expect(await use()).toMatchObject({ not_deployable: null });
     await addState(plane.context.store, { ...version, serial: 2 });
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
-    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
+    expect(await user.client.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 
   it("is planned again with its options from its page", async ({ user, configuration, page }) => {
     const targets = ["module.a", 'module.b["x y"]'];
-    const plan = await user.person.call("createJob", {
+    const plan = await user.client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: configuration, destroy: true, targets },
     });
     await user.end(await user.start(), "SUCCESS", { plan_summary: emptySummary });
     const definition = '{"source":{"type":"inline","files":{"main.tf":"# changed"}}}';
     await setRows(plane, "specs", { definition }, { id: configuration });
-    const [form = ""] =
-      /<form[^>]*>(?:(?!<\/form>)[^])*Plan again<\/button>/.exec(await page(plan)) ?? [];
-    const [, action = ""] = /action="([^"]+)"/.exec(form) ?? [];
-    const fields = Object.fromEntries(
-      [...form.matchAll(/name="(\w+)"\s+value="([^"]*)"/g)].map(([, name, value = ""]) => [
-        name,
-        value.replaceAll("&quot;", '"'),
-      ]),
-    );
-    const { headers } = await submit(plane, action, fields, user.headers);
+    const forms = dom(await page(plan)).querySelectorAll("form");
+    const form = forms.find((one) => texts(one, "button").includes("Plan again"));
+    const inputs = form?.querySelectorAll("[name]") ?? [];
+    const fields = inputs.map(({ attributes: { name, value } }) => [name, value]);
+    const action = form?.getAttribute("action") ?? "";
+    const { headers } = await user.post(action, Object.fromEntries(fields));
     const again = await user.read(String(headers["location"]).replace("/jobs/", ""));
     expect(again).toMatchObject({ job_type: "PLAN", plan_options: { destroy: true, targets } });
   });
@@ -150,6 +146,6 @@ describe("a stale plan", () => {
     const version = { spec_id: configuration, blob: "", serial: 5 };
     await addState(plane.context.store, { ...version, created_at: Date.now() + 60_000 });
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
-    expect(await user.person.refusal("createJob", deploy)).toBe("409 plan_is_stale");
+    expect(await user.client.refusal("createJob", deploy)).toBe("409 plan_is_stale");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { addHeldJob } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../../helpers/plane/calls.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";

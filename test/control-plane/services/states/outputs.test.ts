@@ -3,7 +3,7 @@ import { replaceOutputs } from "../../../../control-plane/store/configurations/c
 import { ask, readRow, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane } = planeForFile();
 

@@ -3,7 +3,7 @@ import type { StateVersion } from "../../../../protocol/state-versions.ts";
 import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane } = planeForFile({ WINDLASS_QUOTA_STATE_MIB: "1" });
 

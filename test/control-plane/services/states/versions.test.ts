@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mebibyte } from "../../../../common/units.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";

@@ -7,7 +7,7 @@ import { findHeldJobs } from "../../../../control-plane/store/jobs/jobs.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addRows, addSpec, type Owner } from "../../../helpers/plane/rows.ts";

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { settleRestore } from "../../../../control-plane/services/storage/restored.ts";
 import { restorePending, setFact } from "../../../../control-plane/store/facts.ts";
-import { openPerson, openTeam } from "../../../helpers/people/people.ts";
+import { openPerson } from "../../../helpers/people/sign-in.ts";
+import { openTeam } from "../../../helpers/people/teams.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { plane } = planeForFile();

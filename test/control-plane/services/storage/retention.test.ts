@@ -7,7 +7,7 @@ import { readConfig } from "../../../../control-plane/config.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { day } from "../../../../common/units.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import {
   addHeldJob,
   ask,

@@ -3,17 +3,17 @@ import { expect, test } from "vitest";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { submit, words } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { bearer, openBrowser, signIn } from "../../../helpers/people/sign-in.ts";
+import { bearer, openPerson, signIn } from "../../../helpers/people/sign-in.ts";
 import { newSlug } from "../../../helpers/people/teams.ts";
 
 const { plane } = planeForFile({ WINDLASS_TEAM_CREATORS: "Grace@example.com, @ops.example.com" });
 
 /** Signs in by a link of the operator, and tries to create a team by the client and in the console. */
 async function tryAs(email: string) {
-  const browser = await openBrowser(plane, email);
+  const browser = await openPerson(plane, email);
   const client = callsOf(plane, bearer((await signIn(plane, browser)).access_token));
   const byClient = await client.refusal("createTeam", { body: { name: "A", slug: newSlug() } });
-  const page = await submit(plane, "/teams", { name: "B", slug: newSlug() }, browser.headers);
+  const page = await browser.post("/teams", { name: "B", slug: newSlug() });
   return { browser, client, byClient, page };
 }
 

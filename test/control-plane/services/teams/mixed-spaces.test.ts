@@ -5,7 +5,7 @@ import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
 import { dump } from "../../../helpers/store/store-dump.ts";
 import { addTeam, addTeamSpec } from "../../../helpers/people/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
 

@@ -7,7 +7,7 @@ import { callsOf } from "../../../helpers/plane/calls.ts";
 import { ask, type Plane } from "../../../helpers/plane/plane.ts";
 import { patience, repeat, type Planes } from "../../../helpers/plane/races.ts";
 import { addSpec } from "../../../helpers/plane/rows.ts";
-import { bearer, openBrowser } from "../../../helpers/people/sign-in.ts";
+import { bearer, openPerson } from "../../../helpers/people/sign-in.ts";
 import {
   addMember,
   addTeam,
@@ -15,7 +15,7 @@ import {
   callsWithin,
   join,
 } from "../../../helpers/people/teams.ts";
-import { addTestUser, type TestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser, type TestUser } from "../../../helpers/people/user.ts";
 
 async function newTeam({ first, second }: Planes) {
   const admin = await addTestUser(first);
@@ -295,7 +295,7 @@ export function teamRaces(find: () => Planes): void {
         race(async (planes) => {
           const { first, second } = planes;
           const { admin, slug, params, calls } = await newTeam(planes);
-          const [ada, bob] = await Promise.all([openBrowser(first), openBrowser(first)]);
+          const [ada, bob] = await Promise.all([openPerson(first), openPerson(first)]);
           const use = async (plane: Pick<Plane, "url">, cookie: string, path: string) =>
             `${(await ask(plane, "POST", path, { headers: { cookie, origin: plane.url } })).status}`;
           return async (round) => {

@@ -11,7 +11,7 @@ import {
   callsWithin,
   newSlug,
 } from "../../../helpers/people/teams.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
 

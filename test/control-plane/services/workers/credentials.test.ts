@@ -5,7 +5,7 @@ import { memoryWakeups } from "../../../../control-plane/wakeups/memory.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { TestWorker } from "../../../helpers/plane/plane.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane } = planeForFile();
 const origin = { ip: "127.0.0.1", id: "test", headers: {} };

@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
-import { addRunner, addTestUser } from "../../../helpers/people/test-user.ts";
+import { addRunner, addTestUser } from "../../../helpers/people/user.ts";
 import { addTestWorker, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";

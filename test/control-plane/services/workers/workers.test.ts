@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../../../control-plane/store/workers/workers.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   addTestWorker,

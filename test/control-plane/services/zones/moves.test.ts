@@ -4,7 +4,7 @@ import { addHeldJob, ask, readRow, setRows, stateHeaders } from "../../../helper
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
 import { addMember, addTeam, join } from "../../../helpers/people/teams.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 
 const { plane, it } = planeForFile();
 const usageOf = async (owner: string) =>

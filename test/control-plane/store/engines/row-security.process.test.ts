@@ -23,7 +23,7 @@ import { withRoutes, type ServedRoute } from "../../../helpers/plane/routes.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 import { addTeam, join as joinTeam } from "../../../helpers/people/teams.ts";
 import { settingsOf } from "../../../helpers/store/test-database.ts";
-import { addTestUser } from "../../../helpers/people/test-user.ts";
+import { addTestUser } from "../../../helpers/people/user.ts";
 import { skipAt } from "../../../helpers/project/tools.ts";
 
 const lack = lackOfPostgres();
@@ -57,8 +57,8 @@ const open: Record<string, string> = {
 async function addMarked() {
   const mark = `mark${randomUUID().slice(0, 8)}`;
   const user = await openSampleUser(plane, `${mark}@example.com`);
-  const { person, owner } = user;
-  await person.call("updateZone", { params: { id: owner.zone }, body: { name: mark } });
+  const { client, owner } = user;
+  await client.call("updateZone", { params: { id: owner.zone }, body: { name: mark } });
   const spec = await user.configure(mark);
   await user.queue({ job_type: "PLAN", configuration_id: spec });
   const job = await user.start();
@@ -69,16 +69,16 @@ async function addMarked() {
   await user.end(job, "SUCCESS", {
     plan_summary: { ...plan_summary, drift: [], drift_omitted: 0 },
   });
-  const { id: identity } = await person.call("createCloudIdentity", {
+  const { id: identity } = await client.call("createCloudIdentity", {
     body: { name: mark, provider: "aws", role_arn: "arn:aws:iam::123456789012:role/windlass" },
   });
-  const { id: set } = await person.call("createVariableSet", {
+  const { id: set } = await client.call("createVariableSet", {
     body: { name: mark },
   });
-  const token = await person.call("createAccessToken", {
+  const token = await client.call("createAccessToken", {
     body: { name: mark, role: "viewer" },
   });
-  await person.call("createRegistrationToken", { body: {} });
+  await client.call("createRegistrationToken", { body: {} });
   const ids = { zones: owner.zone, jobs: job, workers: user.worker, configurations: spec };
   return {
     ...user,

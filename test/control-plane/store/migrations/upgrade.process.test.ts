@@ -15,7 +15,7 @@ import { openBeside, openSqlite } from "../../../../control-plane/store/engines/
 import { knownSchema } from "../../../../control-plane/store/migrate.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import type { Plane } from "../../../helpers/plane/plane.ts";
-import { openBrowser } from "../../../helpers/people/sign-in.ts";
+import { openPerson } from "../../../helpers/people/sign-in.ts";
 
 type Row = Record<string, unknown>;
 type Rows = Record<string, Row[]>;
@@ -197,7 +197,7 @@ it("is read by a server of this version as it was by one of 0.1.0", async () => 
   });
   const { url, context, close } = await startServer(config, pino({ level: "silent" }));
   try {
-    const { headers } = await openBrowser({ url, context } as Plane, "ada@example.com");
+    const { headers } = await openPerson({ url, context } as Plane, "ada@example.com");
     const ada = callsOf({ url }, headers);
     const { zones } = await ada.call("listZones");
     expect(zones).toMatchObject([{ name: "production" }]);
