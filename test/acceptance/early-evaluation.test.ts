@@ -76,7 +76,7 @@ describe("a real OpenTofu", () => {
     await using machine = await userMachine(plane, {
       agent: (path) => {
         const { WINDLASS_JOB_PATHS = "", ...rest } = bothEngines(path, `exec ${real} "$@"`);
-        return { ...rest, WINDLASS_JOB_PATHS: `${WINDLASS_JOB_PATHS}:${dirname(real ?? "")}` };
+        return { ...rest, WINDLASS_JOB_PATHS: `${WINDLASS_JOB_PATHS},${dirname(real ?? "")}` };
       },
     });
     await deploys(
