@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { equalSecrets } from "../../../common/equal-secrets.ts";
-import { sourceFiles } from "../../helpers/project/source-files.ts";
+import { equalSecrets } from "../../common/equal-secrets.ts";
+import { sourceFiles } from "../helpers/project/source-files.ts";
 
 it("equalSecrets is true for equal secrets only, of any length", () => {
   expect(equalSecrets("secret", "secret")).toBe(true);
@@ -19,15 +19,16 @@ const compared = new RegExp(
   `${name}\\s*[!=]==(?!\\s*(?:undefined|null|"|TokenType))|[!=]==\\s*${name}(?!\\.)`,
 );
 
-it("the control plane compares secrets only with equalSecrets", () => {
-  const root = join(import.meta.dirname, "../../..");
+it("the control plane compares secrets only with equalSecrets, and no other code has its own", () => {
+  const root = join(import.meta.dirname, "../..");
   const files = sourceFiles()
-    .filter(({ path }) => path.startsWith("control-plane/"))
+    .filter(({ path }) => /^(agent|common|control-plane|protocol)\//.test(path))
     .map(({ path }) => ({ path, text: readFileSync(join(root, path), "utf8") }));
-  const helper = "control-plane/domain/tokens.ts";
+  const helper = "common/equal-secrets.ts";
   const naked = files.filter(({ text }) => text.includes("timingSafeEqual"));
   expect(naked.map(({ path }) => path)).toEqual([helper]);
-  const lines = files.flatMap(({ path, text }) =>
+  const ours = files.filter(({ path }) => path.startsWith("control-plane/"));
+  const lines = ours.flatMap(({ path, text }) =>
     text
       .split("\n")
       .filter((line) => compared.test(line))
