@@ -16,7 +16,8 @@ FROM node:24-bookworm-slim
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git openssh-client tini \
   && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* \
-  && install -d -o 1000 -g 1000 -m 0700 /var/lib/windlass /var/lib/windlass-agent \
+  && install -d -o 1000 -g 1000 -m 0700 /var/lib/windlass \
+  && install -d -o 1000 -g 1000 -m 0711 /var/lib/windlass-agent \
   && ln -s /opt/windlass/bin/windlass /usr/local/bin/windlass
 WORKDIR /opt/windlass
 COPY --from=build /windlass ./

@@ -41,7 +41,7 @@ export default defineConfig({
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
-        exclude: ["test/{e2e,browser,acceptance,faults}/**", "test/**/*.process.test.ts"],
+        exclude: ["test/{e2e,browser,acceptance,faults,peers}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/setup/no-process.ts"],
         ...(onPostgres ? { globalSetup: ["test/helpers/setup/postgres-setup.ts"] } : {}),
       }),
@@ -65,6 +65,8 @@ export default defineConfig({
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.
       project("faults", ["test/faults/**/*.test.ts"]),
+      // With real programs of others that are installed for it: container engines.
+      project("peers", ["test/peers/**/*.test.ts"]),
     ],
   },
 });

@@ -2,7 +2,7 @@
  * Checks what jobs need on this machine: an engine, git, isolation, a cloud role.
  */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -138,11 +138,18 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
 }
 
 /**
- * Returns the parent of the work directory, which itself stays unchanged. Without `users` the
- * parent may not be writable, so it is the work directory.
+ * Returns the parent of the work directory, which itself stays unchanged. The parent may not be
+ * writable for an agent that is not root, nor in a container: then it is the work directory.
  */
-const trialFolder = ({ workDir, users }: AgentConfig): string =>
-  existingFolder(users ? dirname(workDir) : workDir);
+function trialFolder({ workDir, users }: AgentConfig): string {
+  const parent = existingFolder(dirname(workDir));
+  try {
+    if (users) accessSync(parent, constants.W_OK);
+    return users ? parent : existingFolder(workDir);
+  } catch {
+    return existingFolder(workDir);
+  }
+}
 
 /** Assumes the role exactly as a job does. Skipped if no role is named. */
 export async function cloudRole(

@@ -14,19 +14,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { readConfig } from "../../control-plane/config.ts";
-import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { minute } from "../../common/units.ts";
 import { version } from "../../common/version.ts";
 import { startAgent, until } from "../helpers/agent/agent-process.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
-import type { Plane } from "../helpers/plane/plane.ts";
 import { spawnServer } from "../helpers/plane/server-process.ts";
 import { root } from "../helpers/project/source-files.ts";
 import { lackOfProgram, skipAt } from "../helpers/project/tools.ts";
-import { addUser } from "../helpers/people/user.ts";
+import { addUserAt } from "../helpers/people/user.ts";
 
 skipAt(lackOfProgram("dpkg-deb"));
 
@@ -217,10 +214,7 @@ test("server and agent are upgraded and downgraded in place while jobs run", asy
   install(packages, version(), prefix);
   let server = startServer();
   const url = await server.ready;
-  const store = await openSqlite(readConfig({ WINDLASS_DATA_DIR: data }).databaseFile);
-  const context = { store, jwtSecret, now: Date.now };
-  const user = await addUser({ url, context } as unknown as Plane);
-  await store.close();
+  const user = await addUserAt(url, data, jwtSecret);
   const settings = {
     ...isolationForHeldApply,
     WINDLASS_URL: url,

@@ -1,5 +1,7 @@
 /** Users of a control plane, written to its store, and the API as their clients call it. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { readConfig } from "../../../control-plane/config.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import { send } from "../../../protocol/transport.ts";
 import { callsOf, type Calls } from "../plane/calls.ts";
@@ -30,6 +32,17 @@ export interface User {
   upload(archive: Buffer): Promise<string>;
   /** Creates a token with which an agent registers itself. */
   registrationToken(): Promise<string>;
+}
+
+/** Adds a user at a server that is another process, over its data directory with SQLite. */
+export async function addUserAt(url: string, directory: string, secret: string): Promise<User> {
+  const store = await openSqlite(readConfig({ WINDLASS_DATA_DIR: directory }).databaseFile);
+  try {
+    const context = { store, jwtSecret: Buffer.from(secret), now: Date.now };
+    return await addUser({ url, context } as unknown as Plane);
+  } finally {
+    await store.close();
+  }
 }
 
 /** Adds a user with a zone. */

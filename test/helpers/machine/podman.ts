@@ -1,0 +1,100 @@
+/** Podman, and the image of this checkout built by it. */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { root } from "../project/source-files.ts";
+import { lackOfProgram } from "../project/tools.ts";
+
+/** Why no container can be started here; undefined: it can. */
+export function lackOfEngine(): string | undefined {
+  const lack = lackOfProgram("podman", "debootstrap", "flock");
+  const why = lack ?? (process.getuid?.() === 0 ? undefined : "the tests start it as root");
+  return why && `needs a container engine (${why})`;
+}
+
+export const image = "localhost/windlass-peers";
+const base = "docker.io/library/node:24-bookworm-slim";
+
+/** Runs podman. Returns what it printed, errors after output; throws if it fails. */
+export async function podman(...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await execa("podman", args, { env, stdin: "ignore" });
+  return `${stdout}\n${stderr}`.trim();
+}
+
+/** For machines without systemd, or with a limit of descriptors below podman's own. */
+const configuration = `
+[containers]
+default_ulimits = ["nofile=16384:16384", "nproc=4096:4096"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+`;
+const env: Record<string, string> = {};
+
+/** Writes podman's settings into this directory, for it and for agents that start it. */
+export function configurePodman(directory: string): Readonly<Record<string, string>> {
+  env["CONTAINERS_CONF"] = join(directory, "containers.conf");
+  writeFileSync(env["CONTAINERS_CONF"], configuration);
+  return env;
+}
+
+/** Builds the image by the Dockerfile. */
+export async function buildImage(commit: string): Promise<void> {
+  const isThere = await podman("image", "exists", base).then(
+    () => true,
+    () =>
+      podman("pull", "--quiet", base).then(
+        () => true,
+        () => false,
+      ),
+  );
+  if (!isThere) await makeBase();
+  const where = ["--isolation", "chroot", "--network", "host", "--format", "docker"];
+  await podman("build", ...where, "--build-arg", `COMMIT=${commit}`, "--tag", image, root);
+}
+
+/**
+ * Makes the base where no registry of images can be reached: Debian with this checkout's Node, the
+ * machine's npm, and its settings of apt, npm and certificates.
+ */
+async function makeBase(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "base-"));
+  try {
+    await execa("debootstrap", [
+      "--variant=minbase",
+      "--include=ca-certificates",
+      "bookworm",
+      folder,
+    ]);
+    const settings = [
+      "/etc/ssl/certs/ca-certificates.crt",
+      "/etc/apt/sources.list.d",
+      "/etc/apt/apt.conf.d",
+      "/etc/resolv.conf",
+    ];
+    for (const path of settings) cpSync(path, join(folder, path), { recursive: true });
+    const npmrc = join(homedir(), ".npmrc");
+    if (existsSync(npmrc)) cpSync(npmrc, join(folder, "root/.npmrc"));
+    const local = join(folder, "usr/local");
+    cpSync(process.execPath, join(local, "bin/node"));
+    const { stdout: modules } = await execa("npm", ["root", "--global"]);
+    mkdirSync(join(local, "lib/node_modules"), { recursive: true });
+    cpSync(join(modules, "npm"), join(local, "lib/node_modules/npm"), { recursive: true });
+    symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", join(local, "bin/npm"));
+    const authority = "ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt";
+    const archive = `${folder}.tar`;
+    await execa("tar", ["-C", folder, "-cf", archive, "."]);
+    await podman("import", "--change", authority, archive, base).finally(() => rmSync(archive));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
