@@ -108,6 +108,8 @@ describe.concurrent("windlass jobs", () => {
     const files = { "main.tf": 'output "a" {\n  value = 1\n}\n' };
     await ada.user.configure({ name: "small", source: { type: "inline", files } });
     const { id } = await ada.json<Job>("jobs", "plan", "small", "--wait");
+    // As if the worker had had this label when it ran the plan.
+    await setRows(plane, "jobs", { labels: '["none"]' }, { id });
     const deploy = await ada.json<Job>("jobs", "deploy", "--plan", id, "--label", "none");
     await ada.json("jobs", "cancel", deploy.id);
     const again = await ada.run("jobs", "retry", deploy.id);
