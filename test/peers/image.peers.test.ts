@@ -38,18 +38,35 @@ let user: User;
 /** Starts a container in the machine's network. Jobs find terraform, and the files that hold them. */
 const start = (role: string, options: readonly string[], ...command: string[]): Promise<string> =>
   podman(
-    ...["run", "--detach", "--name", name(role), "--network", "host", "--stop-timeout", "600"],
-    ...["--volume", `${name(role)}:/var/lib/windlass${command[0] === "agent" ? "-agent" : ""}`],
-    ...["--volume", `${terraform}:/usr/local/bin/terraform:ro`, "--volume", `${path}:${path}`],
-    ...[...options, image, ...command],
+    "run",
+    "--detach",
+    "--name",
+    name(role),
+    "--network",
+    "host",
+    "--stop-timeout",
+    "600",
+    "--volume",
+    `${name(role)}:/var/lib/windlass${command[0] === "agent" ? "-agent" : ""}`,
+    "--volume",
+    `${terraform}:/usr/local/bin/terraform:ro`,
+    "--volume",
+    `${path}:${path}`,
+    ...options,
+    image,
+    ...command,
   );
 const logs = (role: string): Promise<string> => podman("logs", name(role));
 const logged = async (role: string, text: string): Promise<void> => {
   while (!(await logs(role)).includes(text)) await new Promise((done) => setTimeout(done, 200));
 };
 const asAgent = async (): Promise<string[]> => [
-  ...["--env", `WINDLASS_URL=${url}`, "--env", "WINDLASS_HEARTBEAT_SECONDS=1"],
-  ...["--env", `WINDLASS_REGISTRATION_TOKEN=${await user.registrationToken()}`],
+  "--env",
+  `WINDLASS_URL=${url}`,
+  "--env",
+  "WINDLASS_HEARTBEAT_SECONDS=1",
+  "--env",
+  `WINDLASS_REGISTRATION_TOKEN=${await user.registrationToken()}`,
 ];
 const ended = (job: Job) => user.reaches(job, "SUCCESS", "FAILED", "CANCELLED");
 
