@@ -265,9 +265,10 @@ function jobSettings(
   isolation: IsolationSettings,
   workerToken: string,
 ): JobSettings {
-  const { grace } = config;
+  // Jobs have no use for the token that registers workers.
+  const { grace, registrationToken: _, ...used } = config;
   return {
-    ...config,
+    ...used,
     isolation,
     title: `Windlass agent ${version()} on ${hostname()}`,
     cacheBytes: config.cache.bytes,
