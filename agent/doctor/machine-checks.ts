@@ -143,11 +143,15 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
  */
 function trialFolder({ workDir, users }: AgentConfig): string {
   const parent = existingFolder(dirname(workDir));
+  return users && isWritable(parent) ? parent : existingFolder(workDir);
+}
+
+function isWritable(folder: string): boolean {
   try {
-    if (users) accessSync(parent, constants.W_OK);
-    return users ? parent : existingFolder(workDir);
+    accessSync(folder, constants.W_OK);
+    return true;
   } catch {
-    return existingFolder(workDir);
+    return false;
   }
 }
 
