@@ -2,6 +2,7 @@
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { endpoints, type EndpointName } from "../../protocol/endpoints.ts";
 import type { Permission } from "../../protocol/roles.ts";
+import { urlOf } from "../http/route-of.ts";
 
 /** A permission, or the endpoint that does the same as the page and needs the same. */
 export type Needs = Permission | EndpointName;
@@ -14,8 +15,7 @@ export class PagePermissions {
   constructor() {
     // Downloads.
     for (const { method, path, permission } of Object.values<Endpoint>(endpoints))
-      if (method === "GET" && permission !== undefined)
-        this.add(method, path.replace(/\{(\w+)\}/g, ":$1"), permission);
+      if (method === "GET" && permission !== undefined) this.add(method, urlOf(path), permission);
   }
 
   /** Adds a route, and returns its permission. */

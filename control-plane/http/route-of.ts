@@ -1,4 +1,4 @@
-/** The route that serves a request. */
+/** Routes as the server knows them. */
 import type { FastifyRequest } from "fastify";
 
 /**
@@ -7,6 +7,9 @@ import type { FastifyRequest } from "fastify";
  */
 export const routeOf = (request: FastifyRequest): FastifyRequest["routeOptions"] =>
   (request.route ??= request.routeOptions);
+
+/** Returns the path of an endpoint, such as `/zones/{id}`, as routes write it: `/zones/:id`. */
+export const urlOf = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1");
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -19,6 +19,7 @@ import { kibibyte, mebibyte } from "../../common/units.ts";
 import type { Registrant } from "../services/workers/workers.ts";
 import { bytesOf } from "./bytes.ts";
 import type { SendList } from "./list.ts";
+import { urlOf } from "./route-of.ts";
 import { sent } from "./sent.ts";
 
 /**
@@ -171,7 +172,7 @@ function route(
   };
   app.route({
     method: endpoint.method,
-    url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
+    url: urlOf(endpoint.path),
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     // No schema for the response: services return views that name every field, and JSON.stringify
     // is the fastest way to write them.
