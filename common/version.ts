@@ -32,6 +32,17 @@ export interface Build {
   readonly commit: string;
 }
 
+/** The arguments by which git names the commit of a checkout, with `-dirty` if files had changed. */
+export const describeCommit = (directory: string): string[] => [
+  "-C",
+  directory,
+  "describe",
+  "--always",
+  "--dirty",
+  "--abbrev=12",
+  "--exclude=*",
+];
+
 /** Returns undefined in a checkout. */
 export function build(): Build | undefined {
   const file = join(import.meta.dirname, "../build.json");

@@ -9,6 +9,7 @@ import { cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { rolldown, type OutputChunk, type Plugin } from "rolldown";
+import { describeCommit } from "../common/version.ts";
 import { installed, installedForNpm } from "./lib/installed.ts";
 import { writeReference } from "./lib/reference.ts";
 
@@ -79,8 +80,7 @@ const withoutServer: Plugin = {
 /** Returns `unknown` without git, as in the build of the image. */
 function commitOfSource(): string {
   try {
-    const describe = ["-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
-    return execFileSync("git", describe, { encoding: "utf8", stdio: "pipe" }).trim();
+    return execFileSync("git", describeCommit(root), { encoding: "utf8", stdio: "pipe" }).trim();
   } catch {
     return "unknown";
   }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import { build, installedIn, version, type Build } from "../../common/version.ts";
+import { build, describeCommit, installedIn, version, type Build } from "../../common/version.ts";
 import { examples } from "../noun.ts";
 import { action } from "../run.ts";
 
@@ -33,15 +33,9 @@ async function checkout(directory: string): Promise<Build> {
   // Not the commit of a repository around an unpacked archive of the source.
   if (!existsSync(join(directory, ".git"))) return { package: "source", commit: "unknown" };
   const { execa } = await import("execa");
-  const describe = [
-    "-C",
-    directory,
-    "describe",
-    "--always",
-    "--dirty",
-    "--abbrev=12",
-    "--exclude=*",
-  ];
-  const { stdout, failed } = await execa("git", describe, { reject: false, timeout: 10_000 });
+  const { stdout, failed } = await execa("git", describeCommit(directory), {
+    reject: false,
+    timeout: 10_000,
+  });
   return { package: "checkout", commit: failed ? "unknown" : stdout };
 }
