@@ -82,6 +82,11 @@ describe("the rules find", () => {
     expect(planted(path, `import type { A } from "${target}"; export type B = A;`)).toHaveLength(1);
   });
 
+  it("a directory of services without a place in their order", () => {
+    const [breach] = planted("control-plane/services/elsewhere/a.ts", "export {};");
+    expect(breach).toContain("serviceOrder does not name");
+  });
+
   it.each([
     `export const home = () => process.env.HOME;`,
     `const home = process["env"]["HOME"]; home?.trim();`,

@@ -266,14 +266,18 @@ const mostImportsUp = 6;
 
 /** Returns the imports between directories of services that run back up, if there are too many. */
 function importsUp(files: readonly SourceFile[]): string[] {
-  const floor = (path: string) =>
-    serviceOrder.indexOf(/^control-plane\/services\/([\w-]+)\//.exec(path)?.[1] ?? "");
+  const directoryOf = (path: string) => /^control-plane\/services\/([\w-]+)\//.exec(path)?.[1];
+  const floor = (path: string) => serviceOrder.indexOf(directoryOf(path) ?? "");
+  const unnamed = files.filter(({ path }) => directoryOf(path) !== undefined && floor(path) < 0);
   const up = files.flatMap(({ path, imports }) =>
     imports
       .filter((target) => floor(target) >= 0 && floor(target) < floor(path))
       .map((target) => `${path} imports ${target}: it is on a higher floor of services/`),
   );
-  return up.length > mostImportsUp ? up : [];
+  return [
+    ...unnamed.map(({ path }) => `${path} is in a directory that serviceOrder does not name`),
+    ...(up.length > mostImportsUp ? up : []),
+  ];
 }
 
 /** Lines of code without blank lines and comments. A longer file should be split by concern. */
