@@ -8,7 +8,7 @@ import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
 import { expectGenuine, genuine, names } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
-import { provingConnector } from "./proof.ts";
+import { provingConnectorFor } from "./proof.ts";
 import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "../job/job-api.ts";
 import { dispatcherOf, type Network } from "../machine/network.ts";
@@ -53,10 +53,7 @@ const leaveTimeout = 5000;
 export function createApi(options: ApiOptions): AgentApi {
   const { server, known, workerId } = options;
   const isPlain = server.startsWith("http:");
-  const connector = isPlain
-    ? (timeout: number) => provingConnector(server, options, known, timeout)
-    : undefined;
-  const dispatcher = dispatcherOf(options.network, connector);
+  const dispatcher = dispatcherOf(options.network, provingConnectorFor(server, options, known));
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
   const common = { headers: identity, dispatcher, timeout: answerTimeout };
 

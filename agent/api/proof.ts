@@ -25,7 +25,7 @@ export interface ProofSecrets {
 }
 
 /** The server has proved itself before; what listens at its address now cannot. */
-class UnprovedServerError extends Error {
+export class UnprovedServerError extends Error {
   override readonly name = "UnprovedServerError";
 
   constructor(host: string) {
@@ -57,11 +57,20 @@ const equal = (given: unknown, expected: string): boolean =>
   typeof given === "string" && equalSecrets(given, expected);
 
 /**
- * Opens the connections to a server on plain http. One that cannot prove itself is not used if the
- * server has ever proved itself; otherwise it may be a server that knows only the published
- * interface, and is used.
+ * Returns what opens the connections to a server on plain http; undefined for https. A connection
+ * that cannot prove itself is not used if the server has ever proved itself; otherwise it may be a
+ * server that knows only the published interface, and is used.
  */
-export function provingConnector(
+export const provingConnectorFor = (
+  server: string,
+  identity: Omit<ProofSecrets, "proofKey">,
+  known: KnownServer,
+): ((timeout: number) => Connector) | undefined =>
+  server.startsWith("http:")
+    ? (timeout) => provingConnector(server, identity, known, timeout)
+    : undefined;
+
+function provingConnector(
   server: string,
   identity: Omit<ProofSecrets, "proofKey">,
   known: KnownServer,

@@ -13,6 +13,8 @@ import {
   redirectAdvice,
   unknownAuthority,
 } from "../api/describe.ts";
+import { openKnownServer, type ServerFacts } from "../api/known-server.ts";
+import { provingConnectorFor, UnprovedServerError } from "../api/proof.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;
@@ -105,13 +107,13 @@ async function identityOf(
 ): Promise<Finding> {
   try {
     const known = knownIdentity(config);
-    if (known) return await workerOf(config, known, dispatcher);
+    if (known) return await workerOf(config, known);
     const kept = keptIdentity(config);
     if (
       kept &&
       (await isProvedAt(config.url, kept, { signal: AbortSignal.timeout(patience), dispatcher }))
     ) {
-      const worker = await workerOf(config, kept, dispatcher);
+      const worker = await workerOf(config, kept, { provesItself: true });
       const text = `${worker.text}; registered at ${kept.server}, and this is the same server`;
       return { ...worker, text };
     }
@@ -140,12 +142,17 @@ async function identityOf(
   }
 }
 
+/** Sends the token only over a connection over which the agent itself would send it. */
 async function workerOf(
   config: AgentConfig,
-  { workerId: id, workerToken }: Identity,
-  dispatcher: ReturnType<typeof dispatcherOf>,
+  identity: Identity,
+  proved: Partial<ServerFacts> = {},
 ): Promise<Finding> {
+  const { workerId: id, workerToken } = identity;
   const headers = { "x-worker-id": id, "x-worker-token": workerToken };
+  // A doctor changes nothing: what this check learns of the server is not kept.
+  const known = { ...openKnownServer(config), ...proved, learn: () => undefined };
+  const dispatcher = dispatcherOf(config.network, provingConnectorFor(config.url, identity, known));
   try {
     const input = { params: { id } };
     const answer = await send(config.url, "readWorker", input, { headers, dispatcher });
@@ -159,6 +166,9 @@ async function workerOf(
         `the server refuses the token of worker ${id}`,
         "the token was replaced, or the worker was removed: set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN to the worker's id and its new token, or remove identity.json from the work directory and register again",
       );
-    return finding("identity", "warning", `could not be checked: ${(error as Error).message}`);
+    const state = error instanceof UnprovedServerError ? "failed" : "warning";
+    return finding("identity", state, `could not be checked: ${(error as Error).message}`);
+  } finally {
+    await dispatcher.destroy();
   }
 }

@@ -219,6 +219,26 @@ describe.concurrent("windlass agent doctor", () => {
     });
   });
 
+  test("sends no token to what listens in place of a control plane that has proved itself", async () => {
+    const tokens: unknown[] = [];
+    const server = createServer(({ headers }, response) => {
+      tokens.push(headers["x-worker-token"]);
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+    await using listening = await listen(server);
+    const env = environment({ WINDLASS_URL: listening.url });
+    mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
+    const known = JSON.stringify({ server: listening.url, provesItself: true });
+    writeFileSync(join(env.WINDLASS_WORK_DIR, "server.json"), known);
+    expect((await doctor(env)).of("identity")).toMatchObject({
+      state: "failed",
+      text: expect.stringContaining("does not prove that it is the control plane"),
+    });
+    // The readiness, and what the connection had to prove.
+    expect(tokens).toEqual([undefined, undefined]);
+    expect(readdirSync(env.WINDLASS_WORK_DIR)).toEqual(["server.json"]);
+  });
+
   test("reports a clock that is a day ahead", async () => {
     const { hostname, port } = new URL(plane.url);
     // Forwards to the server and sets the Date header a day back.
@@ -236,6 +256,7 @@ describe.concurrent("windlass agent doctor", () => {
       socket.write(
         `${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join("\r\n")}\r\nconnection: close\r\n\r\n`,
       );
+      incoming.pipe(socket, { end: false });
     });
     await using listening = await listen(proxy);
     const { of } = await doctor(environment({ WINDLASS_URL: listening.url }));
