@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
+import { JobFailure } from "./job-failure.ts";
 import { PlanOptions } from "./plan-options.ts";
 import { formerSecretsLimit } from "./limits.ts";
 import { PlanSummary } from "./plan-summary.ts";
@@ -97,6 +98,7 @@ export const ReportStatus = Type.Object({
   status: OneOf(["PROCESSING", "SUCCESS", "FAILED", "CANCELLED"]),
   execution_metadata: Type.Optional(Nullable(ExecutionMetadata)),
   error_message: Type.Optional(Nullable(ErrorMessage)),
+  failure: Type.Optional(about(Nullable(JobFailure), "FAILED and CANCELLED.")),
   outcome_unknown: Type.Optional(
     about(
       Type.Boolean(),

@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { JobFailure } from "./job-failure.ts";
 import { JobWarnings } from "./job-warnings.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
@@ -142,6 +143,7 @@ export const Job = Type.Object({
     ),
   ),
   error_message: Nullable(ErrorMessage),
+  failure: Type.Optional(about(Nullable(JobFailure), "Null if its runner has not reported it.")),
   cancelled_by: Type.Optional(
     about(
       Nullable(Type.String()),

@@ -37,6 +37,9 @@ export const approversShown = 20;
 /** How long a replaced token of a worker still works, in seconds. */
 export const tokenOverlap = { default: 600, maximum: 600 } as const;
 
+/** How many variables the failure of a job names. */
+export const failureVariablesLimit = 100;
+
 /** The timeout of a job without one, and the longest one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 export const timeoutSecondsLimit = 7 * 24 * 3600;

@@ -2,7 +2,8 @@
 import type { Approval, ApprovalDecision, ApprovalNeed, ApprovalRule } from "./approvals.ts";
 import type { Configuration } from "./configurations.ts";
 import type { FailedJob } from "./failed-job.ts";
-import type { JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
+import type { FailureKind } from "./job-failure.ts";
+import type { Job, JobType, ResourceOutcome, ResourceProgress } from "./jobs.ts";
 import type { JobWarning } from "./job-warnings.ts";
 import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
@@ -149,31 +150,9 @@ export const destroysAll = (options: DestroyOptions | null | undefined): boolean
 export const jobTypeWords = (type: JobType, options: DestroyOptions | null | undefined): string =>
   destroysAll(options) && type !== "DESTROY" ? `${type} to destroy` : type;
 
-/** Returns the names of the required variables without a value that made terraform fail. */
-export const missingVariables = (message: string | null): string[] =>
-  namesIn(
-    message,
-    /No value for required variable[^"]{1,100}input variable "([\w-]+)" is not set/g,
-  );
-
-/** Returns the names of the variables whose values have a wrong type. */
-export const unsuitableVariables = (message: string | null): string[] =>
-  namesIn(message, /The given value is not suitable for var\.([\w-]+)/g);
-
-const namesIn = (message: string | null, form: RegExp): string[] => [
-  ...new Set(Array.from((message ?? "").matchAll(form), ([, name = ""]) => name)),
-];
-
-/** Whether terraform refused to apply a plan that another change has overtaken, and changed nothing. */
-export const isOvertakenPlan = (message: string | null): boolean =>
-  /Saved plan (is stale|does not match the given state)/.test(message ?? "");
-
-/** Returns which command of terraform failed, of a message that continues with its errors. */
-export const failedCommand = (message: string | null): string | undefined =>
-  /^[^:]* failed \(exit code \d+\)/
-    .exec(message ?? "")?.[0]
-    // What agents of earlier versions call the parts of `terraform init`.
-    .replace(/\b(?:providers|modules) failed/, "init failed");
+/** Whether the runner of a job has reported that it failed for this reason. */
+export const failedBy = ({ failure }: Pick<Job, "failure">, kind: FailureKind): boolean =>
+  failure?.kind === kind;
 
 /**
  * Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended; then

@@ -106,12 +106,17 @@ describe("the rules find", () => {
     `if (job.error_message !== lostMessage) start();`,
     `if (/plan/.test(chunk.log_chunk)) start();`,
     `const [name] = line.exec(error?.message) ?? [];`,
+    `const { error_message } = job; if (/late/.test(error_message ?? "")) start();`,
+    `const { error_message: text } = job; if (text.includes("late")) start();`,
+    `const isLate = ({ error_message }: Job) => error_message?.startsWith("late"); isLate(job);`,
+    `const namesIn = (message: string | null) => (message ?? "").matchAll(form); namesIn(text);`,
+    `const said = job.error_message!; if (said === "late") start();`,
   ])("a decision by the text of a message: %s", (text) => {
-    expect(planted("cli/main.ts", text)).toEqual([expect.stringContaining("judges the text")]);
+    expect(planted("cli/run.ts", text)).toEqual([expect.stringContaining("judges the text")]);
     expect(
-      planted("cli/main.ts", "if (job.error_message === null) start(job.error_message);"),
+      planted("cli/run.ts", "if (job.error_message === null) start(job.error_message);"),
     ).toEqual([]);
-    expect(planted("cli/main.ts", "if (job.error_message === end.error_message) start();")).toEqual(
+    expect(planted("cli/run.ts", "if (job.error_message === end.error_message) start();")).toEqual(
       [],
     );
   });

@@ -245,6 +245,11 @@ const clockReaders: Readonly<Record<string, string>> = {
 const messageReaders: Readonly<Record<string, string>> = {
   "agent/job/credentials/assume-role.ts":
     "AWS names the missing permission in its text alone; it chooses the advice, not what happens",
+  "agent/job/source/archive.ts":
+    "tar gives an archive that decompresses too far no code; it chooses the advice, the archive is refused anyway",
+  "cli/main.ts": "Commander names the unknown option in its text alone; it chooses a hint",
+  "control-plane/store/engines/postgres-connection.ts":
+    "pg gives a connection that breaks or cannot be had no code",
   "control-plane/console/configurations/entries-input.ts":
     "V8 tells the place of a JSON fault in its text alone; the rest of it may quote a secret",
 };

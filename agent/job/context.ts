@@ -1,4 +1,5 @@
 /** Everything that a step of a job can use. */
+import type { JobFailure } from "../../protocol/job-failure.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { BackoffLimits } from "../../common/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
@@ -105,8 +106,17 @@ export class StepFailed extends Error {
   override readonly name: string = "StepFailed";
   /** Whether resources were changed that no state records: the state could not be saved. */
   readonly isStateUnsaved: boolean;
-  constructor(message: string, { isStateUnsaved = false } = {}) {
+  /** What the report says for programs, if it is known. */
+  readonly failure: JobFailure | undefined;
+  constructor(
+    message: string,
+    {
+      isStateUnsaved = false,
+      failure,
+    }: { isStateUnsaved?: boolean; failure?: JobFailure | undefined } = {},
+  ) {
     super(message);
+    this.failure = failure;
     this.isStateUnsaved = isStateUnsaved;
   }
 }

@@ -8,24 +8,16 @@
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobWarning } from "../../protocol/job-warnings.ts";
-import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
 import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
 import { secondsSinceStart, startedNow } from "./elapsed.ts";
-import {
-  JobStopped,
-  OutcomeUnknown,
-  StepFailed,
-  type JobContext,
-  type JobSettings,
-  type Step,
-} from "./context.ts";
+import { JobStopped, type JobContext, type JobSettings, type Step } from "./context.ts";
 import { sendDebugLog } from "./terraform/debug-log.ts";
-import { inLog } from "./terraform/diagnostics.ts";
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
+import { failureReport, isOfJob, timeoutOf } from "./failure-report.ts";
 import { causeOf, giveUp, hasCommand } from "./give-up.ts";
 import { processWarning } from "./isolation/isolation.ts";
 import { isolationOf } from "./isolation/open.ts";
@@ -33,14 +25,7 @@ import { type JobApi } from "./job-api.ts";
 import { JobRefused } from "./job-refused.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
-import {
-  checkSecrets,
-  knowsAllSecrets,
-  maskerOf,
-  missesFormer,
-  secretsLost,
-  secretsOf,
-} from "./secrets.ts";
+import { checkSecrets, knowsAllSecrets, missesFormer, secretsLost, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { exitTime } from "./terraform/process.ts";
 import { warningsOf } from "./terraform/warnings.ts";
@@ -238,14 +223,16 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     // The result of the step is not lost: it is found again by the files that the step left.
     if (error instanceof JournalFailed) throw error;
     if (!isOfJob(error) && hasCommand(base, name)) throw error;
-    report = failure(base, error as Error, name, stop);
+    report = failureReport(base, error as Error, name, stop);
   } finally {
     over.abort();
     context.prepared?.cancel();
   }
   report = withMetadata(report, context.facts, await warningsOf(base));
   if (stop.reason !== "not the holder") await sendDebugLog(context);
-  log.system([report.status, inLog(report.error_message)].filter(Boolean).join(": "));
+  log.system(
+    [report.status, report.failure?.summary ?? report.error_message].filter(Boolean).join(": "),
+  );
   journal.append({ at: "ended", report });
   return report;
 }
@@ -268,38 +255,6 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
   const facts = await step.run(context);
   journal.append({ at: "done", step: step.name, facts });
   return facts;
-}
-
-const stopReasons: Partial<Record<StopReason, string>> = {
-  "agent stopped": "the agent was stopped",
-  revoked: "the token of the worker was revoked",
-};
-
-/** Whether an error says how the job ended; any other is a defect or a failure of the agent. */
-const isOfJob = (error: unknown): boolean =>
-  error instanceof StepFailed || error instanceof JobStopped;
-
-/** The first reason to stop comes first in the message; terraform's own error follows. */
-function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
-  const said = isOfJob(error) ? error.message : `${step}: the agent failed: ${error.message}`;
-  const mask = maskerOf(base);
-  const message = (text: string): string => mask(text).slice(0, messageLimit);
-  const unknown = {
-    ...(error instanceof OutcomeUnknown ? { outcome_unknown: true } : {}),
-    ...(error instanceof StepFailed && error.isStateUnsaved ? { state_unsaved: true } : {}),
-  };
-  if (!stop.aborted) return { status: "FAILED", error_message: message(said), ...unknown };
-  const detail = error instanceof StepFailed ? `; ${said}` : "";
-  if (stop.reason === "timed out") {
-    const text = `timed out after ${timeoutOf(base)} s during ${step}${detail}`;
-    return { status: "FAILED", error_message: message(text), ...unknown };
-  }
-  const why = stopReasons[stop.reason as StopReason] ?? "cancelled";
-  return {
-    status: "CANCELLED",
-    error_message: message(`${why} during ${step}${detail}`),
-    ...unknown,
-  };
 }
 
 /** Says in the report why the log is not complete. */
@@ -348,16 +303,11 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
   return report.status as JobResult;
 }
 
-/** `error_message` on the wire takes 8192 characters. */
-const messageLimit = 8000;
 /**
  * The longest time that a timer accepts; a longer limit applies after the next restart of the
  * agent.
  */
 const timerLimit = 2 ** 31 - 1;
-
-const timeoutOf = ({ claim: { job } }: Base): number =>
-  job.timeout_seconds ?? job.config_snapshot.timeout_seconds ?? timeoutSecondsDefault;
 
 /** Returns the milliseconds that are left. */
 function remaining(base: Base): number {

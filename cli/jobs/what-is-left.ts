@@ -2,7 +2,7 @@
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateLock } from "../../protocol/state-versions.ts";
-import { isOvertakenPlan, missingVariables, unsuitableVariables } from "../../protocol/words.ts";
+import { failedBy } from "../../protocol/words.ts";
 import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
@@ -38,7 +38,7 @@ async function resourcesLeft(run: Run, job: Job, step: NextStep): Promise<string
     job.job_type === "PLAN" ||
     job.started_at === null ||
     job.apply_began === false ||
-    isOvertakenPlan(job.error_message)
+    failedBy(job, "plan_overtaken")
   )
     return `No resource was changed.${next}`;
   if (lock?.state_unsaved && lock.job_id === id)
@@ -90,18 +90,18 @@ function nextStep(
   isLocked: boolean,
   { api }: Run,
 ): string {
-  const { error_message, status, outcome_unknown } = job;
-  const kept = unsuitableVariables(error_message)
+  const { status, outcome_unknown } = job;
+  const named = job.failure?.variables ?? [];
+  const kept = (failedBy(job, "unsuitable_variables") ? named : [])
     .filter((name) => Object.hasOwn(job.config_snapshot?.variables ?? {}, name))
     .map(
       (name) =>
         `The value of "${name}" is kept in the configuration. To change it, ${set} ${isSensitive(job, name) ? `--sensitive ${shellWord(name)} (JSON: --sensitive-json), which asks for it` : `--var ${shellWord(`${name}=VALUE`)}`}; to remove it, run: windlass configurations update ${shellWord(nameIn(job))} --unset ${name}${teamWords(api.team)}`,
     );
-  const variables = missingVariables(error_message);
+  const variables = failedBy(job, "missing_variables") ? named : [];
   if (variables.length === 0) {
     if (isLocked) return `After that, ${again}`;
-    const isTimeout = /^timed out after \d+ s during /.test(error_message ?? "");
-    if (isTimeout && !outcome_unknown)
+    if (failedBy(job, "timed_out") && !outcome_unknown)
       return `To give it more time, ${set} --timeout SECONDS\nTo try again without that, ${again}`;
     if (outcome_unknown) return `Once its terraform has ended, ${again}`;
     if (status !== "FAILED" || isOvertaken(job)) return `To go on, ${again}`;
@@ -117,8 +117,8 @@ function nextStep(
 }
 
 /** Whether the job failed because of another change, which needs no repair. */
-const isOvertaken = ({ error_message, plan_job_id, started_at }: Job): boolean =>
-  isOvertakenPlan(error_message) || (plan_job_id !== null && started_at === null);
+const isOvertaken = (job: Job): boolean =>
+  failedBy(job, "plan_overtaken") || (job.plan_job_id !== null && job.started_at === null);
 
 /** Queues the job again. */
 export function retryOf({ api }: Run, job: Job): NextStep {

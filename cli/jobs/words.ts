@@ -4,8 +4,7 @@ import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import {
   decisionWords,
   destroysAll,
-  failedCommand,
-  isOvertakenPlan,
+  failedBy,
   sentence,
   waitingForApproval,
 } from "../../protocol/words.ts";
@@ -111,8 +110,8 @@ export function outcomeText(job: Job): string {
   const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
   // The log shows terraform's errors. That of an overtaken plan decides what to do.
-  const command = isOvertakenPlan(job.error_message) ? undefined : failedCommand(job.error_message);
-  const reason = job.log_complete === false ? job.error_message : (command ?? job.error_message);
+  const isWhole = job.log_complete === false || failedBy(job, "plan_overtaken");
+  const reason = isWhole ? job.error_message : (job.failure?.summary ?? job.error_message);
   const { status } = job;
   const isOpen = status === "QUEUED" || status === "PROCESSING";
   const end = isOpen ? "has not ended" : endWords[status];

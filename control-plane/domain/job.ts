@@ -80,6 +80,8 @@ export interface JobRow {
   /** What the spec's status was before this job changed it: a cancel goes back to it. */
   spec_status_before: ConfigurationStatus | null;
   error_message: string | null;
+  /** `JobFailure` as JSON; null if the runner has not reported it. */
+  failure: string | null;
   execution_metadata: string | null;
   /** From the end report; `log_complete` is derived from it. */
   last_seq: number | null;
@@ -105,6 +107,7 @@ export type JobState = Pick<
   | "presumed_lost_at"
   | "outcome_unknown"
   | "error_message"
+  | "failure"
   | "execution_metadata"
   | "last_seq"
 >;
@@ -132,6 +135,7 @@ export const newlyQueued = {
   destroys: 0,
   spec_status_before: null,
   error_message: null,
+  failure: null,
   execution_metadata: null,
   last_seq: null,
   log_pruned_at: null,
@@ -192,6 +196,8 @@ export interface End {
   readonly status: Extract<JobStatus, "SUCCESS" | "FAILED" | "CANCELLED">;
   readonly error_message: string | null;
   /** JSON. */
+  readonly failure: string | null;
+  /** JSON. */
   readonly execution_metadata: string | null;
   readonly last_seq: number | null;
   /** 1 if the runner cannot say what it did. */
@@ -210,6 +216,7 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
     job.presumed_lost_at === null &&
     job.outcome_unknown === end.outcome_unknown &&
     job.error_message === end.error_message &&
+    job.failure === end.failure &&
     job.execution_metadata === end.execution_metadata &&
     job.last_seq === end.last_seq;
   if (isRepeated) return job;

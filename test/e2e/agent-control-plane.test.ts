@@ -207,6 +207,7 @@ output "stored" {
     const end = await user.released(deploy);
     expect(end.status).toBe("FAILED");
     expect(end.error_message).toMatch(/^timed out after 3 s during \w+/);
+    expect(end.failure?.kind).toBe("timed_out");
   });
 
   test("goes to a worker by the labels that a person gave it, also after its agent starts again", async () => {

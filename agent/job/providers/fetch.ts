@@ -65,7 +65,7 @@ export async function fetchModules(context: JobContext): Promise<void> {
         signal,
       }),
   );
-  if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
+  if (end.code !== 0) throw await failureOf("init", end);
 }
 
 /** The run of an `init` that fetches the providers too. */
@@ -119,7 +119,7 @@ export async function fetchProviders(context: JobContext): Promise<boolean> {
     },
     endsStep: isWhole,
   });
-  if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
+  if (end.code !== 0) throw await failureOf("init", end);
   const written = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
   const { packages, lock } = await keepProviders(context, installed, { source, written });
   useOffered(context, installed, packages);

@@ -1,7 +1,9 @@
-/** Reads from terraform's output why it failed, for the job's `error_message`. */
+/** Reads from terraform's output why it failed, for the job's `error_message` and `failure`. */
 import { open } from "node:fs/promises";
 import { kibibyte } from "../../../common/units.ts";
-import { missingVariables } from "../../../protocol/words.ts";
+import type { FailureKind } from "../../../protocol/job-failure.ts";
+import { failureVariablesLimit } from "../../../protocol/limits.ts";
+import { StepFailed } from "../context.ts";
 import { variablesFile } from "../workspace.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
@@ -9,35 +11,58 @@ import { withoutControlSequences } from "../../../common/control-sequences.ts";
 const readLimit = 256 * kibibyte;
 const messageLimit = 2000;
 
-/** `apply failed (exit code 1): main.tf:6: … (and 2 more errors, see the log)` */
+/**
+ * Returns an error such as `apply failed (exit code 1): main.tf:6: … (and 2 more errors, see the
+ * log)`, which ends with the note.
+ */
 export async function failureOf(
   step: string,
   end: { readonly code: number; readonly stderr: string },
-): Promise<string> {
-  const what = `${step} failed (exit code ${end.code})`;
+  note = "",
+): Promise<StepFailed> {
+  const summary = `${step} failed (exit code ${end.code})`;
   const errors = errorsIn(await readStart(end.stderr));
+  const failure = { summary, ...causeIn(errors) };
   const [first] = errors;
-  if (first === undefined) return what;
+  if (first === undefined) return new StepFailed(`${summary}${note}`, { failure });
   const named = namedErrors(errors);
   const more = errors.length - named.length;
   const rest =
     more === 0 ? "" : ` (and ${more} more ${more === 1 ? "error" : "errors"}, see the log)`;
-  return `${what}: ${named.join(" ")}${rest}`;
+  return new StepFailed(`${summary}: ${named.join(" ")}${rest}${note}`, { failure });
 }
+
+/** The name of a variable without a value, or with one of a wrong type. */
+const missing =
+  /No value for required variable[^"]{1,100}input variable "([\w-]{1,100})" is not set/;
+const unsuitable = /The given value is not suitable for var\.([\w-]{1,100})/;
+/** Terraform refuses a plan of an earlier state, and changes nothing. */
+const overtaken = /Saved plan (is stale|does not match the given state)/;
+
+/** Terraform gives its reasons only as text. */
+function causeIn(errors: readonly string[]): { kind: FailureKind; variables?: string[] } {
+  if (errors.some((error) => overtaken.test(error))) return { kind: "plan_overtaken" };
+  const [unset, wrong] = [missing, unsuitable].map((form) => namesIn(errors, form));
+  if (unset?.length) return { kind: "missing_variables", variables: unset };
+  if (wrong?.length) return { kind: "unsuitable_variables", variables: wrong };
+  return { kind: "command" };
+}
+
+const namesIn = (errors: readonly string[], form: RegExp): string[] =>
+  [...new Set(errors.flatMap((error) => form.exec(error)?.[1] ?? []))].slice(
+    0,
+    failureVariablesLimit,
+  );
 
 /** Returns the first error; if it is a missing variable, all of these, as far as there is room. */
 function namedErrors(errors: readonly string[]): string[] {
   const [first = ""] = errors;
-  if (missingVariables(first).length === 0) return [first];
+  if (!missing.test(first)) return [first];
   let room = messageLimit;
   return errors
-    .filter((error) => missingVariables(error).length > 0)
+    .filter((error) => missing.test(error))
     .filter((error, index) => (room -= error.length + 1) >= 0 || index === 0);
 }
-
-/** Returns the part of a message that is not in the log already: of terraform's errors, the command. */
-export const inLog = (message: string | null | undefined): string | undefined =>
-  message?.replace(/^([^:]* failed \(exit code \d+\)): .*/s, "$1");
 
 /**
  * Returns the errors of terraform's human-readable output, each once and on one line, as

@@ -11,7 +11,8 @@ import {
   plainBackend,
   removeInjected,
 } from "./backend.ts";
-import { known, StepFailed, type JobContext, type Step } from "../context.ts";
+import type { StepFailed } from "../context.ts";
+import { known, type JobContext, type Step } from "../context.ts";
 import { failureOf } from "./diagnostics.ts";
 import { checkLock, fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
 import { checkVarFiles } from "../plan/arguments.ts";
@@ -89,15 +90,15 @@ async function initAlone(context: JobContext): Promise<void> {
     patience: context.settings.patience.init,
   });
   rmSync(context.workspace.backendConfig, { force: true });
-  if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
+  if (end.code !== 0) throw await initFailure(context, end);
   checkLock(context);
 }
 
-async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
-  const failure = await failureOf("init", end);
+async function initFailure(context: JobContext, end: TerraformEnd): Promise<StepFailed> {
   const isUnclear =
     context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
-  return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
+  const note = isUnclear ? ` (no backend was chosen. ${howToChoose})` : "";
+  return failureOf("init", end, note);
 }
 
 /**

@@ -41,7 +41,7 @@ export const plan = (destroy?: "destroy"): Step => ({
     });
     // The plan contains them.
     removeVariables(context);
-    if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
+    if (end.code !== 0 && end.code !== 2) throw await failureOf("plan", end);
     return { changes: end.code === 2 };
   },
 });
@@ -144,13 +144,15 @@ export const apply: Step = {
       const end = await runTerraform(context, "apply", command, options);
       removeVariables(context);
       if (end.code === 0) return {};
-      throw new StepFailed(await failureOf("apply", end));
+      throw await failureOf("apply", end);
     } catch (error) {
       // It ended without an exit code, and may have left its state in the workspace too.
       if (!(error instanceof StepFailed)) throw error;
       const { note, isStateUnsaved } = await rescueState(context);
       const failed = `${error.message}${note}`;
-      if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed, { isStateUnsaved });
+      const { failure } = error;
+      if (!(error instanceof OutcomeUnknown))
+        throw new StepFailed(failed, { isStateUnsaved, failure });
       const text = `${failed}; ${await lockLeft(context)}`;
       throw new OutcomeUnknown(text, { isStateUnsaved });
     }
@@ -188,7 +190,7 @@ export const readOutputs: Step = {
         patience: context.settings.patience.init,
         limit: resultLimit(context),
       });
-      if (end.code !== 0) throw new StepFailed(await failureOf("output", end));
+      if (end.code !== 0) throw await failureOf("output", end);
       return reported(context, await readOutputsApart(end.stdout, secretsOf(context)));
     } catch (error) {
       if (error instanceof JournalFailed) throw error;
@@ -224,7 +226,7 @@ async function showPlan(context: JobContext, targets: readonly string[] = []): P
     logged: false,
     patience: settings.patience.plan,
   });
-  if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
+  if (end.code !== 0) throw await failureOf("show", end);
   return readPlanApart(end.stdout, secretsOf(context), stop, targets);
 }
 
@@ -236,7 +238,7 @@ async function countResources(context: JobContext): Promise<number> {
   });
   if (end.code === 0) return countLines(end.stdout);
   const failure = await failureOf("state", end);
-  if (!(await isWithoutState(context))) throw new StepFailed(failure);
+  if (!(await isWithoutState(context))) throw failure;
   const { name } = context.claim.job.config_snapshot;
   throw new StepFailed(
     `plan: the deploy configuration${name === undefined ? "" : ` "${name}"`} has no state: nothing was ever deployed with it, so there is nothing to destroy. ` +

@@ -3,22 +3,21 @@ import type { JobWarning } from "../../../protocol/job-warnings.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { visible } from "../../../protocol/plan-text.ts";
 import type { TerraformDiagnostic } from "../../../common/terraform-diagnostics.ts";
-import { failedCommand, missingVariables } from "../../../protocol/words.ts";
+import { failedBy } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
 
 /** The message of the job; if its log has errors of terraform, each with its file and line. */
 export const jobErrors = (
-  { error_message, configuration_id }: Pick<Job, "error_message" | "configuration_id">,
+  job: Pick<Job, "error_message" | "failure" | "configuration_id">,
   errors: readonly TerraformDiagnostic[],
 ): Html | null => {
+  const { error_message, failure, configuration_id } = job;
   if (error_message === null) return null;
   if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
-  const said = errors.map(({ summary, detail }) => `${summary}: ${detail}`).join("\n");
-  const variables = missingVariables(said);
-  const lead = failedCommand(error_message);
+  const variables = failedBy(job, "missing_variables") ? (failure?.variables ?? []) : [];
   return html`<section class="error flow" role="alert" aria-label="Errors">
-    <p>${lead ?? count(errors.length, "error")}</p>
+    <p>${failure?.summary ?? count(errors.length, "error")}</p>
     <ul class="errors">
       ${eachOnce(errors).map(
         ({ summary, detail, address, file, line, code, times }) =>

@@ -8,6 +8,7 @@ import { reasonLimit } from "../../../protocol/fields.ts";
 import { outputsOmitted } from "../../../protocol/configurations.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
 import { LogResource, LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
+import { JobFailure } from "../../../protocol/job-failure.ts";
 import { JobWarnings } from "../../../protocol/job-warnings.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
@@ -20,6 +21,7 @@ export function repairReport(body: unknown): unknown {
   const {
     status,
     error_message,
+    failure,
     outcome_unknown,
     state_unsaved,
     backend,
@@ -30,6 +32,7 @@ export function repairReport(body: unknown): unknown {
   return {
     status,
     ...(typeof error_message === "string" ? { error_message: cut(error_message) } : {}),
+    ...(fitsFailure(failure) ? { failure } : {}),
     ...(typeof outcome_unknown === "boolean" ? { outcome_unknown } : {}),
     ...(typeof state_unsaved === "boolean" ? { state_unsaved } : {}),
     ...(backend === "managed" || backend === "own" ? { backend } : {}),
@@ -100,6 +103,7 @@ const fits = (schema: TSchema): ((value: unknown) => boolean) =>
   compileValidator({ schema, httpPart: "body" });
 
 const fitsSummary = fits(PlanSummary);
+const fitsFailure = fits(JobFailure);
 const fitsWarnings = fits(JobWarnings);
 const fitsOmitted = fits(outputsOmitted);
 const isOmitted = (value: unknown): value is number => fitsOmitted(value);

@@ -1,5 +1,6 @@
 /** Reports of a runner about the job that it holds: it runs, or it has ended. */
 import type { ReportStatus } from "../../../protocol/executions.ts";
+import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { isDestruction, reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
@@ -43,13 +44,10 @@ export async function reportStatus(
     const isUnknown = report.status !== "SUCCESS" && report.outcome_unknown === true;
     const isUnsaved = report.status !== "SUCCESS" && report.state_unsaved === true;
     const keepLock = isUnknown || isUnsaved;
-    // A report without a message keeps the earlier one, unless that only said that the outcome was
-    // unknown.
-    const known = job.outcome_unknown === 1 ? null : job.error_message;
     const end = {
       status,
       outcome_unknown: isUnknown ? 1 : 0,
-      error_message: report.status === "SUCCESS" ? null : (report.error_message ?? known),
+      ...reasonOf(job, report),
       execution_metadata: report.execution_metadata
         ? JSON.stringify(report.execution_metadata)
         : job.execution_metadata,
@@ -77,6 +75,26 @@ export async function reportStatus(
   });
   return viewReadJob(context, saved);
 }
+
+/**
+ * Why the job failed or was stopped. A report without a message keeps the earlier one, unless that
+ * only said that the outcome was unknown.
+ */
+function reasonOf(
+  job: JobRow,
+  { status, error_message, failure }: ReportStatus,
+): Pick<JobRow, "error_message" | "failure"> {
+  if (status === "SUCCESS") return { error_message: null, failure: null };
+  const isKept = typeof error_message !== "string" && job.outcome_unknown === 0;
+  return {
+    error_message: isKept ? job.error_message : (error_message ?? null),
+    failure: failure ? failureText(failure) : isKept ? job.failure : null,
+  };
+}
+
+/** Without the fields of a newer runner, which have no bound. */
+const failureText = ({ kind, summary, variables }: JobFailure): string =>
+  JSON.stringify({ kind, summary, variables });
 
 /** The backend of the applied state stays recorded, even if the files no longer declare it. */
 async function keepBackend(

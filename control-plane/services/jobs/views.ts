@@ -2,6 +2,7 @@
  * Jobs in the form for users and workers: sensitive values masked, the waiting reason and the
  * completeness of the log derived.
  */
+import type { JobFailure } from "../../../protocol/job-failure.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job } from "../../../protocol/jobs.ts";
@@ -80,6 +81,7 @@ async function viewJob(
     approval_need: await findApprovalNeed(queries, job),
     changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
+    failure: job.failure === null ? null : (JSON.parse(job.failure) as JobFailure),
     cancelled_by: cancelOf(job)?.by ?? null,
     ...(await viewWaiting(queries, job)),
     attempt: job.attempt,

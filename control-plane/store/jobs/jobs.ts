@@ -103,6 +103,7 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
       outcome_unknown: job.outcome_unknown,
       spec_status_before: job.spec_status_before,
       error_message: job.error_message,
+      failure: job.failure,
       execution_metadata: job.execution_metadata,
       last_seq: job.last_seq,
     })

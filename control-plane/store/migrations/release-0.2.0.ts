@@ -10,8 +10,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 44 for other schemas, which are refused. */
-export const version = 45;
+/** Commits before 0.2.0 have used 8 to 45 for other schemas, which are refused. */
+export const version = 46;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -88,6 +88,7 @@ const columns = [
     "unapproved integer not null default 0",
     "cancelled_by text",
     "identity_used text",
+    "failure text",
   ),
   ...add("job_snapshots", "definition_id text"),
   ...add("log_chunks", "step text", "resource text"),

@@ -51,22 +51,22 @@ test("a job that ended without success says what exists and what to do", async (
   );
   const error_message =
     'plan failed (exit code 1): main.tf:1: No value for required variable: The root module input variable "region" is not set, and has no default value.';
-  expect(await end("PLAN", "FAILED", { error_message })).toBe(
+  const failure = { kind: "missing_variables", variables: ["region"] };
+  expect(await end("PLAN", "FAILED", { error_message, failure })).toBe(
     "No resource was changed. To set the variable, add to the command: --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
-  const two = `${error_message} ${error_message.replace("region", "size")}`;
-  expect(await end("PLAN", "FAILED", { error_message: two })).toBe(
+  const two = { ...failure, variables: ["region", "size"] };
+  expect(await end("PLAN", "FAILED", { error_message, failure: two })).toBe(
     "No resource was changed. To set the variables, add to the command: --var 'region=VALUE' --var 'size=VALUE'\nFor a secret, pass --sensitive region or --sensitive size instead: it asks for the value.\nIf a file has the values, add to the command: --var-file FILE",
   );
-  const unsuitable =
-    "plan failed (exit code 1): Invalid value for input variable: The given value is not suitable for var.size declared at main.tf:1,1-16: a number is required.";
+  const unsuitable = { kind: "unsuitable_variables", variables: ["size"] };
   const variables = { size: { value: "x" } };
   const params = { name: configuration_id };
   await user.client.call("updateConfiguration", { params, body: { variables } });
-  expect(await end("PLAN", "FAILED", { error_message: unsuitable })).toBe(
+  expect(await end("PLAN", "FAILED", { failure: unsuitable })).toBe(
     `No resource was changed. Once the cause is removed, run windlass up again.\nThe value of "size" is kept in the configuration. To change it, add to the command: --var 'size=VALUE'; to remove it, run: windlass configurations update network --unset size`,
   );
-  const late = await end("PLAN", "FAILED", { error_message: "timed out after 60 s during plan" });
+  const late = await end("PLAN", "FAILED", { failure: { kind: "timed_out" } });
   expect(late).toBe(
     "No resource was changed. To give it more time, add to the command: --timeout SECONDS\nTo try again without that, run windlass up again.",
   );
@@ -117,25 +117,28 @@ test("a job that ended without success says what exists and what to do", async (
   expect(rows["warnings"]).toBe("main.tf:3: a.a: Deprecated: Use b.\nUndeclared");
   expect(rows["created"]).toMatch(new RegExp(`^[^(]+ UTC \\([^)]+ ago\\) by ${user.email}$`));
   expect(rows["cancelled"]).toBe(`by ${user.email} before it started`);
-  const overtaken = "apply failed (exit code 1): Saved plan is stale: The given plan file can no";
-  const other = { ...cancelled, status: "FAILED" as const, error_message: overtaken };
+  const overtaken = {
+    error_message: "apply failed (exit code 1): Saved plan is stale: The given plan file can no",
+    failure: { kind: "plan_overtaken", summary: "apply failed (exit code 1)" },
+  };
+  const other = { ...cancelled, ...overtaken, status: "FAILED" as const };
   expect(await whatIsLeft(run, { ...other, started_at: cancelled.created_at }, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
   expect(outcomeText(other)).toContain("Saved plan is stale");
   const archive = { type: "archive", sha256: "0".repeat(64) } as const;
   const packed = { ...other, config_snapshot: { ...config_snapshot, source: archive } };
-  expect(await whatIsLeft(run, { ...packed, error_message: "failed" })).toMatch(
+  expect(await whatIsLeft(run, { ...packed, failure: null })).toMatch(
     /\nTo change its files first, run: windlass configurations update network --dir DIRECTORY$/,
   );
   // Of `jobs deploy --wait` and all others.
   expect(await whatIsLeft(run, cancelled)).toBe(
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
-  expect(await whatIsLeft(run, { ...cancelled, error_message })).toBe(
+  expect(await whatIsLeft(run, { ...cancelled, failure })).toBe(
     "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, run: windlass configurations update network --var-file FILE",
   );
-  expect(await whatIsLeft(run, { ...packed, error_message })).toMatch(
+  expect(await whatIsLeft(run, { ...packed, failure })).toMatch(
     /\nIf a file has the values, run: windlass configurations update network --dir DIRECTORY --var-file FILE$/,
   );
 });

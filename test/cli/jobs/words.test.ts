@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { listedStatus, outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 
-const failed = (error_message: string, log_complete: boolean | null = true): string =>
+const failed = (
+  error_message: string,
+  log_complete: boolean | null = true,
+  failure?: Job["failure"],
+): string =>
   outcomeText({
     job_type: "PLAN",
     status: "FAILED",
@@ -10,13 +14,20 @@ const failed = (error_message: string, log_complete: boolean | null = true): str
     started_at: "2026-01-01T00:00:00Z",
     ended_at: "2026-01-01T00:00:01Z",
     error_message,
+    failure,
     log_complete,
   } as unknown as Job);
 
 test("the outcome of a job does not repeat terraform's errors, which its log has", () => {
   const message = "plan failed (exit code 1): main.tf:3: no such thing";
-  expect(failed(message)).toBe('The plan of "app" failed after 1s: plan failed (exit code 1).');
-  expect(failed(message, false)).toContain("no such thing");
+  const failure = { kind: "command", summary: "plan failed (exit code 1)" };
+  expect(failed(message, true, failure)).toBe(
+    'The plan of "app" failed after 1s: plan failed (exit code 1).',
+  );
+  expect(failed(message, false, failure)).toContain("no such thing");
+  // A runner that reports no failure, or one of a kind that this client does not know.
+  expect(failed(message)).toContain("no such thing");
+  expect(failed(message, true, { kind: "invented_later" })).toContain("no such thing");
   expect(failed("Could not read from remote repository.")).toMatch(/[a-z] repository\.$/);
   expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown\.$/);
 });

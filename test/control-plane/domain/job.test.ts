@@ -26,6 +26,7 @@ const queued: JobState = {
   released_at: null,
   omitted_at: null,
   error_message: null,
+  failure: null,
   execution_metadata: null,
   last_seq: null,
   presumed_lost_at: null,
@@ -58,6 +59,7 @@ const presumed = { released_at: 4, presumed_lost_at: 4, outcome_unknown: 1 } as 
 const success = {
   status: "SUCCESS",
   error_message: null,
+  failure: null,
   execution_metadata: null,
   last_seq: null,
   outcome_unknown: 0,

@@ -73,12 +73,35 @@ export function sourceFile(path: string, text: string): SourceFile {
   let readsClock = false;
   let registersTests = false;
   const messagesJudged: string[] = [];
+  const aliases = new Set(messageFields);
   const isMessage = (node: Node | undefined): boolean => {
-    if (node?.type === "ParenthesizedExpression") return isMessage(node.expression);
-    if (node?.type === "ChainExpression") return isMessage(node.expression);
-    if (node?.type !== "MemberExpression" || node.property.type !== "Identifier") return false;
-    return ["message", "error_message", "log_chunk"].includes(node.property.name);
+    switch (node?.type) {
+      case "ParenthesizedExpression":
+      case "ChainExpression":
+      case "TSNonNullExpression":
+      case "TSAsExpression":
+        return isMessage(node.expression);
+      case "LogicalExpression":
+        return isMessage(node.left);
+      case "Identifier":
+        return aliases.has(node.name);
+      case "MemberExpression":
+        return node.property.type === "Identifier" && messageFields.has(node.property.name);
+      default:
+        return false;
+    }
   };
+  // Other names that a file gives to such a field: `{ message: text }`, `text = error.message`.
+  new Visitor({
+    Property({ key, value }) {
+      const name = value.type === "AssignmentPattern" ? value.left : value;
+      if (key.type === "Identifier" && messageFields.has(key.name) && name.type === "Identifier")
+        aliases.add(name.name);
+    },
+    VariableDeclarator({ id, init }) {
+      if (id.type === "Identifier" && init && isMessage(init)) aliases.add(id.name);
+    },
+  }).visit(program);
 
   new Visitor({
     ImportExpression({ source }) {
@@ -100,7 +123,11 @@ export function sourceFile(path: string, text: string): SourceFile {
       const isText = [left, right].some(({ type }) =>
         ["Literal", "Identifier", "TemplateLiteral"].includes(type),
       );
-      const isAbsent = [left, right].some((one) => one.type === "Literal" && !one.value);
+      const isAbsent = [left, right].some(
+        (one) =>
+          (one.type === "Literal" && !one.value) ||
+          (one.type === "Identifier" && one.name === "undefined"),
+      );
       const isCompared = operator === "===" || operator === "!==";
       if (isCompared && isText && !isAbsent && (isMessage(left) || isMessage(right)))
         messagesJudged.push(text.slice(start, end));
@@ -114,7 +141,7 @@ export function sourceFile(path: string, text: string): SourceFile {
         registersTests = true;
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
       const { name } = callee.property;
-      const isSearched = searches.has(name) && isMessage(callee.object);
+      const isSearched = searches.has(name) && isMessage(callee.object) && !isMessage(given);
       const isTested = (name === "test" || name === "exec") && isMessage(given);
       if (isSearched || isTested) messagesJudged.push(text.slice(start, end));
     },
@@ -146,7 +173,16 @@ export function sourceFile(path: string, text: string): SourceFile {
   };
 }
 
-const searches = new Set(["startsWith", "endsWith", "includes", "indexOf", "match", "search"]);
+const messageFields: ReadonlySet<string> = new Set(["message", "error_message", "log_chunk"]);
+const searches = new Set([
+  "matchAll",
+  "startsWith",
+  "endsWith",
+  "includes",
+  "indexOf",
+  "match",
+  "search",
+]);
 
 function codeLines(text: string, comments: readonly { start: number; end: number }[]): number {
   let code = "";

@@ -85,7 +85,7 @@ export const tables = [
     log_pruned_at bigint, features ${text} not null default '[]', presumed_lost_at bigint,
     outcome_unknown integer not null default 0, destroys integer not null default 0, created_by ${text},
     creator_id ${text}, destructive integer not null default 1, unapproved integer not null default 0,
-    cancelled_by ${text}, identity_used ${text})`,
+    cancelled_by ${text}, identity_used ${text}, failure ${text})`,
   `create table job_approvals (
     job_id ${text} not null references jobs(id), user_id ${text} not null references users(id), email ${text} not null,
     decision ${text} not null, comment ${text}, decided_at bigint not null, primary key (job_id, user_id))`,

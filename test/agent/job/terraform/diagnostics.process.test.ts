@@ -2,8 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorsIn, failureOf, inLog } from "../../../../agent/job/terraform/diagnostics.ts";
-import { missingVariables } from "../../../../protocol/words.ts";
+import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
 import { variablesFile } from "../../../../agent/job/workspace.ts";
 import { fixtureFiles } from "../../../helpers/agent/fixtures.ts";
 import { folderForFile } from "../../../helpers/machine/folders.ts";
@@ -91,11 +90,14 @@ test.each([
 test("failureOf names the step, the exit code, the first error and the number of others", async () => {
   const stderr = join(folder, "stderr");
   writeFileSync(stderr, "Error: one\n\nError: two\n\nError: three\n");
-  expect(await failureOf("apply", { code: 1, stderr })).toBe(
-    "apply failed (exit code 1): one (and 2 more errors, see the log)",
-  );
+  const summary = "apply failed (exit code 1)";
+  const failed = await failureOf("apply", { code: 1, stderr }, " (note)");
+  expect(failed.message).toBe(`${summary}: one (and 2 more errors, see the log) (note)`);
+  expect(failed.failure).toEqual({ kind: "command", summary });
   writeFileSync(stderr, "");
-  expect(await failureOf("init", { code: 137, stderr })).toBe("init failed (exit code 137)");
+  expect((await failureOf("init", { code: 137, stderr })).message).toBe(
+    "init failed (exit code 137)",
+  );
 });
 
 test("failureOf names all variables that have no value", async () => {
@@ -103,30 +105,42 @@ test("failureOf names all variables that have no value", async () => {
   const names = ["a", "b-c"];
   const main = names.map((name) => `variable "${name}" {}\n`).join("");
   writeFileSync(stderr, stderrOf(main, "plan", "-input=false"));
-  const message = await failureOf("plan", { code: 1, stderr });
-  expect(missingVariables(message)).toEqual(names);
+  const { message, failure } = await failureOf("plan", { code: 1, stderr });
+  expect(failure).toMatchObject({ kind: "missing_variables", variables: names });
+  expect(message).toMatch(/"a" is not set.*"b-c" is not set/);
   expect(message).not.toContain("more error");
   const missing = (name: string) =>
     `Error: No value for required variable\n\nThe root module input variable "${name}" is not set.\n`;
-  const many = Array.from({ length: 100 }, (_, at) => missing(`v${at}`));
+  const many = Array.from({ length: 120 }, (_, at) => missing(`v${at}`));
   writeFileSync(stderr, [...many, "Error: other\n"].join("\n"));
   const cut = await failureOf("plan", { code: 1, stderr });
-  expect(missingVariables(cut).length).toBeGreaterThan(10);
-  expect(cut.length).toBeLessThan(2200);
-  expect(cut).toMatch(/\(and \d+ more errors, see the log\)$/);
+  expect(cut.failure?.variables).toHaveLength(100);
+  expect(cut.message.length).toBeLessThan(2200);
+  expect(cut.message).toMatch(/\(and \d+ more errors, see the log\)$/);
 });
 
-test.each([
-  [
-    "apply failed (exit code 1): main.tf:6: no: Why. (and 2 more errors)",
-    "apply failed (exit code 1)",
-  ],
-  [
-    "cancelled during apply; apply failed (exit code 1): no",
-    "cancelled during apply; apply failed (exit code 1)",
-  ],
-  ["the repository: cannot be fetched", "the repository: cannot be fetched"],
-  [undefined, undefined],
-])("the log says of %j only what terraform has not printed into it", (message, said) => {
-  expect(inLog(message)).toBe(said);
+test("failureOf names the variables whose values have a wrong type", async () => {
+  const stderr = join(folder, "stderr");
+  const main = 'variable "size" {\n  type = number\n  default = 1\n}\n';
+  const values = join(folder, variablesFile);
+  writeFileSync(values, '{"size": "abc"}');
+  writeFileSync(stderr, stderrOf(main, "plan", `-var-file=${values}`));
+  expect((await failureOf("plan", { code: 1, stderr })).failure).toMatchObject({
+    kind: "unsuitable_variables",
+    variables: ["size"],
+  });
+});
+
+test("failureOf tells a plan that another change has overtaken", async () => {
+  const stderr = join(folder, "stderr");
+  const main = 'resource "terraform_data" "a" {}\n';
+  writeFileSync(join(folder, "main.tf"), main);
+  const run = (...args: string[]) =>
+    execFileSync("terraform", args, { cwd: folder, stdio: "pipe" });
+  run("init");
+  run("plan", "-out=old.tfplan");
+  run("apply", "-auto-approve");
+  writeFileSync(stderr, stderrOf(main, "apply", "old.tfplan"));
+  const { failure } = await failureOf("apply", { code: 1, stderr });
+  expect(failure).toEqual({ kind: "plan_overtaken", summary: "apply failed (exit code 1)" });
 });

@@ -416,7 +416,8 @@ test("a missing variable is named with the way to set it", async () => {
   const text = `╷\n│ Error: No value for required variable\n│ \n│   on main.tf line 1:\n│    1: variable "region" {\n│ \n│ ${said}\n╵\n`;
   await fixture.log(job, text, "STDERR");
   const error_message = `plan failed (exit code 1): main.tf:1: No value for required variable: ${said}`;
-  await fixture.end(job, "FAILED", { error_message });
+  const failure = { kind: "missing_variables", variables: ["region"] };
+  await fixture.end(job, "FAILED", { error_message, failure });
   const shown = await page(job);
   expect(words(shown)).toContain("Set region in ");
   expect(attributes(shown, "a")).toContain(`/configurations/${configuration_id}#variables`);
@@ -435,7 +436,8 @@ test.each([
     await fixture.log(job, "and something else\n", "STDOUT");
     await fixture.log(job, error("two <is> wrong"), "STDERR");
     const error_message = `${why}apply failed (exit code 1): main.tf:7: one is wrong: Because. (and 1 more error)`;
-    await fixture.end(job, status, { error_message });
+    const summary = `${why}apply failed (exit code 1)`;
+    await fixture.end(job, status, { error_message, failure: { kind: "command", summary } });
     const text = dom(await page(job));
     const order = text.querySelectorAll("section.error, ol.steps, p.notice");
     const [notice, shown] = status === "CANCELLED" ? order : [undefined, ...order];

@@ -386,6 +386,31 @@ describe("a status report", () => {
     expect(ended.error_message).toBe(`${"x".repeat(8190)}\ufffd…`);
   });
 
+  it("keeps the failure, also of a kind that only a newer agent knows", async () => {
+    const error_message = "plan failed (exit code 1): no region";
+    for (const kind of ["missing_variables", "invented_later"]) {
+      const job = await held();
+      const failure = { kind, summary: "plan failed (exit code 1)", variables: ["region"] };
+      const more = { ...failure, invented_later: 1 };
+      const end = { status: "FAILED", error_message, failure: more } as const;
+      expect((await report(job, end)).failure).toEqual(failure);
+      // A later report without a message does not take the reason away.
+      expect((await report(job, { status: "FAILED" })).failure).toEqual(failure);
+      expect(await report(job, { status: "FAILED", error_message: "x" })).toMatchObject({
+        error_message: "x",
+        failure: null,
+      });
+    }
+  });
+
+  it.each([["text"], [{ kind: "NO" }], [{ kind: "command", variables: "x" }], [{}]])(
+    "is recorded even with the failure %j",
+    async (failure) => {
+      const end = { status: "FAILED", error_message: "x", failure } as never;
+      expect(await report(await held(), end)).toMatchObject({ error_message: "x", failure: null });
+    },
+  );
+
   it("accepts unknown fields of a newer agent", async () => {
     const job = await held();
     const body = { status: "SUCCESS", invented_later: { a: 1 } } as never;
