@@ -18,7 +18,7 @@ export interface Isolated {
 }
 
 /**
- * Throws `IsolationMissing`. With another work directory this is a trial, which leaves the agent's
+ * Throws `IsolationMissingError`. With another work directory this is a trial, which leaves the agent's
  * own unchanged.
  */
 export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {

@@ -12,7 +12,7 @@ import { backoff, type BackoffLimits } from "../common/backoff.ts";
 import type { JobSettings } from "./job/context.ts";
 import { secondsSinceStart } from "./job/elapsed.ts";
 import { crashesIn } from "./job/give-up.ts";
-import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";
+import { JournalError, openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
 import { isDiskFull } from "./logs/ndjson.ts";
 import { isRunning } from "./job/terraform/process.ts";
@@ -38,7 +38,7 @@ function mark(journal: Journal, at: "adopted" | "steady"): void {
   try {
     journal.append({ at });
   } catch (error) {
-    if (!(error instanceof JournalFailed)) throw error;
+    if (!(error instanceof JournalError)) throw error;
   }
 }
 
@@ -282,7 +282,7 @@ export class JobRuns {
         }
         log.error(told, "the job was interrupted and continues soon");
         if (performance.now() - began >= steadyAfter) tries = failures = 0;
-        if (!(error instanceof JournalFailed || isDiskFull(error))) failures++;
+        if (!(error instanceof JournalError || isDiskFull(error))) failures++;
         if (failures >= failureLimit) failed ??= error as Error;
         await sleep(backoff(++tries, Math.random(), 0, this.#options.retry));
         journal.close();

@@ -62,7 +62,7 @@ async function run(): Promise<void> {
     { readConfig },
     { openLog },
     { IdentityRevokedError, runAgent },
-    { IsolationMissing },
+    { IsolationMissingError },
     { LockUnavailableError },
   ] = await Promise.all([
     import("./config.ts"),
@@ -81,7 +81,7 @@ async function run(): Promise<void> {
     const isConfiguration = [
       ConfigError,
       IdentityRevokedError,
-      IsolationMissing,
+      IsolationMissingError,
       LockUnavailableError,
     ].some((kind) => error instanceof kind);
     // A signal arrived before the agent had a job.

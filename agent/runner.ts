@@ -20,7 +20,7 @@ import { JobRuns } from "./job-runs.ts";
 import { isolate } from "./isolate.ts";
 import type { JobSettings } from "./job/context.ts";
 import { openDelegation, sweepGroups } from "./job/isolation/cgroup.ts";
-import { IsolationMissing } from "./job/isolation/choose.ts";
+import { IsolationMissingError } from "./job/isolation/choose.ts";
 import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
@@ -188,7 +188,7 @@ async function work(
     over.abort();
     await heartbeats;
     await leave(api, body(), log);
-    throw new IsolationMissing(
+    throw new IsolationMissingError(
       "the runner of a cloud-hosted worker runs jobs of all users and refuses the isolation level process: docs/isolation.md says what a stronger level needs",
     );
   }

@@ -41,7 +41,7 @@ const folderRules: readonly FolderRule[] = [
   },
   {
     folder: "agent/api/",
-    may: [...below, "agent/machine/", "agent/job/job-api.ts", "agent/job/job-refused.ts"],
+    may: [...below, "agent/machine/", "agent/job/job-api.ts", "agent/job/job-refused-error.ts"],
     why: "the calls of the control plane implement what a job declares and know nothing else of the agent",
   },
   {

@@ -20,6 +20,7 @@ const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
     /\b(?:an?|the|this|that|these|those|no|one|each|every|its|their|other|another|same|such|top|local|empty|separate|existing|temporary) folders?\b/i,
     "a directory",
   ],
+  [/\bclass (?!\w*Error\b)\w+ extends \w*Error\b/, "the name of an error class ends in Error"],
   [/\bstart (?:an?|another|the) worker\b/i, "start a runner; a worker is its registration"],
 ];
 
@@ -55,5 +56,7 @@ describe("documents, comments and messages", () => {
     expect(found("agent/a.ts", 'const folder = "it has no folder"')).toEqual([
       'agent/a.ts: "no folder": a directory',
     ]);
+    expect(found("agent/a.ts", "class JobRefused extends Error {")).toHaveLength(1);
+    expect(found("agent/a.ts", "class JobRefusedError extends Error {")).toEqual([]);
   });
 });

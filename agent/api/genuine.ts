@@ -4,7 +4,7 @@
  */
 import { problemCodes } from "../../protocol/problem-codes.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { JobRefused } from "../job/job-refused.ts";
+import { JobRefusedError } from "../job/job-refused-error.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 import type { KnownServer } from "./known-server.ts";
 
@@ -55,7 +55,7 @@ export const names = (named: unknown, id: string): boolean =>
 const mostForeign = 20;
 
 /**
- * Returns a function that turns the last of so many failures of a call into `JobRefused`, and
+ * Returns a function that turns the last of so many failures of a call into `JobRefusedError`, and
  * returns every other error unchanged.
  */
 export function proxyPatience({ revocation }: { readonly revocation: Revocation }) {
@@ -66,7 +66,7 @@ export function proxyPatience({ revocation }: { readonly revocation: Revocation 
       if (!(error instanceof ForeignResponseError)) return error;
       if (revocation.acceptedCalls > before) count++;
       before = revocation.acceptedCalls;
-      return count < mostForeign ? error : new JobRefused("refused", error.message);
+      return count < mostForeign ? error : new JobRefusedError("refused", error.message);
     },
     succeeded() {
       count = 0;

@@ -14,7 +14,7 @@ import { expectGenuine, genuine, names, proxyPatience } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
 import { type JobApi } from "../job/job-api.ts";
 import { plainAddress } from "../machine/network.ts";
-import { JobRefused } from "../job/job-refused.ts";
+import { JobRefusedError } from "../job/job-refused-error.ts";
 import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
 export interface JobCalls extends Persistence {
@@ -77,7 +77,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       await persisted(what, signal, once, patience?.tries);
     } catch (error) {
       // Only this attempt can have stored it: the response to an earlier upload was lost.
-      if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
+      if (!(error instanceof JobRefusedError && error.code === "artifact_exists")) throw error;
     }
   };
   const persisted = <T>(
@@ -129,7 +129,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         return { job_status: answer.job_status ?? "PROCESSING" };
       } catch (error) {
         if (sortFailure(error).kind === "unauthorized") revocation.refused();
-        if (revocation.isRevoked) throw new JobRefused("refused", describe(error));
+        if (revocation.isRevoked) throw new JobRefusedError("refused", describe(error));
         throw logProxy.failed(error);
       }
     },
@@ -145,7 +145,8 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       const found = await persisted("download source", signal, () =>
         download(server, "downloadSource", params, file, { ...calls, signal }),
       );
-      if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
+      if (!found)
+        throw new JobRefusedError("refused", "the server has no source archive for this job");
     },
     stateAddress: (specId) => `${plainAddress(server)}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
@@ -197,12 +198,12 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    const reasons: Record<string, JobRefused["reason"]> = {
+    const reasons: Record<string, JobRefusedError["reason"]> = {
       not_job_holder: "lost",
       job_ended: "ended",
     };
     const reason = reasons[error.code ?? ""] ?? "refused";
-    throw new JobRefused(reason, describe(error), error.code);
+    throw new JobRefusedError(reason, describe(error), error.code);
   }
 }
 
@@ -256,7 +257,7 @@ function limited(bytes: number): Transform {
   return new Transform({
     transform(part: Buffer, _encoding, done) {
       seen += part.length;
-      if (seen > bytes) done(new JobRefused("refused", `over ${bytes} bytes were sent`));
+      if (seen > bytes) done(new JobRefusedError("refused", `over ${bytes} bytes were sent`));
       else done(null, part);
     },
   });

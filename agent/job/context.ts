@@ -102,8 +102,8 @@ export interface Step {
 }
 
 /** A step failed. Users read the message as the job's `error_message`. */
-export class StepFailed extends Error {
-  override readonly name: string = "StepFailed";
+export class StepFailedError extends Error {
+  override readonly name: string = "StepFailedError";
   /** Whether resources were changed that no state records: the state could not be saved. */
   readonly isStateUnsaved: boolean;
   /** What the report says for programs, if it is known. */
@@ -125,13 +125,13 @@ export class StepFailed extends Error {
  * The outcome of an apply is unknown: the machine went down, or the wrapper that records the exit
  * code was killed.
  */
-export class OutcomeUnknown extends StepFailed {
-  override readonly name = "OutcomeUnknown";
+export class OutcomeUnknownError extends StepFailedError {
+  override readonly name = "OutcomeUnknownError";
 }
 
 /** The job is being stopped and this step gave up. */
-export class JobStopped extends Error {
-  override readonly name = "JobStopped";
+export class JobStoppedError extends Error {
+  override readonly name = "JobStoppedError";
   readonly reason: StopReason;
   constructor(reason: StopReason) {
     super(reason);

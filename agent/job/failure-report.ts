@@ -2,7 +2,12 @@
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobFailure } from "../../protocol/job-failure.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
-import { JobStopped, OutcomeUnknown, StepFailed, type JobContext } from "./context.ts";
+import {
+  JobStoppedError,
+  OutcomeUnknownError,
+  StepFailedError,
+  type JobContext,
+} from "./context.ts";
 import type { StopReason } from "./journal.ts";
 import { maskerOf } from "./secrets.ts";
 
@@ -22,7 +27,7 @@ const stopReasons: Partial<Record<StopReason, string>> = {
 
 /** Whether an error says how the job ended; any other is a defect or a failure of the agent. */
 export const isOfJob = (error: unknown): boolean =>
-  error instanceof StepFailed || error instanceof JobStopped;
+  error instanceof StepFailedError || error instanceof JobStoppedError;
 
 /** The first reason to stop comes first in the message; terraform's own error follows. */
 export function failureReport(
@@ -33,7 +38,7 @@ export function failureReport(
 ): ReportStatus {
   const said = isOfJob(error) ? error.message : `${step}: the agent failed: ${error.message}`;
   const mask = maskerOf(base);
-  const failed = error instanceof StepFailed ? error : undefined;
+  const failed = error instanceof StepFailedError ? error : undefined;
   const report = (
     status: ReportStatus["status"],
     message: string,
@@ -42,7 +47,7 @@ export function failureReport(
     status,
     error_message: mask(message).slice(0, messageLimit),
     ...(failure && { failure: masked(failure, mask) }),
-    ...(error instanceof OutcomeUnknown ? { outcome_unknown: true } : {}),
+    ...(error instanceof OutcomeUnknownError ? { outcome_unknown: true } : {}),
     ...(failed?.isStateUnsaved ? { state_unsaved: true } : {}),
   });
   const cause = failed?.failure;

@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { StepFailed } from "./context.ts";
+import { StepFailedError } from "./context.ts";
 import { mebibyte } from "../../common/units.ts";
 
 /** Configurations and backend records are far smaller. */
@@ -37,7 +37,7 @@ export function readJobFile(root: string, path: string, limit = readLimit): stri
 
 /**
  * Copies a file of the workspace to a file of the agent, with mode 0600. Returns false if there is
- * none. Throws StepFailed if it has more than this many bytes, including its holes, which would
+ * none. Throws StepFailedError if it has more than this many bytes, including its holes, which would
  * take space in the copy.
  */
 export async function copyJobFile(
@@ -62,7 +62,7 @@ export async function copyJobFile(
 
 /**
  * Opens a plain file of the workspace, to read it or to cut it. Returns undefined if there is none.
- * Throws StepFailed for anything else at this path.
+ * Throws StepFailedError for anything else at this path.
  */
 export function openJobFile(
   root: string,
@@ -98,5 +98,5 @@ function truePath(file: number, otherwise: string): string {
   return process.platform === "linux" ? readlinkSync(`/proc/self/fd/${file}`) : otherwise;
 }
 
-const refusal = (path: string, why: string): StepFailed =>
-  new StepFailed(`${path} is not read: ${why}`);
+const refusal = (path: string, why: string): StepFailedError =>
+  new StepFailedError(`${path} is not read: ${why}`);

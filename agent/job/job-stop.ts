@@ -1,4 +1,4 @@
-import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
+import { JournalError, type Journal, type StopReason } from "./journal.ts";
 
 /** Remembers in the journal why and when a job must stop, so that a restart does not forget it. */
 export class JobStop {
@@ -21,7 +21,7 @@ export class JobStop {
       if (!this.#journal.find("reported")) this.#journal.append({ at: "stopping", reason });
     } catch (error) {
       // On a full disk, the job is stopped without the entry.
-      if (!(error instanceof JournalFailed)) throw error;
+      if (!(error instanceof JournalError)) throw error;
     }
     this.#controller.abort(reason);
   }

@@ -94,8 +94,8 @@ export interface Journal {
  * The entry cannot be written, most likely because the disk is full. Once there is space, the job
  * continues from the entries before.
  */
-export class JournalFailed extends Error {
-  override readonly name = "JournalFailed";
+export class JournalError extends Error {
+  override readonly name = "JournalError";
 }
 
 /** Returns how many SIGINTs the agents of a job have sent to this run. */
@@ -125,7 +125,7 @@ export function openJournal(directory: string): Journal {
     entries,
     append(entry) {
       // The descriptor may belong to another file by now.
-      if (isClosed) throw new JournalFailed("the journal is closed");
+      if (isClosed) throw new JournalError("the journal is closed");
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       try {
         // A full disk may take a part without an error.
@@ -133,7 +133,7 @@ export function openJournal(directory: string): Journal {
           throw new Error("the journal was written only in part; the disk may be full");
       } catch (error) {
         ftruncateSync(file, length);
-        throw new JournalFailed((error as Error).message, { cause: error });
+        throw new JournalError((error as Error).message, { cause: error });
       }
       length += line.length;
       entries.push(entry);

@@ -13,7 +13,7 @@ import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
 import { secondsSinceStart, startedNow } from "./elapsed.ts";
-import { JobStopped, type JobContext, type JobSettings, type Step } from "./context.ts";
+import { JobStoppedError, type JobContext, type JobSettings, type Step } from "./context.ts";
 import { sendDebugLog } from "./terraform/debug-log.ts";
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
@@ -22,9 +22,9 @@ import { causeOf, giveUp, hasCommand } from "./give-up.ts";
 import { processWarning } from "./isolation/isolation.ts";
 import { isolationOf } from "./isolation/open.ts";
 import { type JobApi } from "./job-api.ts";
-import { JobRefused } from "./job-refused.ts";
+import { JobRefusedError } from "./job-refused-error.ts";
 import type { JobStop } from "./job-stop.ts";
-import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
+import { JournalError, type Journal, type StopReason } from "./journal.ts";
 import { checkSecrets, knowsAllSecrets, missesFormer, secretsLost, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { exitTime } from "./terraform/process.ts";
@@ -91,7 +91,7 @@ function markLeft(journal: Journal): void {
   try {
     journal.append({ at: "left" });
   } catch (error) {
-    if (!(error instanceof JournalFailed)) throw error;
+    if (!(error instanceof JournalError)) throw error;
   }
 }
 
@@ -140,7 +140,7 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
   try {
     await api.reportStatus({ status: "PROCESSING" });
   } catch (error) {
-    if (error instanceof JobRefused) return false;
+    if (error instanceof JobRefusedError) return false;
     throw error;
   }
   journal.append(startedNow());
@@ -221,7 +221,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     };
   } catch (error) {
     // The result of the step is not lost: it is found again by the files that the step left.
-    if (error instanceof JournalFailed) throw error;
+    if (error instanceof JournalError) throw error;
     if (!isOfJob(error) && hasCommand(base, name)) throw error;
     report = failureReport(base, error as Error, name, stop);
   } finally {
@@ -249,7 +249,7 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
     // A step that has begun runs again even then, because its terraform may still be running and
     // must be waited for.
     const isStopped = stop.aborted && !(step.always && stop.reason !== "not the holder");
-    if (isStopped) throw new JobStopped(stop.reason as StopReason);
+    if (isStopped) throw new JobStoppedError(stop.reason as StopReason);
     journal.append({ at: "begun", step: step.name });
   }
   const facts = await step.run(context);
@@ -294,7 +294,7 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
   try {
     await api.reportStatus(report);
   } catch (error) {
-    if (!(error instanceof JobRefused)) throw error;
+    if (!(error instanceof JobRefusedError)) throw error;
     const { execution_metadata, plan_summary, ...bare } = report;
     if (error.reason !== "refused" || !(execution_metadata || plan_summary)) return "ABANDONED";
     // A report without outputs is better than a job that never ends.

@@ -12,7 +12,7 @@ import { secretLinesLimit, withinLimit } from "../../common/redaction/secret-for
 import { seal, unseal } from "../../common/sealed-box.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { writeWhole } from "../machine/files.ts";
-import { StepFailed, type JobContext, type JobSettings } from "./context.ts";
+import { StepFailedError, type JobContext, type JobSettings } from "./context.ts";
 import { secretsOfGitAccess } from "./source/git-access.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
@@ -59,7 +59,7 @@ export function knowsAllSecrets({ claim, journal, settings }: Known): boolean {
 
 /** Called before the secrets of the job are searched in what is sent and can be made again. */
 export function checkSecretsKnown(context: Known): void {
-  if (!knowsAllSecrets(context)) throw new StepFailed(secretsLost);
+  if (!knowsAllSecrets(context)) throw new StepFailedError(secretsLost);
 }
 
 /** In place of everything in which secrets would have to be masked. */
@@ -70,7 +70,7 @@ export const secretsLost =
 export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
   const all = sensitiveTexts(job);
   if (withinLimit(all).length < all.length)
-    throw new StepFailed(
+    throw new StepFailedError(
       `the sensitive values of the configuration have more than ${secretLinesLimit} lines and texts, too many to be masked in the log: ` +
         "read them from a file or a secret store, or mark only secret values as sensitive",
     );

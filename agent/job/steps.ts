@@ -2,7 +2,7 @@
 import { chmodSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import type { JobType } from "../../protocol/jobs.ts";
-import { StepFailed, type Step } from "./context.ts";
+import { StepFailedError, type Step } from "./context.ts";
 import { obtainCredentials } from "./credentials/credentials.ts";
 import { resolveEngine } from "./engine/engine.ts";
 import { downloadPlan, uploadPlan } from "./plan/artifact.ts";
@@ -47,7 +47,7 @@ const findEngine: Step = {
         return { engine: found };
       }
     } catch (error) {
-      throw new StepFailed(`engine: ${(error as Error).message}`);
+      throw new StepFailedError(`engine: ${(error as Error).message}`);
     }
   },
 };

@@ -81,13 +81,13 @@ test("with validation, none is executed and nothing is written outside", async (
   const reached: string[] = [];
   for (const url of urls) {
     const result = await settle(fetchGit({ url }, workspace(), settings, never));
-    expect([url, result]).toEqual([url, expect.stringMatching(/^StepFailed: source: /)]);
+    expect([url, result]).toEqual([url, expect.stringMatching(/^StepFailedError: source: /)]);
     if (result.includes("git fetch failed")) reached.push(url);
   }
   for (const ref of refs) {
     const source = { url: `file://${origin}`, ref };
     const result = await settle(fetchGit(source, workspace(), settings, never, "file"));
-    expect([ref, result]).toEqual([ref, expect.stringMatching(/^StepFailed: source: /)]);
+    expect([ref, result]).toEqual([ref, expect.stringMatching(/^StepFailedError: source: /)]);
   }
   expect(existsSync(canary)).toBe(false);
   expect(outside()).toEqual(before);

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { pino } from "pino";
 import { Contact } from "../../agent/api/contact.ts";
-import { chooseIsolation, IsolationMissing } from "../../agent/job/isolation/choose.ts";
+import { chooseIsolation, IsolationMissingError } from "../../agent/job/isolation/choose.ts";
 import { type Isolation, type Level } from "../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
 import { openLocalStatus, statusSocket } from "../../agent/monitoring/local-status.ts";
@@ -288,7 +288,7 @@ describe("root, where only `process` works", () => {
   const bare = { ...settings, path };
 
   test("must choose it explicitly", async () => {
-    await expect(chooseIsolation(bare)).rejects.toThrow(IsolationMissing);
+    await expect(chooseIsolation(bare)).rejects.toThrow(IsolationMissingError);
     await expect(chooseIsolation(bare)).rejects.toThrow(
       "set WINDLASS_ISOLATION=process if every configuration may do everything that root may do",
     );
@@ -366,7 +366,7 @@ test.each(lacking)(
   "level %s is refused when it does not work and never replaced by another: %s",
   async (level, lack) => {
     await expect(chooseIsolation(settings, level)).rejects.toThrow(
-      new IsolationMissing(`WINDLASS_ISOLATION=${level} does not work here: ${lack}`),
+      new IsolationMissingError(`WINDLASS_ISOLATION=${level} does not work here: ${lack}`),
     );
   },
 );
@@ -384,7 +384,7 @@ test.each(["uid", "bubblewrap"] as const)(
     await expect(
       chooseIsolation({ ...settings, path, ...(level === "uid" ? { users } : {}) }, level),
     ).rejects.toThrow(
-      new IsolationMissing(
+      new IsolationMissingError(
         `WINDLASS_ISOLATION=${level} does not work here: ${tool} is not on the PATH`,
       ),
     );

@@ -2,7 +2,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { StepFailed } from "../../agent/job/context.ts";
+import { StepFailedError } from "../../agent/job/context.ts";
 import { readOutputsApart, readPlanApart } from "../../agent/job/plan/read-apart.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 
@@ -44,13 +44,13 @@ describe("readPlanApart", () => {
       "}}]}",
     );
     const reading = readPlanApart(file, [], running);
-    await expect(reading).rejects.toThrow(StepFailed);
+    await expect(reading).rejects.toThrow(StepFailedError);
     await expect(reading).rejects.toThrow(/^plan: cannot be read: .*does not fit into 128 MiB/);
   });
 
   test("fails when the job is stopped", async () => {
     const file = fileWith("stopped.json", '{"resource_changes":[', 50, "]}");
-    await expect(readPlanApart(file, [], AbortSignal.abort())).rejects.toThrow(StepFailed);
+    await expect(readPlanApart(file, [], AbortSignal.abort())).rejects.toThrow(StepFailedError);
   });
 });
 

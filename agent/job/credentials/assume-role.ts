@@ -33,15 +33,15 @@ export interface SessionCredentials {
   readonly life: number;
 }
 
-/** Makes one call. Throws `RoleRefused`, or another error if a later call may succeed. */
+/** Makes one call. Throws `RoleRefusedError`, or another error if a later call may succeed. */
 export type AssumeRole = (signal: AbortSignal) => Promise<SessionCredentials>;
 
 /**
  * A later call would fail too. The message names role and external id, quotes the response of AWS,
  * and says what to check.
  */
-export class RoleRefused extends Error {
-  override readonly name = "RoleRefused";
+export class RoleRefusedError extends Error {
+  override readonly name = "RoleRefusedError";
 }
 
 /** Returns a function that assumes the role, and can be called again and again. */
@@ -64,7 +64,9 @@ export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
         life: Expiration.getTime() - now,
       };
     } catch (error) {
-      throw isFinal(error as SdkError) ? new RoleRefused(refusal(role, error as SdkError)) : error;
+      throw isFinal(error as SdkError)
+        ? new RoleRefusedError(refusal(role, error as SdkError))
+        : error;
     }
   };
 }

@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { roleAssumer } from "./assume-role.ts";
 import { cloudProviders, type CloudProvider } from "./cloud-providers.ts";
-import { JobStopped, StepFailed, type JobContext, type Step } from "../context.ts";
+import { JobStoppedError, StepFailedError, type JobContext, type Step } from "../context.ts";
 import { Endpoint } from "./endpoint.ts";
 import { endpointEnvironment } from "./endpoint-address.ts";
-import { JournalFailed, type StopReason } from "../journal.ts";
+import { JournalError, type StopReason } from "../journal.ts";
 import { RoleSession } from "./role-session.ts";
 import { conceal } from "../secrets.ts";
 
@@ -32,7 +32,7 @@ export const obtainCredentials: Step = {
       // The first job has to wait for the endpoint's process, which takes as long as STS.
       await Promise.all([session.begin(stop, patience), endpoint.open()]);
     } catch (error) {
-      if (stop.aborted) throw new JobStopped(stop.reason as StopReason);
+      if (stop.aborted) throw new JobStoppedError(stop.reason as StopReason);
       throw failureOf(error as Error);
     }
     void session.keep();
@@ -55,7 +55,7 @@ export const obtainCredentials: Step = {
 };
 
 const failureOf = (error: Error): Error =>
-  error instanceof JournalFailed ? error : new StepFailed(`credentials: ${error.message}`);
+  error instanceof JournalError ? error : new StepFailedError(`credentials: ${error.message}`);
 
 /**
  * The part of terraform's environment that leads to its cloud credentials. Empty for a job without
@@ -76,7 +76,7 @@ function providerOf({ claim: { cloud_identity } }: JobContext): CloudProvider | 
   const named = cloud_identity.provider.toLowerCase();
   const provider = cloudProviders.find((known) => known === named);
   if (provider) return provider;
-  throw new StepFailed(
+  throw new StepFailedError(
     `credentials: this agent does not support the cloud provider "${cloud_identity.provider}", only ${cloudProviders.join(", ")}`,
   );
 }
@@ -85,7 +85,7 @@ function openSession(context: JobContext): { session: RoleSession; endpoint: End
   const { claim, settings, log, over, directory, journal } = context;
   const { id, spec_id, zone_id } = claim.job;
   const { role_arn, external_id } = claim.cloud_identity ?? {};
-  if (!role_arn) throw new StepFailed("credentials: the cloud identity names no role");
+  if (!role_arn) throw new StepFailedError("credentials: the cloud identity names no role");
   const tags = { "windlass:job": id, "windlass:spec": spec_id, "windlass:zone": zone_id };
   const role = { arn: role_arn, externalId: external_id, session: id, tags };
   const onTrouble = (text: string): void => log.system(text);

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
-import { RoleRefused, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
+import { RoleRefusedError, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
 import { endsIn, leftOf, type Ends } from "./validity.ts";
 
 /**
@@ -71,7 +71,7 @@ export class RoleSession {
       next: (error, tries) => {
         const pause = backoff(tries, Math.random(), 0, limits);
         const isTooLate = performance.now() + pause - started > within;
-        if (isTooLate || error instanceof RoleRefused) return undefined;
+        if (isTooLate || error instanceof RoleRefusedError) return undefined;
         if (tries === 1) this.#options.onTrouble(troubleOf(error as Error));
         return pause;
       },

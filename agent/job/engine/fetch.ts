@@ -13,8 +13,8 @@ import { dispatcherOf, type Network } from "../../machine/network.ts";
  * The server responded, but not with the file. `status` distinguishes a missing file from a failing
  * server.
  */
-class FetchRefused extends Error {
-  override readonly name = "FetchRefused";
+class FetchRefusedError extends Error {
+  override readonly name = "FetchRefusedError";
   readonly status: number;
   /** In seconds. */
   readonly retryAfter: number;
@@ -26,8 +26,8 @@ class FetchRefused extends Error {
 }
 
 /** The file is larger than such a file can be. */
-class TooLarge extends Error {
-  override readonly name = "TooLarge";
+class TooLargeError extends Error {
+  override readonly name = "TooLargeError";
 }
 
 export interface FetchOptions {
@@ -39,8 +39,8 @@ export interface FetchOptions {
 }
 
 /** A redirect from https to http, where anyone on the network could send the response. */
-class Downgraded extends Error {
-  override readonly name = "Downgraded";
+class DowngradeError extends Error {
+  override readonly name = "DowngradeError";
 }
 
 /** Returns the content of a small file. */
@@ -109,7 +109,7 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
         vain = progress.bytes > best ? 1 : vain + 1;
         best = Math.max(best, progress.bytes);
         if (isFinal(error) || vain === vainTries || tried === mostTries) return undefined;
-        const wish = error instanceof FetchRefused ? error.retryAfter : 0;
+        const wish = error instanceof FetchRefusedError ? error.retryAfter : 0;
         return backoff(vain, Math.random(), Math.min(wish, longestWish));
       },
     });
@@ -122,9 +122,9 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
 }
 
 const isFinal = (error: unknown): boolean =>
-  error instanceof TooLarge ||
-  error instanceof Downgraded ||
-  (error instanceof FetchRefused && error.status < 500 && !passing.has(error.status));
+  error instanceof TooLargeError ||
+  error instanceof DowngradeError ||
+  (error instanceof FetchRefusedError && error.status < 500 && !passing.has(error.status));
 
 /** Too slow, too many requests, or not the part that was requested. */
 const passing = new Set([206, 408, 416, 429]);
@@ -154,7 +154,7 @@ async function once(
   if (!isRest) forget(progress);
   if (answer.statusCode !== 200 && !isRest) {
     await answer.body.dump();
-    throw new FetchRefused(address, answer.statusCode, Number(retryAfter) || 0);
+    throw new FetchRefusedError(address, answer.statusCode, Number(retryAfter) || 0);
   }
   if (!isRest) {
     await target.begin();
@@ -163,7 +163,7 @@ async function once(
   }
   for await (const part of answer.body as AsyncIterable<Buffer>) {
     if (progress.bytes + part.length > limit)
-      throw new TooLarge(`${address} is larger than ${limit} bytes`);
+      throw new TooLargeError(`${address} is larger than ${limit} bytes`);
     try {
       await target.write(part);
     } catch (error) {
@@ -190,6 +190,6 @@ function refuseDowngrade(address: string, context: unknown): void {
   const { history = [] } = (context ?? {}) as { history?: readonly URL[] };
   const plain = history.find(({ protocol }) => protocol !== "https:");
   if (address.startsWith("https:") && plain) {
-    throw new Downgraded(`${address} redirects to ${plain.origin}, which is not https`);
+    throw new DowngradeError(`${address} redirects to ${plain.origin}, which is not https`);
   }
 }

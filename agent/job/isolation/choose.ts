@@ -11,8 +11,8 @@ import { closeTemporary } from "./temporary.ts";
 import { minute } from "../../../common/units.ts";
 
 /** The required level does not work on this machine; the message says what is missing. */
-export class IsolationMissing extends Error {
-  override readonly name = "IsolationMissing";
+export class IsolationMissingError extends Error {
+  override readonly name = "IsolationMissingError";
 }
 
 export interface Choice {
@@ -36,7 +36,7 @@ export const imageAdvice = `Start the container as root (--user 0) with no capab
 type Probing = Omit<IsolationSettings, "level">;
 
 /**
- * Returns the required level, else the strongest that works. Throws `IsolationMissing` if the
+ * Returns the required level, else the strongest that works. Throws `IsolationMissingError` if the
  * required level does not work, and if only `process` works for an agent that is root or in a
  * container of the image: then the setting must name that level.
  */
@@ -48,12 +48,12 @@ export async function chooseIsolation(
   try {
     if (settings.users) openWorkDir(settings.workDir);
   } catch (error) {
-    throw new IsolationMissing((error as Error).message);
+    throw new IsolationMissingError((error as Error).message);
   }
   if (asked) {
     const lack = await lackOf(asked, settings);
     if (lack === undefined) return { level: asked, missing: [] };
-    throw new IsolationMissing(`WINDLASS_ISOLATION=${asked} does not work here: ${lack}`);
+    throw new IsolationMissingError(`WINDLASS_ISOLATION=${asked} does not work here: ${lack}`);
   }
   const missing: string[] = [];
   const needsName = settings.users ? rootNeedsName : isInImage ? imageNeedsName : undefined;
@@ -62,7 +62,7 @@ export async function chooseIsolation(
     if (lack === undefined) return { level, missing };
     missing.push(`${level}: ${lack}`);
   }
-  throw new IsolationMissing(
+  throw new IsolationMissingError(
     `no isolation level works here: ${missing.join("; ")}${isInImage ? `. ${imageAdvice}` : ""}`,
   );
 }

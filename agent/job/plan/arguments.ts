@@ -1,7 +1,7 @@
 /** Arguments of plan and apply that a configuration can set. */
 import { lstatSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
-import { StepFailed, type JobContext } from "../context.ts";
+import { StepFailedError, type JobContext } from "../context.ts";
 
 /** `-parallelism`, within the limits of the wire, because another server may send any number. */
 export function parallelismOf({ claim: { job } }: JobContext): string[] {
@@ -31,7 +31,7 @@ export function checkVarFiles(context: JobContext): void {
   const top = context.workspace.source;
   for (const { name, path } of pathsOf(context)) {
     if (!isPlain(join(realpathSync(top), relative(top, path))))
-      throw new StepFailed(
+      throw new StepFailedError(
         `plan: var_files names "${name}", which is not a regular file of the source (links are not followed)`,
       );
   }
@@ -42,7 +42,7 @@ function pathsOf({ claim: { job }, workspace }: JobContext): { name: string; pat
   const top = join(workspace.source, source?.type === "git" ? (source.path ?? "") : "");
   return var_files.map((name) => {
     if (name.split("/").some((part) => part === "" || part === "." || part === ".."))
-      throw new StepFailed(`plan: "${name}" in var_files is not a path inside the source`);
+      throw new StepFailedError(`plan: "${name}" in var_files is not a path inside the source`);
     return { name, path: join(top, name) };
   });
 }

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { planArtifactLimit } from "../../../protocol/limits.ts";
-import { known, StepFailed, type JobContext, type Step } from "../context.ts";
+import { known, StepFailedError, type JobContext, type Step } from "../context.ts";
 import { copyJobFile } from "../job-files.ts";
 import type { PlanManifest } from "./manifest.ts";
 import { lockFile } from "../source/source.ts";
@@ -26,7 +26,7 @@ export async function packPlan(context: JobContext): Promise<void> {
   emptyFolder(packed);
   // A plan is a zip: packing it again hardly makes it smaller.
   if (!(await copyJobFile(root, plan, join(packed, planFile), planArtifactLimit))) {
-    throw new StepFailed("show: terraform has written no plan file");
+    throw new StepFailedError("show: terraform has written no plan file");
   }
   const lock = join(known(context, "folder"), lockFile);
   await copyJobFile(root, lock, join(packed, lockFile), lockFileLimit);
@@ -44,7 +44,9 @@ export const uploadPlan: Step = {
   async run(context) {
     const { size } = statSync(packedPlan(context));
     if (size > planArtifactLimit) {
-      throw new StepFailed(`artifact: the plan has ${size} bytes, more than ${planArtifactLimit}`);
+      throw new StepFailedError(
+        `artifact: the plan has ${size} bytes, more than ${planArtifactLimit}`,
+      );
     }
     await context.api.uploadPlan(packedPlan(context), context.stop);
     return {};
@@ -66,7 +68,7 @@ export const downloadPlan: Step = {
     if (job.attempt !== undefined && !isNamed) return { manifest: null };
     const packed = join(temporary, "plan.tar.gz");
     if (!(await context.api.downloadPlan(packed, context.stop))) {
-      if (isNamed) throw new StepFailed("artifact: the plan of this job no longer exists");
+      if (isNamed) throw new StepFailedError("artifact: the plan of this job no longer exists");
       return { manifest: null };
     }
     emptyFolder(artifact);
@@ -127,5 +129,5 @@ async function readManifest(path: string): Promise<PlanManifest> {
 }
 
 function refuse(why: string): never {
-  throw new StepFailed(`artifact: the plan is refused: ${why}`);
+  throw new StepFailedError(`artifact: the plan is refused: ${why}`);
 }

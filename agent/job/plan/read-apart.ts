@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import type { Outputs } from "../../../common/outputs.ts";
 import { metadataOf } from "../outcome.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
@@ -32,7 +32,7 @@ const smallFile = mebibyte;
 const largestFile = gibibyte;
 const threadHeapMebibytes = 128;
 
-/** Returns the summary of a plan. Throws StepFailed if it cannot be read. */
+/** Returns the summary of a plan. Throws StepFailedError if it cannot be read. */
 export const readPlanApart = (
   file: string,
   secrets: readonly string[],
@@ -40,7 +40,7 @@ export const readPlanApart = (
   targets: readonly string[] = [],
 ): Promise<PlanFacts> => read({ what: "plan", file, secrets, targets }, stop) as Promise<PlanFacts>;
 
-/** Returns the outputs. Throws StepFailed if they cannot be read. */
+/** Returns the outputs. Throws StepFailedError if they cannot be read. */
 export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
   read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
@@ -61,7 +61,7 @@ async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | O
       code === "ERR_WORKER_OUT_OF_MEMORY"
         ? `its JSON (${size} bytes) does not fit into ${threadHeapMebibytes} MiB of memory: a value is too large`
         : message;
-    throw new StepFailed(`${reading.what}: cannot be read: ${why}`);
+    throw new StepFailedError(`${reading.what}: cannot be read: ${why}`);
   }
 }
 

@@ -7,7 +7,7 @@
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { known, StepFailed, type JobContext } from "../context.ts";
+import { known, StepFailedError, type JobContext } from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
 import { failureOf } from "../terraform/diagnostics.ts";
 import { environmentOf, stateEnvironment } from "../terraform/environment.ts";
@@ -129,7 +129,7 @@ export async function fetchProviders(context: JobContext): Promise<boolean> {
 }
 
 /**
- * Throws StepFailed if `init` has chosen a provider that the lock file of the source does not name.
+ * Throws StepFailedError if `init` has chosen a provider that the lock file of the source does not name.
  * That it adds hashes is right, so it runs without `-lockfile=readonly`: in a file from another
  * platform, those for this one are missing.
  */
@@ -139,7 +139,7 @@ export function checkLock({ workspace, facts }: JobContext): void {
   const path = join(facts.folder ?? "", lockFile);
   const written = readJobFile(workspace.root, path, lockFileLimit) ?? "";
   for (const each of unlocked(source, written))
-    throw new StepFailed(
+    throw new StepFailedError(
       `init: the lock file does not name ${each.address} ${each.version}, which the configuration needs. Run terraform init in its directory, and keep ${lockFile} with the files`,
     );
 }
@@ -221,7 +221,9 @@ const mayCallModules = (root: string, folder: string): boolean =>
 function forgetModuleRun(context: JobContext, folder: string): void {
   const { workspace } = context;
   if (realpathSync(folder) !== folder)
-    throw new StepFailed("providers: the directory of the configuration was replaced by a link");
+    throw new StepFailedError(
+      "providers: the directory of the configuration was replaced by a link",
+    );
   const data = join(folder, ".terraform");
   const isFolder = lstatSync(data, { throwIfNoEntry: false })?.isDirectory();
   for (const name of isFolder ? readdirSync(data) : [])

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { freeBytes } from "../../machine/disk-space.ts";
-import { StepFailed, type JobContext } from "../context.ts";
+import { StepFailedError, type JobContext } from "../context.ts";
 import { mentions } from "../mentions.ts";
 import { readLock, withHashes } from "./lock-file.ts";
 import {
@@ -177,7 +177,7 @@ export async function keepProviders(
 }
 
 /**
- * Throws `StepFailed` if a job has changed one of these packages, which is possible at the level
+ * Throws `StepFailedError` if a job has changed one of these packages, which is possible at the level
  * `process`.
  */
 export async function checkUnchanged(
@@ -186,7 +186,7 @@ export async function checkUnchanged(
 ): Promise<void> {
   for (const one of packages) {
     if (await isUnchanged(one, isolation.level)) continue;
-    throw new StepFailed(
+    throw new StepFailedError(
       `providers: the kept package of ${one.address} ${one.version} was changed by another process and is removed. ` +
         "Start the job again, and use an isolation level other than process",
     );

@@ -7,7 +7,7 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type * as Tar from "tar";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
 import { isSafePath } from "./inline.ts";
 import { mebibyte } from "../../../common/units.ts";
@@ -27,7 +27,7 @@ export async function unpackSource(
 ): Promise<SourceRevision> {
   const digest = await sha256Of(file);
   if (digest !== sha256) {
-    throw new StepFailed(`source: the archive is damaged (SHA-256 ${digest}, not ${sha256})`);
+    throw new StepFailedError(`source: the archive is damaged (SHA-256 ${digest}, not ${sha256})`);
   }
   await unpack(file, folder, sourceLimits, "source");
   return { type: "archive", digest };
@@ -63,7 +63,7 @@ export async function unpack(
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (!faultsOfArchives.test(code)) throw error;
-    throw new StepFailed(`${what}: the archive cannot be unpacked: ${message}`);
+    throw new StepFailedError(`${what}: the archive cannot be unpacked: ${message}`);
   }
 }
 
@@ -98,7 +98,7 @@ async function inspect(
   let entries = 0;
   let bytes = 0;
   const refuse = (why: string): void => {
-    source.destroy(new StepFailed(`${what}: the archive is refused: ${why}`));
+    source.destroy(new StepFailedError(`${what}: the archive is refused: ${why}`));
   };
   const parser = new tar.Parser({
     strict: true,
@@ -128,14 +128,14 @@ async function inspect(
       source.pipe(parser);
     });
   } catch (error) {
-    if (error instanceof StepFailed) throw error;
+    if (error instanceof StepFailedError) throw error;
     const { message } = error as Error;
     // The library keeps a small archive from taking minutes to decompress.
     if (message.includes("decompression ratio"))
-      throw new StepFailed(
+      throw new StepFailedError(
         `${what}: the archive is refused: it is more than 1,000 times larger when it is decompressed. Leave out large files without content, such as images of zeros (.windlassignore)`,
       );
-    throw new StepFailed(`${what}: the archive cannot be read: ${message}`);
+    throw new StepFailedError(`${what}: the archive cannot be read: ${message}`);
   } finally {
     source.destroy();
   }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, type ProgramError } from "../../machine/programs.ts";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import { kibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface FetchLimit {
@@ -21,7 +21,7 @@ export interface FetchLimit {
 
 /**
  * Runs `fetch` and measures the directory while it runs and once afterwards. Over the limit, aborts
- * the signal that it gave to `fetch`, waits for its end and throws `StepFailed`.
+ * the signal that it gave to `fetch`, waits for its end and throws `StepFailedError`.
  */
 export async function fetchWithin<T>(
   { what, folder, bytes, path, every = 500 }: FetchLimit,
@@ -31,7 +31,8 @@ export async function fetchWithin<T>(
   const over = new AbortController();
   const measure = async (): Promise<void> => {
     const size = await sizeOnDisk(folder, path);
-    if (size > bytes) tooLarge.abort(new StepFailed(`${what}: ${tooLargeMessage(size, bytes)}`));
+    if (size > bytes)
+      tooLarge.abort(new StepFailedError(`${what}: ${tooLargeMessage(size, bytes)}`));
   };
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted && !tooLarge.signal.aborted) {
@@ -74,6 +75,8 @@ async function sizeOnDisk(folder: string, path: string): Promise<number> {
   // If files disappear while `du` runs, it fails but prints the sum of the others.
   const [, size] = /^(\d+)\s/.exec(measured.stdout) ?? [];
   if (size === undefined)
-    throw new StepFailed(`the size of the fetched files cannot be measured: ${measured.message}`);
+    throw new StepFailedError(
+      `the size of the fetched files cannot be measured: ${measured.message}`,
+    );
   return Number(size) * kibibyte;
 }

@@ -1,7 +1,7 @@
 /** Fetches the files that a repository keeps in Git LFS, in place of their pointers. */
 import { closeSync, constants, openSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import { mibOf } from "./fetch-limit.ts";
 import { gitIn, type GitPlace } from "./git-run.ts";
 
@@ -23,14 +23,14 @@ export async function fetchLfs(folder: string, url: string, place: GitPlace): Pr
   const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
   const { sourceBytes } = place.settings;
   if (!(bytes <= sourceBytes)) {
-    throw new StepFailed(
+    throw new StepFailedError(
       `source: ${what}, in total ${bytes} bytes, more than WINDLASS_SOURCE_MIB of the runner allows (${mibOf(sourceBytes)})`,
     );
   }
   try {
     await git("lfs", "version");
   } catch {
-    throw new StepFailed(`source: ${what}, and git-lfs is not installed on the runner`);
+    throw new StepFailedError(`source: ${what}, and git-lfs is not installed on the runner`);
   }
   // The address is passed here, so that a `.lfsconfig` cannot name another one.
   const settings = [
@@ -45,7 +45,7 @@ export async function fetchLfs(folder: string, url: string, place: GitPlace): Pr
   const options = settings.flatMap((setting) => ["-c", setting]);
   await git(...options, "checkout", "--quiet", "HEAD", "--", lfsFiles);
   const left = pointers.find(({ path }) => readPointer(join(folder, path)) !== undefined);
-  if (left) throw new StepFailed(`source: ${what}, and ${left.path} was not fetched`);
+  if (left) throw new StepFailedError(`source: ${what}, and ${left.path} was not fetched`);
 }
 
 interface Pointer {

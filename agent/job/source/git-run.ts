@@ -3,7 +3,7 @@
  * settings.
  */
 import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
-import { StepFailed, type JobSettings } from "../context.ts";
+import { StepFailedError, type JobSettings } from "../context.ts";
 import type { Workspace } from "../workspace.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -17,7 +17,7 @@ export interface GitPlace {
   readonly protocols: string;
 }
 
-/** Runs git and returns its output. Throws `StepFailed` with git's own message. */
+/** Runs git and returns its output. Throws `StepFailedError` with git's own message. */
 export type Git = (...args: string[]) => Promise<string>;
 
 /** Returns git in a directory, for a repository at this address. */
@@ -56,20 +56,22 @@ export async function gitIn(
     if (result.exitCode === 0) return result.stdout.trim();
     const said = causeIn(result.stderr);
     if (/returned error: 30\d/.test(said)) {
-      throw new StepFailed(
+      throw new StepFailedError(
         `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
       );
     }
     const [, commit] =
       /(?:unadvertised object|not our ref) ([0-9a-f]{40,64})/.exec(result.stderr) ?? [];
     if (commit !== undefined) {
-      throw new StepFailed(
+      throw new StepFailedError(
         `source: the git server does not give out the commit ${commit}, because no branch or tag points to it any more: ` +
           "make a new plan, of a branch, a tag or a commit that one of them points to",
       );
     }
     const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
-    throw new StepFailed(`source: git ${command} failed: ${said || (result.shortMessage ?? "")}`);
+    throw new StepFailedError(
+      `source: git ${command} failed: ${said || (result.shortMessage ?? "")}`,
+    );
   };
 }
 

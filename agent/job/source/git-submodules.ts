@@ -1,7 +1,7 @@
 /** Lists the submodules of a repository that is checked out: path, commit and address. */
 import { mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import { gitIn, type GitPlace } from "./git-run.ts";
 
 export interface Submodule {
@@ -50,7 +50,7 @@ function emptyFolder(root: string, path: string): string {
   const folder = join(realpathSync(root), path);
   mkdirSync(folder, { recursive: true });
   if (realpathSync(folder) === folder && readdirSync(folder).length === 0) return folder;
-  throw new StepFailed(`source: the submodule at ${path} has no empty directory of its own`);
+  throw new StepFailedError(`source: the submodule at ${path} has no empty directory of its own`);
 }
 
 /** `./` and `../` are relative to the repository's own address. */
@@ -62,7 +62,9 @@ function absolute(address: string, base: string): string {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
     else if (parts.pop() === undefined)
-      throw new StepFailed(`source: the address ${address} of a submodule leads out of its host`);
+      throw new StepFailedError(
+        `source: the address ${address} of a submodule leads out of its host`,
+      );
   }
   return head + parts.join("/");
 }

@@ -1,6 +1,6 @@
 /** Fetches one commit of a git repository, over https or ssh, and runs nothing of it. */
 import { gitRefProblem } from "../../../common/git-ref.ts";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import { fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
 import { gitIn, type GitPlace, type GitSettings } from "./git-run.ts";
@@ -29,18 +29,18 @@ export async function fetchGit(
   const { url, ref } = wish;
   checkAddress(url, "the repository", protocols);
   const problem = ref === undefined ? undefined : gitRefProblem(ref);
-  if (problem !== undefined) throw new StepFailed(`source: the ref "${ref}" ${problem}`);
+  if (problem !== undefined) throw new StepFailedError(`source: the ref "${ref}" ${problem}`);
   return fetchCommit(wish, workspace, settings, signal, protocols);
 }
 
 function checkAddress(url: string, what: string, protocols: string): void {
   if (!isSafeUrl(url, protocols.split(":"))) {
-    throw new StepFailed(
+    throw new StepFailedError(
       `source: the address of ${what} must begin with https:// or ssh://; http:// needs WINDLASS_ALLOW_HTTP=1 on the runner`,
     );
   }
   if (hasPassword(url)) {
-    throw new StepFailed(
+    throw new StepFailedError(
       `source: the address of ${what} contains a password, which every user sees who can see the configuration: ` +
         "remove it, and add a token for that host to WINDLASS_GIT_CREDENTIALS of the runner",
     );
@@ -86,7 +86,7 @@ async function fetchInto(
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD");
   const commit = await git("rev-parse", "HEAD");
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
-    throw new StepFailed(`source: git fetched commit ${commit} for ${ref}`);
+    throw new StepFailedError(`source: git fetched commit ${commit} for ${ref}`);
   }
   await fetchLfs(folder, url, place);
   return commit;
@@ -106,7 +106,7 @@ async function fetchSubmodules(folder: string, url: string, place: GitPlace): Pr
   for (let next = todo.shift(); next; next = todo.shift()) {
     for (const found of await submodulesOf(next.folder, next.url, place)) {
       if (++count > countLimit || next.depth >= depthLimit) {
-        throw new StepFailed(
+        throw new StepFailedError(
           `source: the repository has more than ${countLimit} submodules, or submodules nested more than ${depthLimit} deep`,
         );
       }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
 
 /** Writes the files below `folder`, which must be empty. */
@@ -14,7 +14,7 @@ export function writeInline(
   for (const path of Object.keys(files).toSorted()) {
     const text = files[path];
     if (typeof text !== "string" || !isSafePath(path)) {
-      throw new StepFailed(`source: "${path}" is not a valid file name`);
+      throw new StepFailedError(`source: "${path}" is not a valid file name`);
     }
     // Each length comes first, so that no two different sets of files are hashed as the same bytes.
     hash.update(`${Buffer.byteLength(path)}:${path}${Buffer.byteLength(text)}:`).update(text);

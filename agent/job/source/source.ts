@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 import { isTerraformFile } from "../../../common/terraform-files.ts";
 import type { Source } from "../../../protocol/configurations.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
-import { StepFailed, type JobContext, type Step } from "../context.ts";
+import { StepFailedError, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
 import { unpackSource } from "./archive.ts";
@@ -22,7 +22,7 @@ export const fetchSource: Step = {
     const source = await fetchFiles(context);
     const expected = facts.manifest?.source;
     if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {
-      throw new StepFailed(
+      throw new StepFailedError(
         `source: the files are not those of the plan (${source.digest} instead of ${expected.digest})`,
       );
     }
@@ -62,7 +62,7 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
       return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop, protocols);
     }
     default:
-      throw new StepFailed("source: config_snapshot.source is missing or of an unknown type");
+      throw new StepFailedError("source: config_snapshot.source is missing or of an unknown type");
   }
 }
 
@@ -75,12 +75,12 @@ function folderOf({ claim, workspace }: JobContext): string {
   const root = realpathSync(workspace.source);
   const path = join(root, wanted);
   if (!existsSync(path) || !statSync(path).isDirectory()) {
-    throw new StepFailed(`source: it has no directory "${wanted}"`);
+    throw new StepFailedError(`source: it has no directory "${wanted}"`);
   }
   const folder = realpathSync(path);
   const way = relative(root, folder);
   if (way === ".." || way.startsWith(`..${sep}`)) {
-    throw new StepFailed(`source: the directory "${wanted}" is outside of it`);
+    throw new StepFailedError(`source: the directory "${wanted}" is outside of it`);
   }
   return folder;
 }
@@ -107,7 +107,7 @@ function checkFiles({ claim, facts }: JobContext, folder: string): void {
   const wanted = wantedFolder(claim);
   const endings =
     engine === "opentofu" ? "*.tf, *.tofu, *.tf.json, *.tofu.json" : "*.tf, *.tf.json";
-  throw new StepFailed(
+  throw new StepFailedError(
     `source: ${wanted === "." ? "it" : `the directory "${wanted}"`} has no terraform files (${endings}), so terraform would destroy everything. ` +
       `Check the working directory${source.type === "git" ? " and the path of the source" : ""}`,
   );

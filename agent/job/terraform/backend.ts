@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { ReportStatus } from "../../../protocol/executions.ts";
-import { StepFailed, type JobContext } from "../context.ts";
+import { StepFailedError, type JobContext } from "../context.ts";
 import { readJobFile } from "../job-files.ts";
 import type { BackendKind } from "../facts.ts";
 import type { Journal } from "../journal.ts";
@@ -24,7 +24,7 @@ const backendWords = ["backend", "cloud", "state_store"];
 export async function chooseBackend(context: JobContext, folder: string): Promise<BackendKind> {
   const kind = await kindOf(context, folder);
   if (kind !== "own" && hasSettings(context)) {
-    throw new StepFailed(
+    throw new StepFailedError(
       `backend_config is for a backend that the files declare, but the state of this configuration is kept ${placeOf[kind]}. ${howToChoose}, or remove backend_config`,
     );
   }
@@ -71,7 +71,7 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
     mentions(context.workspace.root, folder, backendWords) && !(await hasOutputs(context));
   if (isDeclared && chosen === undefined) {
     if (await hasKeptState(context)) {
-      throw new StepFailed(
+      throw new StepFailedError(
         "the files declare a backend, but the control plane already keeps a state of this configuration: " +
           `terraform would create everything a second time. ${howToChoose}; to move the state, download it and push it to that backend first`,
       );
@@ -85,14 +85,14 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   const kind = keptFor(context);
   const wasOwn = context.claim.job.deployed_backend === "own";
   if (!isDeclared && wasOwn && chosen === undefined) {
-    throw new StepFailed(
+    throw new StepFailedError(
       "the last DEPLOY kept the state in a backend that the files declared, but they no longer declare one: " +
         `terraform would create everything a second time. Choose a backend: --backend own, for which the files must declare it again; ` +
         "or --backend managed, after which you move the state: terraform state pull | windlass state push NAME",
     );
   }
   if (wasOwn) {
-    throw new StepFailed(
+    throw new StepFailedError(
       'the last DEPLOY kept the state in a backend that the files declared, and the configuration\'s backend is "managed" now: ' +
         "terraform would create everything a second time. To move the state, run in a directory that still declares that backend: " +
         "terraform state pull | windlass state push NAME. To keep it there: --backend own",
@@ -120,10 +120,12 @@ async function hasOutputs(context: JobContext): Promise<boolean> {
 
 function keptFor({ claim: { job } }: JobContext): BackendKind {
   if (!job.spec_id) {
-    throw new StepFailed("the job names no configuration, so there is no managed state for it");
+    throw new StepFailedError(
+      "the job names no configuration, so there is no managed state for it",
+    );
   }
   if (job.attempt === undefined) return "local";
-  if (!job.job_token) throw new StepFailed("the server sent no token for the managed state");
+  if (!job.job_token) throw new StepFailedError("the server sent no token for the managed state");
   return "managed";
 }
 
@@ -202,7 +204,7 @@ const recordLimit = 256 * kibibyte;
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
   const planned = context.facts.manifest?.backend;
   if (planned !== undefined && planned !== kind) {
-    throw new StepFailed(
+    throw new StepFailedError(
       `the plan was made with the state ${placeOf[planned]}, and it is kept ${placeOf[kind]} now: plan again`,
     );
   }
@@ -214,7 +216,7 @@ export function checkBackend(context: JobContext, folder: string, kind: BackendK
   const expected = { managed: "http", local: "local", own: undefined }[kind];
   if (kind !== "own") {
     if (backend?.type === expected) return;
-    throw new StepFailed(
+    throw new StepFailedError(
       `terraform uses the backend ${backend?.type ?? "local"} instead of ${expected}`,
     );
   }
@@ -222,12 +224,12 @@ export function checkBackend(context: JobContext, folder: string, kind: BackendK
     const { path } = backend.config ?? {};
     const file = resolve(folder, typeof path === "string" ? path : "terraform.tfstate");
     if (!context.isolation.passing.some((each) => isBelow(file, each))) return;
-    throw new StepFailed(
+    throw new StepFailedError(
       `the state would be lost: the files declare the backend "local" with the file ${file}, which does not outlive the job at the isolation level ${context.isolation.level}. ${howToChoose}, which must then be one outside of the runner`,
     );
   }
   if (backend?.type) return;
-  throw new StepFailed(
+  throw new StepFailedError(
     context.claim.job.config_snapshot.backend === "own"
       ? `the configuration has the backend "own" but declares none. ${howToChoose}`
       : `it is not clear where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds none. ${howToChoose}`,

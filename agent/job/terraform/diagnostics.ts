@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { kibibyte } from "../../../common/units.ts";
 import type { FailureKind } from "../../../protocol/job-failure.ts";
 import { failureVariablesLimit } from "../../../protocol/limits.ts";
-import { StepFailed } from "../context.ts";
+import { StepFailedError } from "../context.ts";
 import { variablesFile } from "../workspace.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
@@ -19,17 +19,17 @@ export async function failureOf(
   step: string,
   end: { readonly code: number; readonly stderr: string },
   note = "",
-): Promise<StepFailed> {
+): Promise<StepFailedError> {
   const summary = `${step} failed (exit code ${end.code})`;
   const errors = errorsIn(await readStart(end.stderr));
   const failure = { summary, ...causeIn(errors) };
   const [first] = errors;
-  if (first === undefined) return new StepFailed(`${summary}${note}`, { failure });
+  if (first === undefined) return new StepFailedError(`${summary}${note}`, { failure });
   const named = namedErrors(errors);
   const more = errors.length - named.length;
   const rest =
     more === 0 ? "" : ` (and ${more} more ${more === 1 ? "error" : "errors"}, see the log)`;
-  return new StepFailed(`${summary}: ${named.join(" ")}${rest}${note}`, { failure });
+  return new StepFailedError(`${summary}: ${named.join(" ")}${rest}${note}`, { failure });
 }
 
 /** The name of a variable without a value, or with one of a wrong type. */

@@ -11,7 +11,7 @@ import {
   plainBackend,
   removeInjected,
 } from "./backend.ts";
-import type { StepFailed } from "../context.ts";
+import type { StepFailedError } from "../context.ts";
 import { known, type JobContext, type Step } from "../context.ts";
 import { failureOf } from "./diagnostics.ts";
 import { checkLock, fetchModules, fetchProviders, wholeInit } from "../providers/fetch.ts";
@@ -94,7 +94,7 @@ async function initAlone(context: JobContext): Promise<void> {
   checkLock(context);
 }
 
-async function initFailure(context: JobContext, end: TerraformEnd): Promise<StepFailed> {
+async function initFailure(context: JobContext, end: TerraformEnd): Promise<StepFailedError> {
   const isUnclear =
     context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
   const note = isUnclear ? ` (no backend was chosen. ${howToChoose})` : "";

@@ -1,7 +1,7 @@
 /** Saves a state that terraform could not save itself. */
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { known, StepFailed, type JobContext } from "../context.ts";
+import { known, StepFailedError, type JobContext } from "../context.ts";
 import { copyJobFile } from "../job-files.ts";
 import { rescuedState } from "../workspace.ts";
 import { runTerraform } from "./terraform.ts";
@@ -72,7 +72,7 @@ export async function keepState(
   try {
     await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
   } catch (error) {
-    if (!(error instanceof StepFailed)) throw error;
+    if (!(error instanceof StepFailedError)) throw error;
     return `: ${error.message}`;
   }
   return ` and is kept on the runner as ${kept}`;
@@ -83,7 +83,7 @@ async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> 
   try {
     return (await run).code === 0;
   } catch (error) {
-    if (error instanceof StepFailed) return false;
+    if (error instanceof StepFailedError) return false;
     throw error;
   }
 }

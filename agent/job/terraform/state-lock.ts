@@ -3,7 +3,7 @@
  * it after checking what was applied.
  */
 import { readFile } from "node:fs/promises";
-import { JobStopped, StepFailed, type JobContext } from "../context.ts";
+import { JobStoppedError, StepFailedError, type JobContext } from "../context.ts";
 import { runTerraform, type TerraformEnd } from "./terraform.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
@@ -20,7 +20,7 @@ export async function lockLeft(context: JobContext): Promise<string> {
     const options = { logged: false, suffix: "-lock", patience, limit };
     end = await runTerraform(context, "state", args, options);
   } catch (error) {
-    if (!(error instanceof StepFailed || error instanceof JobStopped)) throw error;
+    if (!(error instanceof StepFailedError || error instanceof JobStoppedError)) throw error;
     return lockUnknown;
   }
   if (end.code === 0) return "check what was changed before you continue";

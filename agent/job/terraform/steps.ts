@@ -1,9 +1,9 @@
 /** The steps that run terraform after init: plan, apply and reading the results. */
 import { readFileSync, statSync } from "node:fs";
 import { countLines } from "./count-lines.ts";
-import { OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
+import { OutcomeUnknownError, StepFailedError, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
-import { JournalFailed } from "../journal.ts";
+import { JournalError } from "../journal.ts";
 import { failureOf } from "./diagnostics.ts";
 import { appliesWithVariables } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
@@ -95,7 +95,7 @@ export const checkPlan: Step = {
   command: showCommand,
   async run(context) {
     const [{ errored, summary }] = await Promise.all([showPlan(context), packPlan(context)]);
-    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    if (errored) throw new StepFailedError("show: terraform marks the plan as failed");
     return { summary };
   },
 };
@@ -110,7 +110,7 @@ export const checkTeardown: Step = {
   async run(context) {
     const { targets = [], resumes_teardown: resumes = false } = context.claim.job;
     const { errored, summary, unmatched } = await showPlan(context, targets);
-    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    if (errored) throw new StepFailedError("show: terraform marks the plan as failed");
     const { counts } = summary;
     if (resumes && unmatched.length > 0)
       // All of them matched before the earlier attempt began to destroy.
@@ -120,12 +120,12 @@ export const checkTeardown: Step = {
     else if (counts.delete + counts.replace === 0) {
       const resources = await countResources(context);
       if (resources > 0)
-        throw new StepFailed(
+        throw new StepFailedError(
           `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
             `Check the targets of the deploy configuration (${targets.join(", ") || "none"})`,
         );
     } else if (unmatched.length > 0)
-      throw new StepFailed(
+      throw new StepFailedError(
         `plan: nothing would be destroyed for ${unmatched.join(", ")}, so nothing was destroyed at all. ` +
           "Check the targets of the deploy configuration: correct them, or leave out those of which nothing is there",
       );
@@ -147,14 +147,14 @@ export const apply: Step = {
       throw await failureOf("apply", end);
     } catch (error) {
       // It ended without an exit code, and may have left its state in the workspace too.
-      if (!(error instanceof StepFailed)) throw error;
+      if (!(error instanceof StepFailedError)) throw error;
       const { note, isStateUnsaved } = await rescueState(context);
       const failed = `${error.message}${note}`;
       const { failure } = error;
-      if (!(error instanceof OutcomeUnknown))
-        throw new StepFailed(failed, { isStateUnsaved, failure });
+      if (!(error instanceof OutcomeUnknownError))
+        throw new StepFailedError(failed, { isStateUnsaved, failure });
       const text = `${failed}; ${await lockLeft(context)}`;
-      throw new OutcomeUnknown(text, { isStateUnsaved });
+      throw new OutcomeUnknownError(text, { isStateUnsaved });
     }
   },
 };
@@ -193,7 +193,7 @@ export const readOutputs: Step = {
       if (end.code !== 0) throw await failureOf("output", end);
       return reported(context, await readOutputsApart(end.stdout, secretsOf(context)));
     } catch (error) {
-      if (error instanceof JournalFailed) throw error;
+      if (error instanceof JournalError) throw error;
       context.log.system(`The outputs could not be read: ${(error as Error).message}`);
       return {};
     }
@@ -240,7 +240,7 @@ async function countResources(context: JobContext): Promise<number> {
   const failure = await failureOf("state", end);
   if (!(await isWithoutState(context))) throw failure;
   const { name } = context.claim.job.config_snapshot;
-  throw new StepFailed(
+  throw new StepFailedError(
     `plan: the deploy configuration${name === undefined ? "" : ` "${name}"`} has no state: nothing was ever deployed with it, so there is nothing to destroy. ` +
       "Choose another one: windlass workers update NAME --deploy-configuration CONFIGURATION; " +
       "or, if the worker was deployed with none, remove it alone: windlass workers delete NAME",

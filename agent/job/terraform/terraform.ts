@@ -6,12 +6,18 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../../machine/process-identity.ts";
-import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "../context.ts";
+import {
+  JobStoppedError,
+  known,
+  OutcomeUnknownError,
+  StepFailedError,
+  type JobContext,
+} from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { saysInterruptedTwice } from "./diagnostics.ts";
 import { environmentOf, stateEnvironment } from "./environment.ts";
-import { interruptsOf, JournalFailed, type StopReason } from "../journal.ts";
+import { interruptsOf, JournalError, type StopReason } from "../journal.ts";
 import { withVariables } from "../plan/variables.ts";
 import { mentions } from "../mentions.ts";
 import { exitTime, hasExited, openRun, type Run, type StopPatience } from "./process.ts";
@@ -70,7 +76,7 @@ export async function runTerraform(
   }
   if (!before) {
     if (options.limit === undefined && context.stop.aborted)
-      throw new JobStopped(context.stop.reason);
+      throw new JobStoppedError(context.stop.reason);
     journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
     if (options.changes) await journal.flush();
     if (options.logged) {
@@ -94,8 +100,8 @@ export async function runTerraform(
   const { end, interrupts } = await boundDebugLog(context, ending);
   if (options.logged) log.stepEnded(name, over);
   if (end.kind === "never started") {
-    if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
-    throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
+    if (context.stop.aborted) throw new JobStoppedError(context.stop.reason as StopReason);
+    throw new StepFailedError(`${name}: terraform could not be started: ${end.reason}`);
   }
   if (end.kind === "unknown") {
     throw gone(name, "it ended without an exit code", options);
@@ -234,7 +240,7 @@ async function stoppable(
     try {
       journal.append({ at: "interrupted", run });
     } catch (error) {
-      if (!(error instanceof JournalFailed)) throw error;
+      if (!(error instanceof JournalError)) throw error;
       // A full disk must not keep a job from being stopped.
     }
   };
@@ -267,8 +273,8 @@ function later(signal: AbortSignal, delay: number): AbortSignal {
   return controller.signal;
 }
 
-function gone(name: string, why: string, { changes }: TerraformOptions): StepFailed {
-  if (!changes) return new StepFailed(`${name}: ${why}`);
+function gone(name: string, why: string, { changes }: TerraformOptions): StepFailedError {
+  if (!changes) return new StepFailedError(`${name}: ${why}`);
   const done = "The state has what it did, as far as it was saved";
-  return new OutcomeUnknown(`${name}: ${why}; outcome unknown. ${done}`);
+  return new OutcomeUnknownError(`${name}: ${why}; outcome unknown. ${done}`);
 }

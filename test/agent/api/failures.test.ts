@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Revocation, sortFailure } from "../../../agent/api/failures.ts";
-import { JobRefused } from "../../../agent/job/job-refused.ts";
+import { JobRefusedError } from "../../../agent/job/job-refused-error.ts";
 import { ProblemError } from "../../../protocol/transport.ts";
 
 test.each([
@@ -13,7 +13,7 @@ test.each([
   [new ProblemError(404, {}), { kind: "give up" }],
   [new ProblemError(409, { code: "not_job_holder" }), { kind: "give up" }],
   [new ProblemError(413, {}), { kind: "give up" }],
-  [new JobRefused("refused", "too large"), { kind: "give up" }],
+  [new JobRefusedError("refused", "too large"), { kind: "give up" }],
   [Object.assign(new Error("refused"), { code: "ECONNREFUSED" }), { kind: "retry", after: 0 }],
   [
     Object.assign(new Error("late"), { code: "UND_ERR_HEADERS_TIMEOUT" }),

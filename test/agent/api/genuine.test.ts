@@ -8,7 +8,7 @@ import { createApi } from "../../../agent/api/api.ts";
 import { Revocation, sortFailure } from "../../../agent/api/failures.ts";
 import { openKnownServer } from "../../../agent/api/known-server.ts";
 import type { JobApi } from "../../../agent/job/job-api.ts";
-import { JobRefused } from "../../../agent/job/job-refused.ts";
+import { JobRefusedError } from "../../../agent/job/job-refused-error.ts";
 import { deliver } from "../../../agent/logs/delivery.ts";
 import { features } from "../../../protocol/features.ts";
 import { faultProxy, type OwnResponse } from "../../helpers/network/fault-proxy.ts";
@@ -158,7 +158,7 @@ const calls: Record<string, (held: Held) => Promise<unknown>> = {
   },
   "download of the source": async ({ calls, file, signal }) =>
     calls.downloadSource(`${file}.source`, signal).catch((error: unknown) => {
-      if (error instanceof JobRefused) return "refused";
+      if (error instanceof JobRefusedError) return "refused";
       throw error;
     }),
   "search for a state": async (held) => {
@@ -201,7 +201,7 @@ test("a proxy that refuses one call for good does not hold up its job", async ()
       ? { status: 413, ...html }
       : true;
   };
-  const refusal = { name: "JobRefused", message: expect.stringContaining("413") };
+  const refusal = { name: "JobRefusedError", message: expect.stringContaining("413") };
   await expect(held.calls.uploadPlan(file, signal)).rejects.toMatchObject(refusal);
   await expect(post(held)).rejects.toMatchObject(refusal);
 });
@@ -209,7 +209,7 @@ test("a proxy that refuses one call for good does not hold up its job", async ()
 test("refusals of the control plane end a call, also a log post", async () => {
   await using held = await heldJob();
   const other: JobApi = held.api.forJob(held.job.id, 2);
-  const lost = { name: "JobRefused", reason: "lost" };
+  const lost = { name: "JobRefusedError", reason: "lost" };
   await expect(other.reportStatus({ status: "SUCCESS" })).rejects.toMatchObject(lost);
   await expect(other.uploadPlan(held.file, held.signal)).rejects.toMatchObject(lost);
   const chunk = { log_chunk: "line\n", stream_type: "STDOUT", seq: 1 } as const;

@@ -5,13 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JobSettings } from "../../../agent/job/context.ts";
 import { type JobApi } from "../../../agent/job/job-api.ts";
-import { JobRefused } from "../../../agent/job/job-refused.ts";
-import {
-  JournalFailed,
-  openJournal,
-  type Entry,
-  type Journal,
-} from "../../../agent/job/journal.ts";
+import { JobRefusedError } from "../../../agent/job/job-refused-error.ts";
+import { JournalError, openJournal, type Entry, type Journal } from "../../../agent/job/journal.ts";
 import { JobStop } from "../../../agent/job/job-stop.ts";
 import { runJob, type JobResult } from "../../../agent/job/run-job.ts";
 import { bootId } from "../../../agent/machine/process-identity.ts";
@@ -52,7 +47,11 @@ const claim: ClaimedJob = {
 };
 
 /** A control plane that records reports and logs. */
-function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; log: () => string } {
+function server(refusal?: JobRefusedError): {
+  api: JobApi;
+  reports: ReportStatus[];
+  log: () => string;
+} {
   const reports: ReportStatus[] = [];
   const chunks = new Map<number, string>();
   return {
@@ -207,7 +206,7 @@ test("a job that has left its workspace does not touch it again: it may be anoth
 test.each(["ended", "lost", "refused"] as const)(
   "a start that the server refuses as %s runs nothing and leaves no files",
   async (reason) => {
-    const { api } = server(new JobRefused(reason, "no"));
+    const { api } = server(new JobRefusedError(reason, "no"));
     expect(await run(left(), api)).toBe("ABANDONED");
     expect(readdirSync(workDir)).toEqual(["jobs"]);
     expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
@@ -321,7 +320,7 @@ test("an error of the agent while it reads the outputs does not fail a finished 
 const full = (journal: Journal, at: Entry["at"]): Journal => ({
   ...journal,
   append: (entry) => {
-    if (entry.at === at) throw new JournalFailed("ENOSPC");
+    if (entry.at === at) throw new JournalError("ENOSPC");
     journal.append(entry);
   },
 });

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  RoleRefused,
+  RoleRefusedError,
   roleAssumer,
   type Role,
 } from "../../../../agent/job/credentials/assume-role.ts";
@@ -47,7 +47,7 @@ const assume = (change: Partial<Role> = {}, network: Record<string, string> = {}
   roleAssumer({ ...role, ...change }, { aws: {}, network })(never);
 const refusal = async (change: Partial<Role> = {}): Promise<string> => {
   const error: unknown = await assume(change).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(RoleRefused);
+  expect(error).toBeInstanceOf(RoleRefusedError);
   return (error as Error).message;
 };
 
@@ -99,7 +99,7 @@ test.each(["throttled", "down"] as const)(
     sts.trouble = trouble;
     const error = await assume().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
-    expect(error).not.toBeInstanceOf(RoleRefused);
+    expect(error).not.toBeInstanceOf(RoleRefusedError);
     expect(sts.asked).toHaveLength(1);
   },
 );

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import {
-  RoleRefused,
+  RoleRefusedError,
   type SessionCredentials,
 } from "../../../../agent/job/credentials/assume-role.ts";
 import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
@@ -99,7 +99,7 @@ test.concurrent("the first credentials are retried while STS fails, up to a time
 });
 
 test.concurrent("a refusal is not retried, and a stop ends the wait at once", async () => {
-  const refused = sessionOf(new RoleRefused("AccessDenied"));
+  const refused = sessionOf(new RoleRefusedError("AccessDenied"));
   await expect(refused.session.begin(never, 10_000)).rejects.toThrow("AccessDenied");
   expect(refused.asked).toHaveLength(1);
   const stop = new AbortController();

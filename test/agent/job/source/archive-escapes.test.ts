@@ -290,8 +290,9 @@ test.each(shapes)("an archive with %s: %s", async (name, expected, blocks) => {
     (error: unknown) => String(error),
   );
   if (expected === "within") expect(result).toBe("within");
-  if (expected === "refused") expect(result).toMatch(/^StepFailed: source: the archive is refused/);
-  if (result !== "within") expect(result).toMatch(/^StepFailed: source: the archive /);
+  if (expected === "refused")
+    expect(result).toMatch(/^StepFailedError: source: the archive is refused/);
+  if (result !== "within") expect(result).toMatch(/^StepFailedError: source: the archive /);
   // Only plain files and only in the directory, with nothing changed elsewhere.
   const names = readdirSync(place, { recursive: true, encoding: "utf8" }).toSorted();
   const beside = names.filter((name) => !/^a(\/b(\/folder(\/|$)|$)|$)/.test(name));

@@ -13,7 +13,7 @@ import { gzipSync } from "node:zlib";
 import { create, Header } from "tar";
 import { describe, expect, test } from "vitest";
 import { unpack, unpackSource } from "../../../../agent/job/source/archive.ts";
-import { StepFailed } from "../../../../agent/job/context.ts";
+import { StepFailedError } from "../../../../agent/job/context.ts";
 import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();
@@ -62,7 +62,7 @@ describe("unpack refuses a file and writes nothing if it has", () => {
     ["gzip data that is not an archive", gzipSync("x".repeat(2000))],
   ])("%s", async (_, bytes) => {
     const { file, folder } = place(bytes);
-    await expect(unpack(file, folder, limits, "source")).rejects.toThrow(StepFailed);
+    await expect(unpack(file, folder, limits, "source")).rejects.toThrow(StepFailedError);
     expect(readdirSync(folder)).toEqual([]);
   });
 });
