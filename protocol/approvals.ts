@@ -94,7 +94,7 @@ export const ApprovalNeed = Type.Object({
   plan_staleness: Type.Optional(
     about(
       Nullable(Type.String()),
-      "In a response to GET: why its plan can no longer be applied, so that an approved job fails; null if it can.",
+      "Why its plan can no longer be applied, so that an approved job fails; null if it can.",
     ),
   ),
 });

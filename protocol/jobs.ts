@@ -133,13 +133,13 @@ export const Job = Type.Object({
   resource_progress: Type.Optional(
     about(
       Nullable(ResourceProgress),
-      "GET of one job: how many resources terraform has changed; null if its runner has not told it.",
+      "How many resources terraform has changed; null if its runner has not told it. Absent in lists and in the response to a report, which would read the log of each job.",
     ),
   ),
   apply_began: Type.Optional(
     about(
       Nullable(Type.Boolean()),
-      "GET of a job that failed or was cancelled: whether terraform began to apply; null if its runner has not told it.",
+      "Of a job that failed or was cancelled: whether terraform began to apply; null if its runner has not told it. Absent where `resource_progress` is.",
     ),
   ),
   error_message: Nullable(ErrorMessage),

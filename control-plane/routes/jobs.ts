@@ -1,17 +1,13 @@
 /** Jobs, as people create, read and end them, and as their runner reports them. */
-import { setImmediate } from "node:timers/promises";
-import type { Job } from "../../protocol/jobs.ts";
 import { pagesById } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import { decideJob } from "../services/approvals/approvals.ts";
-import { withStaleness } from "../services/approvals/staleness.ts";
 import type { Context } from "../services/context.ts";
 import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
-import { withProgress } from "../services/logs/resources.ts";
 import { retryJob } from "../services/jobs/retry.ts";
-import { readJobView } from "../services/jobs/views.ts";
+import { viewJob } from "../services/jobs/views.ts";
 import { writeWhole } from "../services/json-text.ts";
 import { Drafts } from "../services/large-work.ts";
 
@@ -19,14 +15,13 @@ export const jobRoutes = (context: Context) =>
   ({
     createJob: ({ caller, body }) => createJob(context, caller, body),
     listJobs: async ({ caller, query }) => {
-      const known = new Drafts();
+      const options = { progress: false, drafts: new Drafts() };
       return pagesById(
         (before, limit) => findJobIds(context, caller, query, { before, limit }),
-        (id) => writeWhole(viewOfList(context, id, known)),
+        (id) => writeWhole(viewJob(context, id, options)),
       );
     },
-    getJob: async ({ caller, params }) =>
-      withStaleness(context, await withProgress(context, await getJob(context, caller, params.id))),
+    getJob: ({ caller, params }) => getJob(context, caller, params.id),
     decideJob: ({ caller, params, body }) => decideJob(context, caller, params.id, body),
     cancelJob: ({ caller, params }) => cancelJob(context, caller, params.id),
     retryJob: ({ caller, params }) => retryJob(context, caller, params.id),
@@ -37,11 +32,3 @@ export const jobRoutes = (context: Context) =>
         reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
     },
   }) satisfies Partial<Routes>;
-
-/** A job of a list. */
-async function viewOfList(context: Context, id: string, known: Drafts): Promise<Job> {
-  const job = await readJobView(context, id);
-  // Values of megabytes take 25 ms to open and hash: other requests have their turn in between.
-  if (job.approval_need) await setImmediate();
-  return withStaleness(context, job, known);
-}

@@ -41,7 +41,7 @@ export const isRejected = ({ approvals = [] }: Job): boolean =>
   approvals.some(({ decision }) => decision === "reject");
 
 /** What is needed and what was decided; nothing of a job without either. */
-export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | null => {
+export const approvalView = ({ job, now }: ApprovalStory): Html | null => {
   const { approval_need: need, approvals = [] } = job;
   if (!need && approvals.length === 0) return null;
   return html`<section class="${need ? "notice flow" : "flow"}" aria-labelledby="approval-title">
@@ -54,11 +54,11 @@ export const approvalView = ({ job, mayDecide, now }: ApprovalStory): Html | nul
             ${approvals.map((one) => decisionOf(one, now))}
           </ul>`
     }
-    ${need && waitsForApproval(job) && !mayDecide?.staleness ? peopleOf(job, need) : null}
+    ${need && waitsForApproval(job) && !need.plan_staleness ? peopleOf(job, need) : null}
     ${
-      mayDecide?.staleness
+      need?.plan_staleness
         ? html`<p>
-            <strong>The plan can no longer be applied.</strong> ${sentence(mayDecide.staleness)} The
+            <strong>The plan can no longer be applied.</strong> ${sentence(need.plan_staleness)} The
             deployment fails
             ${need && need.missing > 0 ? "within a minute" : "when a runner takes it"}.
           </p>`
@@ -102,11 +102,11 @@ const peopleOf = ({ approvals = [], plan_job_id }: Job, need: ApprovalNeed): Htm
 export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html | null => {
   const { approval_need: need } = job;
   if (!need || !mayDecide) return trouble(form);
-  const { refusals, hasApproved, staleness } = mayDecide;
+  const { refusals, hasApproved } = mayDecide;
   if (refusals.reject)
     return html`${trouble(form)}
     ${waitsForApproval(job) ? html`<p class="soft">You cannot decide. ${sentence(refusals.reject.message)}</p>` : null}`;
-  const canApprove = !refusals.approve && !hasApproved && staleness === null && need.missing > 0;
+  const canApprove = !refusals.approve && !hasApproved && !need.plan_staleness && need.missing > 0;
   const destroys = plan === null ? "" : destroysText(plan.counts);
   const buttons = html`<div class="actions">
     ${

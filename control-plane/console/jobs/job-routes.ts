@@ -71,7 +71,7 @@ export function jobPages(pages: SignedIn, context: Context): void {
     reply: FastifyReply,
     form?: Form,
   ): Promise<void> => {
-    const job = await getJob(context, caller, id);
+    const job = await getJob(context, caller, id, { progress: false });
     const isWaiting = waitsForApproval(job);
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     const isOften = job.plan_job_id !== null && !isOver && !isWaiting;
@@ -90,7 +90,7 @@ export function jobPages(pages: SignedIn, context: Context): void {
     const isPartial = job.job_type === "PLAN" && plan?.complete === false;
     const deployment =
       isPartial && use.deploy_job_id !== null
-        ? await getJob(context, caller, use.deploy_job_id)
+        ? await getJob(context, caller, use.deploy_job_id, { progress: false })
         : null;
     const now = new Date(context.now()).toISOString();
     const about = {
@@ -172,7 +172,7 @@ export function jobPages(pages: SignedIn, context: Context): void {
     "retry",
     "plan",
     async (caller, id) =>
-      (await findRetry(context, caller, await getJob(context, caller, id))) ??
+      (await findRetry(context, caller, await getJob(context, caller, id, { progress: false }))) ??
       retryJob(context, caller, id),
   );
   act("deploy", "deploy", async (caller, id, form) => {

@@ -18,7 +18,7 @@ import { recordOwn } from "../audit/audit.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { changeJob, refreshQueue, writeJobs } from "../job-changes/changes.ts";
-import { readJobView } from "../jobs/views.ts";
+import { viewJob } from "../jobs/views.ts";
 
 /** POST /api/jobs/{id}/approvals. */
 export async function decideJob(
@@ -45,7 +45,7 @@ export async function decideJob(
       afterCommit.push((wakeups) => wakeups.notify("job", id));
     }
   });
-  return readJobView(context, id);
+  return viewJob(context, id);
 }
 
 /** Refuses a decision that would have no effect, or that its rule does not permit. */

@@ -9,22 +9,19 @@ import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { checkMayDecide } from "./approvals.ts";
-import { findStaleness } from "./staleness.ts";
 
 export interface MayDecide {
   /** Why the caller may not decide so; null: they may. */
   readonly refusals: Readonly<Record<ApprovalDecision, RefusalError | null>>;
   /** Whether the caller has approved it. */
   readonly hasApproved: boolean;
-  /** Why its plan could not be applied if it was claimed now; null: it could. */
-  readonly staleness: string | null;
 }
 
 /** Returns null unless the job is queued and an approval rule covers it. */
 export async function findMayDecide(
   context: Context,
   caller: UserCaller,
-  { id, approval_need, approvals = [], plan_job_id }: Job,
+  { id, approval_need, approvals = [] }: Job,
 ): Promise<MayDecide | null> {
   const { read } = context.store;
   const row = approval_need ? await read.first(findOwnJob, { id, owner: caller.space_id }) : null;
@@ -39,15 +36,11 @@ export async function findMayDecide(
       throw error;
     }
   };
-  const [approve, reject, staleness] = await Promise.all([
-    refusalOf("approve"),
-    refusalOf("reject"),
-    findStaleness(context, { id, plan_job_id }),
-  ]);
+  const [approve, reject] = await Promise.all([refusalOf("approve"), refusalOf("reject")]);
   const hasApproved = approvals.some(
     ({ user_id, decision }) => user_id === caller.user_id && decision === "approve",
   );
-  return { refusals: { approve, reject }, hasApproved, staleness: staleness ?? null };
+  return { refusals: { approve, reject }, hasApproved };
 }
 
 /** Returns the approval rule of a configuration; null if it has none, or was deleted. */

@@ -1,6 +1,5 @@
 /** Whether the plan of a deployment is still one of what is there now. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Job } from "../../../protocol/jobs.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
@@ -113,11 +112,3 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
 
 const isStale = (obstacle: Error | undefined): obstacle is RefusalError =>
   obstacle instanceof RefusalError;
-
-/** Adds to a job that an approval rule covers why its plan can no longer be applied. */
-export async function withStaleness(context: Context, job: Job, known?: Drafts): Promise<Job> {
-  const { approval_need: need } = job;
-  if (!need) return job;
-  const staleness = await findStaleness(context, job, known);
-  return { ...job, approval_need: { ...need, plan_staleness: staleness ?? null } };
-}

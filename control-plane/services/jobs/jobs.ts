@@ -36,7 +36,14 @@ import { checkJobPermission } from "../job-changes/own-source.ts";
 import { labelsFor } from "../plans/deployable.ts";
 import { measureRequest, resolveRequest, type Resolved } from "./request.ts";
 import { checkCount, checkStateBytes, countRefusal } from "../storage/quotas.ts";
-import { cancelOf, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
+import {
+  cancelOf,
+  viewJob,
+  viewSummaries,
+  type Cancel,
+  type JobSummary,
+  type JobViewOptions,
+} from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
 /** The job whose request is repeated, and whether it may have destroyed some of its targets. */
@@ -104,7 +111,7 @@ export async function createJob(
   const bytes = await measureRequest(context.store.read, owner, input);
   const created = inTurn(owner, bytes, () => untilUnchanged(() => add(new Drafts())));
   await countRefusal(context, created);
-  return readJobView(context, id);
+  return viewJob(context, id);
 }
 
 /** Returns why a DEPLOY of the plan would be refused; null if it would be accepted. */
@@ -128,9 +135,15 @@ export async function findPlanRefusal(
 }
 
 /** GET /api/cli/jobs/{id}. */
-export async function getJob(context: Context, { space_id }: UserCaller, id: string): Promise<Job> {
-  if (!(await context.store.read.first(findOwnJob, { id, owner: space_id }))) throw notFound("job");
-  return readJobView(context, id);
+export async function getJob(
+  context: Context,
+  { space_id: owner }: UserCaller,
+  id: string,
+  options?: JobViewOptions,
+): Promise<Job> {
+  const job = await context.store.read.first(findOwnJob, { id, owner });
+  if (!job) throw notFound("job");
+  return viewJob(context, job, options);
 }
 
 /** The filters of GET /api/jobs. */
@@ -231,7 +244,7 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);
   });
-  return readJobView(context, id);
+  return viewJob(context, id);
 }
 
 function newJob(

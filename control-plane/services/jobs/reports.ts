@@ -17,7 +17,7 @@ import { changeJob, writeJobs } from "../job-changes/changes.ts";
 import { findFenced } from "../job-changes/holder.ts";
 import { recordOutcome } from "../job-changes/outcomes.ts";
 import { withTakeover, type Takeover } from "../job-changes/own-source.ts";
-import { viewReadJob } from "./views.ts";
+import { viewJob } from "./views.ts";
 
 /** PUT /api/jobs/{id}/status. */
 export async function reportStatus(
@@ -35,7 +35,7 @@ export async function reportStatus(
         const job = await findFenced(tx, worker, id, attempt);
         return changeJob(tx, afterCommit, job, reportProcessing(job, now), now, { takeover });
       });
-    return viewReadJob(context, await withTakeover(context, worker, id, start));
+    return viewJob(context, await withTakeover(context, worker, id, start), { progress: false });
   }
   const saved = await writeJobs(context, async (tx, afterCommit) => {
     const now = context.now();
@@ -73,7 +73,7 @@ export async function reportStatus(
     await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);
     return ended;
   });
-  return viewReadJob(context, saved);
+  return viewJob(context, saved, { progress: false });
 }
 
 /**

@@ -5,7 +5,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { getPlanSummary } from "../plans/summaries.ts";
 import { listJobSummaries } from "./jobs.ts";
-import { readJobView, type JobSummary } from "./views.ts";
+import { viewJob, type JobSummary } from "./views.ts";
 
 /** How many of the newest jobs are looked at. */
 const looked = 20;
@@ -26,7 +26,7 @@ export async function findRetry(
   const newest = await listJobSummaries(context, user, filter);
   for (const summary of newest) {
     if (summary.created_at <= created_at || !mayCount(summary)) continue;
-    const job = await readJobView(context, summary.id);
+    const job = await viewJob(context, summary.id, { progress: false });
     if (!isSameRequest(job, before)) continue;
     if (job.status !== "SUCCESS") return job;
     if (isDeployable(await getPlanSummary(context, user, job.id, { mostAttributes: 0 })))

@@ -137,20 +137,23 @@ function actionOf({ changes }: ChangedResource): ResourceOutcome["action"] {
 export const isHalfDone = ({ status, ended_at }: Pick<Job, "status" | "ended_at">): boolean =>
   ended_at !== null && (status === "FAILED" || status === "CANCELLED");
 
-/** Adds to a job how far its apply has come; a PLAN changes nothing. */
-export async function withProgress(context: Context, job: Job): Promise<Job> {
-  if (job.job_type === "PLAN" || job.started_at === null) return job;
+/** Returns how far the apply of a job has come; a PLAN changes nothing. */
+export async function findApplyProgress(
+  context: Context,
+  job: Job,
+): Promise<Pick<Job, "resource_progress" | "apply_began">> {
+  if (job.job_type === "PLAN" || job.started_at === null) return {};
   const { list } = await findResources(context, job);
   const apply_began = isHalfDone(job) ? list.length > 0 || (await hasBegun(context, job)) : null;
-  if (list.length === 0) return { ...job, resource_progress: null, apply_began };
+  if (list.length === 0) return { resource_progress: null, apply_began };
   const isOwnPlan = job.status === "SUCCESS" && job.plan_job_id === null;
   if (!isHalfDone(job) && !isOwnPlan)
-    return { ...job, apply_began, resource_progress: progressOf(appliedOf(list), job.changes) };
+    return { apply_began, resource_progress: progressOf(appliedOf(list), job.changes) };
   const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
   const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
   const all = appliedOf(list, changes);
   const resources = outcomesOf(all, job.outcome_unknown);
-  return { ...job, apply_began, resource_progress: { ...progressOf(all, job.changes), resources } };
+  return { apply_began, resource_progress: { ...progressOf(all, job.changes), resources } };
 }
 
 /**

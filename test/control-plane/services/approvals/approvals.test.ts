@@ -356,6 +356,7 @@ describe("in a team", () => {
       approvers: [addressOf(grace)],
       more_approvers: false,
       role_arn: null,
+      plan_staleness: null,
     };
     expect(job.approval_need).toEqual(need);
     expect((await as(grace.calls).approve(job)).approval_need).toEqual({

@@ -60,6 +60,18 @@ test("a job that planned by itself lists what it changed", async () => {
   expect(page).not.toContain("Plan: 1 to add");
 });
 
+test("every response but a list has the progress of an apply", async () => {
+  const id = await begin("DEPLOY");
+  await user.resource(id, { address: "a.made", action: "create", event: "started" });
+  const cancelled = await user.client.call("cancelJob", { params: { id } });
+  expect(cancelled).toMatchObject({ apply_began: true, resource_progress: { open: 1 } });
+  expect(await user.read(id)).toEqual(cancelled);
+  const { jobs } = await user.client.call("listJobs", { query: { id_prefix: id } });
+  const { resource_progress: _, apply_began: __, ...listed } = cancelled;
+  expect(jobs).toEqual([listed]);
+  await user.end(id, "CANCELLED");
+});
+
 test.each([
   ["Changes to Outputs:\n  + w = 1\n", { only: "outputs" }, true, "only outputs change"],
   ["\u001b[1mNo changes.\u001b[0m Your infrastructure matches.\n", {}, false, "no changes"],
