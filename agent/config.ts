@@ -10,14 +10,15 @@ import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
 import type { LogSettings } from "../common/log.ts";
 import { agentSettings } from "../common/settings/agent.ts";
 import { ConfigError, MissingSettingError } from "../common/settings/config-error.ts";
+import { readSettingFile } from "../common/settings/file.ts";
 import { settingsReader } from "../common/settings/read.ts";
 import { expected } from "../common/settings/setting.ts";
+import { limitsIn } from "../common/settings/test-limits.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
-import { second } from "../common/units.ts";
+import { mebibyte, second } from "../common/units.ts";
 import { cloudSettings, type CloudSettings } from "./job/credentials/cloud-providers.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
-import type { CacheLimits } from "./job/shared-cache.ts";
 import { readGitAccess, type GitAccess } from "./job/source/git-access.ts";
 
 export interface Address {
@@ -51,7 +52,7 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
   readonly providerMirror: string | undefined;
-  readonly cache: CacheLimits;
+  readonly cacheBytes: number;
   readonly sourceBytes: number;
   readonly freeDiskBytes: number;
   readonly enginePublicKeys: string | undefined;
@@ -70,10 +71,16 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly warnings: readonly string[];
 }
 
+/** Constants except in tests. */
+const limits = {
+  /** Hours of terraform's debug output; compressed, it is far below what the server takes. */
+  debugLogLimitBytes: 64 * mebibyte,
+};
+
 /** Reads the settings. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentConfig {
   const read = settingsReader(agentSettings, environment);
-  restoreAwsSecrets(read("WINDLASS_AWS_SECRETS_FILE"), environment);
+  restoreAwsSecrets(environment);
   const url = read("WINDLASS_URL");
   if (url === undefined)
     throw new MissingSettingError(
@@ -120,15 +127,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     grace,
     retry: retryLimits(read("WINDLASS_RETRY_SECONDS") * second),
     logLimitBytes: read("WINDLASS_LOG_LIMIT_MIB"),
-    debugLogLimitBytes: read("WINDLASS_DEBUG_LOG_LIMIT_MIB"),
+    ...limitsIn(environment, limits),
     gitAccess: gitAccessOf(read("WINDLASS_GIT_CREDENTIALS")),
     engineMirror: read("WINDLASS_ENGINE_MIRROR"),
     engineOffline: read("WINDLASS_ENGINE_OFFLINE"),
     providerMirror: read("WINDLASS_PROVIDER_MIRROR"),
-    cache: {
-      bytes: read("WINDLASS_CACHE_GIB"),
-      days: read("WINDLASS_CACHE_DAYS"),
-    },
+    cacheBytes: read("WINDLASS_CACHE_GIB"),
     sourceBytes: read("WINDLASS_SOURCE_MIB"),
     freeDiskBytes: read("WINDLASS_FREE_DISK_MIB"),
     enginePublicKeys: read("WINDLASS_ENGINE_KEYS"),
@@ -152,11 +156,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
  * a process starts stays readable in /proc. Changes of `process.env`, where the AWS SDK finds them,
  * do not show there.
  */
-function restoreAwsSecrets(text: string | undefined, environment: NodeJS.ProcessEnv): void {
-  const [secret, session] = text?.split("\n") ?? [];
+function restoreAwsSecrets(environment: NodeJS.ProcessEnv): void {
+  const name = "WINDLASS_AWS_SECRETS_FILE";
+  const path = environment[name];
+  if (!path) return;
+  const [secret, session] = readSettingFile(name, path).split("\n");
   if (secret) environment["AWS_SECRET_ACCESS_KEY"] = secret;
   if (session) environment["AWS_SESSION_TOKEN"] = session;
-  delete environment["WINDLASS_AWS_SECRETS_FILE"];
+  delete environment[name];
 }
 
 function isolationOf(

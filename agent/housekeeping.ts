@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { closeTemporary } from "./job/isolation/temporary.ts";
 import { removeTree } from "./job/isolation/wipe.ts";
 import { repairStore, storeFolder } from "./job/providers/store.ts";
-import { keepWithin, removePartials, type CacheLimits } from "./job/shared-cache.ts";
+import { keepWithin, removePartials } from "./job/shared-cache.ts";
 import { workspaceAt } from "./job/workspace.ts";
 
 export interface Housekeeping {
@@ -20,12 +20,12 @@ export interface Housekeeping {
 
 /** Removes what ended jobs left. What cannot be removed is logged and tried again next time. */
 export function openHousekeeping(
-  { workDir, cache }: { readonly workDir: string; readonly cache: CacheLimits },
+  { workDir, cacheBytes }: { readonly workDir: string; readonly cacheBytes: number },
   log: Logger,
 ): Housekeeping {
   const trim = (): void => {
     try {
-      const removed = keepWithin(workDir, cache);
+      const removed = keepWithin(workDir, cacheBytes);
       if (removed.length > 0) log.info({ removed }, "removed engines and packages from the cache");
     } catch (error) {
       log.error(

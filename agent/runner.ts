@@ -271,7 +271,6 @@ function jobSettings(
     ...used,
     isolation,
     title: `Windlass agent ${version()} on ${hostname()}`,
-    cacheBytes: config.cache.bytes,
     patience: {
       // Init has no lock and may hang on a backend that does not respond, so it is killed right
       // after its grace.

@@ -12,6 +12,7 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
 import { serverSettings } from "../common/settings/server.ts";
 import { expected } from "../common/settings/setting.ts";
+import { limitsIn } from "../common/settings/test-limits.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
 import { signInWarnings, unusedWarnings } from "./config-warnings.ts";
 import { databaseAddress, pathBehind } from "./storage-addresses.ts";
@@ -76,11 +77,34 @@ export interface ServerConfig extends LogSettings {
   readonly warnings: readonly string[];
 }
 
+/** Constants except in tests. */
+const limits = {
+  /** Most lines that come late come within minutes, and a fresh log is read more than an old one. */
+  logArchiveSeconds: 600,
+  /** Each open page of a job and each client that follows a log has one. */
+  streamsPerPerson: 50,
+  /** A state that is seldom deployed keeps what it can be rolled back to, whatever its age. */
+  stateVersions: 100,
+};
+
+/**
+ * Settings of 0.1.0 that no longer exist. The server does not start with one, because it might
+ * remove what the setting kept.
+ */
+const removedSettings = {
+  WINDLASS_RETENTION_ARCHIVE_DAYS: "WINDLASS_RETENTION_ARTIFACT_DAYS applies to archives too",
+  WINDLASS_RETENTION_STATE_VERSIONS: `the newest ${limits.stateVersions} versions of each state are kept`,
+};
+
 type ReadServerSetting = ReturnType<typeof settingsReader<typeof serverSettings>>;
 
 /** Reads the settings from `environment`. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): ServerConfig {
   const read = settingsReader(serverSettings, environment);
+  for (const [name, instead] of Object.entries(removedSettings))
+    if (environment[name])
+      throw new ConfigError(`${name} is no longer a setting: ${instead}. Remove it`);
+  const { stateVersions, ...serverLimits } = limitsIn(environment, limits);
   const providers = providersOf(read);
   const signInAllow = signInAllowOf(read("WINDLASS_SIGN_IN_ALLOW"));
   const dataDirectory = resolve(read("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment));
@@ -112,15 +136,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     offlineSeconds: read("WINDLASS_OFFLINE_SECONDS"),
     lostSeconds: read("WINDLASS_LOST_SECONDS"),
     requestSeconds: read("WINDLASS_REQUEST_SECONDS"),
-    logArchiveSeconds: read("WINDLASS_LOG_ARCHIVE_SECONDS"),
-    streamsPerPerson: read("WINDLASS_STREAMS_PER_PERSON"),
+    ...serverLimits,
     drainSeconds: read("WINDLASS_DRAIN_SECONDS"),
     retention: {
       logs: read("WINDLASS_RETENTION_LOG_DAYS"),
       artifacts: read("WINDLASS_RETENTION_ARTIFACT_DAYS"),
-      archives: read("WINDLASS_RETENTION_ARCHIVE_DAYS"),
       states: read("WINDLASS_RETENTION_STATE_DAYS"),
-      stateVersions: read("WINDLASS_RETENTION_STATE_VERSIONS"),
+      stateVersions,
     },
     quotas: {
       queuedJobs: read("WINDLASS_QUOTA_QUEUED_JOBS"),

@@ -121,10 +121,7 @@ test.each([
   ],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
   ["a plan artifact", mib(planArtifactLimit)],
-  [
-    "a debug log as gzip; before compression",
-    `${mib(debugLogLimit)}; 64 MiB, a setting of the runner`,
-  ],
+  ["a debug log as gzip; before compression", `${mib(debugLogLimit)}; 64 MiB`],
   ["a state", mib(stateLimit)],
   [
     "a state that is drawn as a graph; nodes, arrows of the graph",

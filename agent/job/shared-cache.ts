@@ -20,12 +20,8 @@ import { partialPrefix, storeFolder, packagesIn, storedPackages } from "./provid
 import { workspaceAt, workspacesFolder, type Workspace } from "./workspace.ts";
 import { day } from "../../common/units.ts";
 
-export interface CacheLimits {
-  /** Of all engines and packages together. */
-  readonly bytes: number;
-  /** Days since the last use. */
-  readonly days: number;
-}
+/** What no job of a quarter of a year used belongs to versions that were left behind. */
+const unusedDays = 90;
 
 /** The directory of downloaded engines. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
@@ -39,13 +35,13 @@ interface Kept {
 }
 
 /**
- * Removes what is over the limits, synchronously, so that no job gets what is being removed.
- * Returns what was removed.
+ * Removes what makes all engines and packages together larger than `bytes`, and what was not used
+ * for long; synchronously, so that no job gets what is being removed. Returns what was removed.
  */
-export function keepWithin(workDir: string, { bytes, days }: CacheLimits): string[] {
+export function keepWithin(workDir: string, bytes: number): string[] {
   const held = heldPaths(workDir);
   const kept = [...engines(workDir), ...packages(workDir)].toSorted((a, b) => a.used - b.used);
-  const oldest = Date.now() - days * day;
+  const oldest = Date.now() - unusedDays * day;
   let total = kept.reduce((sum, one) => sum + one.bytes, 0);
   const removed: string[] = [];
   for (const one of kept) {

@@ -22,7 +22,7 @@ export async function growthPerJob(jobs: number): Promise<number> {
       headers = await signIn(directory, filled.busyOwner);
       file = join(directory, "windlass.db");
     },
-    { WINDLASS_LOG_ARCHIVE_SECONDS: "0.01" },
+    { WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.01}' },
   );
   const db = new Database(file, { readonly: true });
   const { url } = server;

@@ -58,7 +58,7 @@ async function startServer(
       WINDLASS_DATA_DIR: dataDirectory,
       WINDLASS_PORT: "0",
       WINDLASS_LOG_FORMAT: "json",
-      WINDLASS_STREAMS_PER_PERSON: "1000",
+      WINDLASS_TEST_LIMITS: '{"streamsPerPerson": 1000}',
       WINDLASS_QUOTA_QUEUED_JOBS: "1000000",
       // What is beyond it is not stored.
       WINDLASS_QUOTA_LOG_MIB: "100000",

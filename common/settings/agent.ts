@@ -120,16 +120,6 @@ export const agent = {
     help: "the size of one job's log, in MiB",
     details: "Output beyond this limit is dropped, and the dropped bytes are counted",
   },
-  WINDLASS_DEBUG_LOG_LIMIT_MIB: {
-    type: "size",
-    unit: "MiB",
-    min: 0.001,
-    max: 1024,
-    default: 64,
-    help: "the size of one job's debug log before compression, in MiB",
-    details:
-      "What terraform writes to [this log](docs/debug-log.md) beyond the limit is dropped, and the last line of the file says so",
-  },
   WINDLASS_STATUS_ADDRESS: {
     type: "text",
     pattern: /^(\[[0-9a-f:]+\]|[^\s:/]+):\d{1,5}$/,
@@ -159,14 +149,6 @@ export const agent = {
     default: 30,
     help: "the longest pause before a call that got no response is repeated",
     details: "The pause starts at a quarter of a second and doubles",
-  },
-  WINDLASS_AWS_SECRETS_FILE: {
-    type: "file",
-    otherwise: "set by `bin/windlass`",
-    isInternal: true,
-    help: "do not set it",
-    details:
-      "`bin/windlass` uses it to pass `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` to the agent through a pipe, so that they are not in its environment",
   },
   ...logging,
 } as const satisfies Settings;
@@ -280,15 +262,8 @@ export const sources = {
     max: 100_000,
     default: 10,
     help: "the disk space for engines and providers that are kept for later jobs, in GiB; 0: none are kept",
-    details: "The least recently used ones are removed first, never those of a running job",
-  },
-  WINDLASS_CACHE_DAYS: {
-    type: "number",
-    unit: "days",
-    min: 0,
-    max: 36_500,
-    default: 90,
-    help: "how many days an unused engine or provider is kept",
+    details:
+      "The least recently used ones are removed first, and those that were not used for 90 days; never those of a running job",
   },
   WINDLASS_FREE_DISK_MIB: {
     type: "size",

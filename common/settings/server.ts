@@ -76,15 +76,6 @@ export const controlPlane = {
     help: "how long the headers of a request, and a JSON body, may take to arrive",
     details: "See [Slow clients](#slow-clients)",
   },
-  WINDLASS_STREAMS_PER_PERSON: {
-    type: "integer",
-    min: 1,
-    max: 100_000,
-    default: 50,
-    help: "how many event streams a user may have open at the same time",
-    details:
-      "Each open job page and each client that follows a log has one. More are refused with 429",
-  },
   WINDLASS_DRAIN_SECONDS: {
     type: "number",
     unit: "seconds",
@@ -199,16 +190,6 @@ export const providers = {
 } as const satisfies Settings;
 
 export const retention = {
-  WINDLASS_LOG_ARCHIVE_SECONDS: {
-    type: "number",
-    unit: "seconds",
-    min: 0.01,
-    max: 31_536_000,
-    default: 600,
-    help: "how long after the end of its job a log is moved from the database to a compressed file",
-    details:
-      "Counted from the last line of the log, if that came later. Readers notice no difference. A line that arrives later still is added to the log",
-  },
   WINDLASS_RETENTION_LOG_DAYS: {
     type: "retention",
     default: 90,
@@ -219,29 +200,15 @@ export const retention = {
   WINDLASS_RETENTION_ARTIFACT_DAYS: {
     type: "retention",
     default: 30,
-    help: "how long a plan artifact is kept after the end of its job",
+    help: "how long a plan artifact is kept after the end of its job, and an uploaded archive after its last use",
     details:
-      "Counted from the end of every job that names the plan, if that came later. A plan whose artifact is removed cannot be deployed: the request is refused and says so",
-  },
-  WINDLASS_RETENTION_ARCHIVE_DAYS: {
-    type: "retention",
-    default: 30,
-    help: "how long an uploaded archive is kept after its last use",
-    details:
-      "An archive is in use while a configuration, a queued or running job, or a worker's deploy configuration names it. An upload counts as a use. A plan whose archive is removed cannot be deployed",
+      "An artifact is in use until every job that names the plan has ended; an archive while a configuration, a queued or running job, or a worker's deploy configuration names it, and an upload counts as a use. A plan whose artifact or archive is removed cannot be deployed: the request is refused and says so",
   },
   WINDLASS_RETENTION_STATE_DAYS: {
     type: "retention",
     default: 365,
     help: "how long a version of a managed state is kept",
-    details: "The newest versions are kept longer: see the next setting",
-  },
-  WINDLASS_RETENTION_STATE_VERSIONS: {
-    type: "integer",
-    min: 1,
-    max: 1_000_000,
-    default: 100,
-    help: "how many of the newest versions of each state are kept, however old",
+    details: "The 100 newest versions of each state are kept, however old",
   },
 } as const satisfies Settings;
 

@@ -10,7 +10,7 @@ interface Described {
   readonly details?: string;
   /** What applies while the setting is not set, if that is not a fixed value. */
   readonly otherwise?: string;
-  /** Left out of `--help`: scales time in tests, or is set by `bin/windlass`. */
+  /** Left out of `--help`: scales time in tests. */
   readonly isInternal?: true;
 }
 

@@ -3,7 +3,12 @@ import { closest } from "../spelling.ts";
 import { registry, type Role } from "./registry.ts";
 
 /** Set by the test runner for the processes that it starts. */
-const testNames = ["WINDLASS_PROVE", "WINDLASS_TEST_SEED", "WINDLASS_TEST_STORE"];
+const testNames = [
+  "WINDLASS_PROVE",
+  "WINDLASS_TEST_LIMITS",
+  "WINDLASS_TEST_SEED",
+  "WINDLASS_TEST_STORE",
+];
 
 /**
  * Returns a warning for each name in the environment that begins with `WINDLASS_` and is no setting

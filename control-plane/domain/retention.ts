@@ -5,10 +5,11 @@ import { hour } from "../../common/units.ts";
 export interface Retention {
   /** A log, after its job's end. */
   readonly logs: number;
-  /** A plan artifact, after the end of its job and of every job that used it. */
+  /**
+   * A plan artifact, after the end of its job and of every job that used it; an archive, after a
+   * configuration or an unended job last named it.
+   */
   readonly artifacts: number;
-  /** An archive, after a configuration or an unended job last named it. */
-  readonly archives: number;
   /**
    * A version of a state, after it was written; the newest `stateVersions` of a state are kept
    * however old.
@@ -18,6 +19,6 @@ export interface Retention {
 }
 
 /** Between two rounds: an hour, or less where something is kept for less than a day. */
-export function roundMilliseconds({ logs, artifacts, archives, states }: Retention): number {
-  return Math.max(50, Math.min(hour, Math.min(logs, artifacts, archives, states) / 24));
+export function roundMilliseconds({ logs, artifacts, states }: Retention): number {
+  return Math.max(50, Math.min(hour, Math.min(logs, artifacts, states) / 24));
 }

@@ -13,7 +13,9 @@ const secret = "PLANTED-secret-of-the-debug-log";
 const { plane } = planeForFile();
 let machine: UserMachine;
 beforeAll(async () => {
-  machine = await userMachine(plane, { agent: { WINDLASS_DEBUG_LOG_LIMIT_MIB: "1" } });
+  machine = await userMachine(plane, {
+    agent: { WINDLASS_TEST_LIMITS: `{"debugLogLimitBytes": ${limit}}` },
+  });
 });
 afterAll(async () => {
   await machine[Symbol.asyncDispose]();

@@ -300,7 +300,7 @@ describe("a server whose files are in S3", () => {
     WINDLASS_PORT: "0",
     WINDLASS_ARTIFACTS_URL: url,
     WINDLASS_S3_PATH_STYLE: "1",
-    WINDLASS_LOG_ARCHIVE_SECONDS: "0.01",
+    WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.01}',
   });
   const start = async (): Promise<Plane> => {
     server = await startServer(readConfig(settings()), pino({ level: "silent" }));

@@ -45,9 +45,10 @@ describe("a setting", () => {
     ["WINDLASS_DRAIN_SECONDS", ["0", "Infinity"]],
     ["WINDLASS_RETENTION_LOG_DAYS", ["0", "-1", "never"]],
     ["WINDLASS_RETENTION_ARTIFACT_DAYS", ["0"]],
-    ["WINDLASS_RETENTION_ARCHIVE_DAYS", ["0"]],
+    ["WINDLASS_RETENTION_ARCHIVE_DAYS", ["30"]],
     ["WINDLASS_RETENTION_STATE_DAYS", ["0"]],
-    ["WINDLASS_RETENTION_STATE_VERSIONS", ["0", "1.5"]],
+    ["WINDLASS_RETENTION_STATE_VERSIONS", ["100"]],
+    ["WINDLASS_TEST_LIMITS", ["{", "1", "[1]", '{"streamsPerPerson": 0}', '{"other": 1}']],
     ["WINDLASS_LOG_LEVEL", ["loud"]],
     ["WINDLASS_LOG_FORMAT", ["xml"]],
   ])("%s is refused by name for a wrong value", (name, values) => {

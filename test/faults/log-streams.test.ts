@@ -27,7 +27,7 @@ let plane: Plane;
 beforeAll(async () => {
   plane = await startPlane({
     WINDLASS_REQUEST_SECONDS: String(patienceSeconds),
-    WINDLASS_STREAMS_PER_PERSON: String(streams),
+    WINDLASS_TEST_LIMITS: `{"streamsPerPerson": ${streams}}`,
   });
 });
 afterAll(() => plane.close());
@@ -253,7 +253,7 @@ describe("the log stream", () => {
   });
 
   it("is limited to a number of open streams per user, and a closed one makes room", async () => {
-    const few = await startPlane({ WINDLASS_STREAMS_PER_PERSON: "2" });
+    const few = await startPlane({ WINDLASS_TEST_LIMITS: '{"streamsPerPerson": 2}' });
     const before = plane;
     plane = few;
     try {

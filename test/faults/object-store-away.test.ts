@@ -40,7 +40,7 @@ test("S3 fails while jobs run: they end right, other requests are served, logs a
     ...sharedSettings(url, place.path),
     WINDLASS_ARTIFACTS_URL: "s3://blobs/windlass",
     WINDLASS_S3_PATH_STYLE: "1",
-    WINDLASS_LOG_ARCHIVE_SECONDS: "0.05",
+    WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.05}',
     AWS_ENDPOINT_URL_S3: proxy.url,
     AWS_REGION: "us-east-1",
     AWS_ACCESS_KEY_ID: "key",

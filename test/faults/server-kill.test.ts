@@ -22,7 +22,7 @@ const schedules = proving ? 25 : 1;
 const killsAtStart = proving ? 5 : 2;
 const killsUnderLoad = proving ? 35 : 4;
 /** Logs are archived as soon as their job is over, so that kills hit that too. */
-const settings = { WINDLASS_LOG_ARCHIVE_SECONDS: "0.01" };
+const settings = { WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.01}' };
 /** Milliseconds. Only checked with WINDLASS_PROVE=1, as other tests share the cores. */
 const readyLimit = 2000;
 /** An address that refuses connections. */

@@ -120,9 +120,7 @@ async function send(context: Sending): Promise<void> {
   }
   const { size } = statSync(packed);
   if (size > debugLogLimit)
-    throw new Error(
-      `compressed it has ${size} bytes, more than ${debugLogLimit}; lower WINDLASS_DEBUG_LOG_LIMIT_MIB`,
-    );
+    throw new Error(`compressed it has ${size} bytes, more than ${debugLogLimit}`);
   await api.uploadDebugLog(packed);
 }
 
@@ -154,7 +152,5 @@ export function* masked(file: number, limit: number, redactor: Redactor): Genera
     carry = piece.carry;
   }
   if (isCut)
-    yield Buffer.from(
-      `\n[windlass] The debug log ends here: it is larger than ${limit} bytes (WINDLASS_DEBUG_LOG_LIMIT_MIB of the runner).\n`,
-    );
+    yield Buffer.from(`\n[windlass] The debug log ends here: it is larger than ${limit} bytes.\n`);
 }

@@ -145,10 +145,10 @@ async function removeStates(context: Context, turns: Turns, before: number): Pro
 
 async function removeArchives(context: Context, turns: Turns, now: number): Promise<number> {
   const { store, retention } = context;
-  if (!Number.isFinite(retention.archives)) return 0;
-  const noteEvery = retention.archives / notesPerPeriod;
+  if (!Number.isFinite(retention.artifacts)) return 0;
+  const noteEvery = retention.artifacts / notesPerPeriod;
   // It may have been in use for that long after the last record.
-  const before = now - retention.archives - noteEvery;
+  const before = now - retention.artifacts - noteEvery;
   let removed = 0;
   let last = { owner_id: "", sha256: "" };
   while (await turns.next()) {

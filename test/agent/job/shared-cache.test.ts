@@ -75,8 +75,8 @@ describe("above the size limit", () => {
   test("the least recently used engines and packages are removed until the cache fits", async () => {
     const [old, newer] = [engine("1.9.0", 5), engine("1.11.0", 1)];
     const [older, fresh] = [await cachedPackage("older", 6), await cachedPackage("fresh", 0)];
-    expect(keepWithin(workDir, { bytes: 5 * megabyte, days: 90 })).toEqual([]);
-    expect(keepWithin(workDir, { bytes: 2.5 * megabyte, days: 90 })).toEqual([older, old]);
+    expect(keepWithin(workDir, 5 * megabyte)).toEqual([]);
+    expect(keepWithin(workDir, 2.5 * megabyte)).toEqual([older, old]);
     expect([old, newer, older, fresh].map((path) => existsSync(path))).toEqual([
       false,
       true,
@@ -99,9 +99,9 @@ describe("above the size limit", () => {
     );
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(kept, link);
-    expect(keepWithin(workDir, { bytes: 0, days: 1 })).toEqual([]);
+    expect(keepWithin(workDir, 0)).toEqual([]);
     rmSync(workspace("job").root, { recursive: true });
-    expect(keepWithin(workDir, { bytes: 0, days: 1 }).toSorted()).toEqual([path, kept].toSorted());
+    expect(keepWithin(workDir, 0).toSorted()).toEqual([path, kept].toSorted());
   });
 });
 
@@ -109,18 +109,18 @@ test("an engine is removed when it was not used for the maximum time", () => {
   const [unused, inUse] = [engine("1.9.0", 91), engine("1.10.0", 91)];
   holdEngine(workDir, workspace("done"), inUse);
   rmSync(workspace("done").root, { recursive: true });
-  expect(keepWithin(workDir, { bytes: 1e12, days: 90 })).toEqual([unused]);
+  expect(keepWithin(workDir, 1e12)).toEqual([unused]);
 });
 
 test("holdEngine returns false for a removed engine and true for one outside the cache", () => {
   const path = engine("1.9.0", 1);
-  keepWithin(workDir, { bytes: 0, days: 1 });
+  keepWithin(workDir, 0);
   expect(holdEngine(workDir, workspace("late"), path)).toBe(false);
   expect(holdEngine(workDir, workspace("late"), "/usr/bin/terraform")).toBe(true);
 });
 
 test("a missing work directory is not an error", () => {
-  expect(keepWithin(join(workDir, "none"), { bytes: 0, days: 0 })).toEqual([]);
+  expect(keepWithin(join(workDir, "none"), 0)).toEqual([]);
   removePartials(join(workDir, "none"));
 });
 

@@ -334,7 +334,7 @@ it("retention removes an archived log and its blob, and readers are told", async
 });
 
 it("the database grows by at most 4 KiB for a finished job with a log of 1 MB", async () => {
-  const own = await startPlane({ WINDLASS_LOG_ARCHIVE_SECONDS: "0.01" });
+  const own = await startPlane({ WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.01}' });
   // PostgreSQL uses the space of deleted rows again when it has vacuumed.
   if (own.context.store.isShared) return own.close();
   const { client, runner, owner } = await addTestUser(own);

@@ -25,7 +25,6 @@ const { plane } = planeForFile({
   // The server's own housekeeping, which starts later, must find nothing to remove.
   WINDLASS_RETENTION_LOG_DAYS: "forever",
   WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
-  WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
   WINDLASS_RETENTION_STATE_DAYS: "forever",
   WINDLASS_OFFLINE_SECONDS: "3600",
 });
@@ -40,7 +39,6 @@ beforeAll(async () => {
 const retention: Retention = {
   logs: 10 * day,
   artifacts: 5 * day,
-  archives: 30 * day,
   states: 20 * day,
   stateVersions: 2,
 };
@@ -212,7 +210,7 @@ test("retention removes all that is old and unused, and nothing else", async () 
         archives: digests.filter((_, index) => {
           const { seen, by } = given.archives[index]!;
           const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
-          return by !== "none" || isWanted || seen < 31;
+          return by !== "none" || isWanted || seen < 5 + 5 / 30;
         }),
         states: oldestFirst.flatMap((days, index) =>
           days < 20 || index >= oldestFirst.length - 2 ? [index + 1] : [],

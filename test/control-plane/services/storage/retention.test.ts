@@ -71,9 +71,8 @@ test("a running server removes expired rows and files by its settings, and reade
   const plane = await startPlane({
     WINDLASS_RETENTION_LOG_DAYS: soon,
     WINDLASS_RETENTION_ARTIFACT_DAYS: soon,
-    WINDLASS_RETENTION_ARCHIVE_DAYS: soon,
     WINDLASS_RETENTION_STATE_DAYS: soon,
-    WINDLASS_RETENTION_STATE_VERSIONS: "2",
+    WINDLASS_TEST_LIMITS: '{"stateVersions": 2}',
   });
   const { spec, job, client, headers, runner } = await finishedPlan(plane, 5);
   const archive = await ask(plane, "POST", "/api/cli/archives", {
@@ -188,8 +187,8 @@ test("an orphaned blob is removed a week after it was found, and a young or refe
 });
 
 test("an archive that is uploaded again is kept as long as a new one", async () => {
-  const plane = await startPlane({ WINDLASS_RETENTION_ARCHIVE_DAYS: "forever" });
-  const retention = { ...plane.context.retention, archives: day };
+  const plane = await startPlane({ WINDLASS_RETENTION_ARTIFACT_DAYS: "forever" });
+  const retention = { ...plane.context.retention, artifacts: day };
   const context: Context = { ...plane.context, retention };
   const owner = await addOwner(plane.context.store);
   const headers = await clientHeaders(plane, owner);
@@ -247,10 +246,7 @@ test("a long log is removed in small batches, between which other writes proceed
 test.each([
   ["WINDLASS_RETENTION_LOG_DAYS", "0"],
   ["WINDLASS_RETENTION_ARTIFACT_DAYS", "-1"],
-  ["WINDLASS_RETENTION_ARCHIVE_DAYS", "never"],
   ["WINDLASS_RETENTION_STATE_DAYS", "NaN"],
-  ["WINDLASS_RETENTION_STATE_VERSIONS", "0"],
-  ["WINDLASS_RETENTION_STATE_VERSIONS", "1.5"],
 ])("%s=%s is refused at the start, with the name", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(name);
 });
@@ -259,9 +255,8 @@ test("the setting forever removes nothing", async () => {
   const plane = await startPlane({
     WINDLASS_RETENTION_LOG_DAYS: "forever",
     WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
-    WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
     WINDLASS_RETENTION_STATE_DAYS: "forever",
-    WINDLASS_RETENTION_STATE_VERSIONS: "1",
+    WINDLASS_TEST_LIMITS: '{"stateVersions": 1}',
   });
   await finishedPlan(plane, 3);
   const none = { logs: 0, artifacts: 0, archives: 0, state_versions: 0, blobs: 0 };
