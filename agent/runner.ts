@@ -31,7 +31,8 @@ import { openMonitoring } from "./monitoring/monitoring.ts";
 import { Slots } from "./slots.ts";
 import { openHousekeeping } from "./housekeeping.ts";
 import { takeWorkDirectory } from "./work-directory.ts";
-import { version } from "../common/version.ts";
+import { logReady } from "../common/log.ts";
+import { program, version } from "../common/version.ts";
 
 /** Two signals: take no new work, and stop the running work. */
 export interface RunnerSignals {
@@ -201,7 +202,15 @@ async function work(
     if (groups !== undefined) await sweepGroups(groups, jobs.ids());
   }
   if (!(config.once && adopted > 0)) {
-    if (!noMoreWork.aborted) log.info({ server: config.url }, "ready for jobs");
+    if (!noMoreWork.aborted)
+      logReady(log, config, {
+        fields: { server: config.url },
+        message: "ready for jobs",
+        more: [
+          `Jobs come from ${config.url} and run in ${config.workDir}, isolation ${isolation}.`,
+          `To deploy a directory: ${program()} up DIRECTORY. Ctrl-C stops the runner after its jobs.`,
+        ],
+      });
     freeWhenIdle(isIdle);
     await claimLoop({
       api,

@@ -98,6 +98,14 @@ const withThisMachine = (environment: NodeJS.ProcessEnv): string =>
     .filter(Boolean)
     .join(",");
 
+/** Returns the user's environment for the processes of `windlass dev`, and the port to listen on. */
+export const devEnvironment = (
+  environment: NodeJS.ProcessEnv = process.env,
+): { environment: NodeJS.ProcessEnv; port: string } => ({
+  environment: { ...environment, NO_PROXY: withThisMachine(environment) },
+  port: environment["WINDLASS_PORT"] ?? "8080",
+});
+
 /**
  * Returns the part of the user's environment that the demo's processes get: enough to find
  * programs, but no settings of another Windlass.

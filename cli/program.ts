@@ -27,6 +27,12 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/demo.ts")).demoCommand(),
   },
   {
+    name: "dev",
+    group: "Start here",
+    description: "run a control plane and a runner on this machine until Ctrl-C",
+    load: async () => (await import("./commands/dev.ts")).devCommand(),
+  },
+  {
     name: "login",
     group: "Start here",
     description: "sign in to a server",
@@ -321,6 +327,7 @@ const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
 const examples = `
 Examples:
   windlass demo             see a plan and a deployment run on this machine
+  windlass dev              keep a control plane and a runner on this machine
   windlass up               deploy the Terraform files of this directory
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com

@@ -1,6 +1,8 @@
 /** The log of a server and of an agent: JSON lines on stderr, or pretty on a terminal. */
+import { styleText } from "node:util";
 import { pino, type LevelWithSilent, type Logger } from "pino";
 import { kibibyte, mebibyte } from "./units.ts";
+import { version } from "./version.ts";
 
 export interface LogSettings {
   readonly logLevel: LevelWithSilent;
@@ -11,6 +13,21 @@ export interface LogSettings {
 const waitingBytes = mebibyte;
 /** So many characters of one turn are written at once: pino drops a text longer than may wait. */
 const togetherCharacters = 64 * kibibyte;
+
+/**
+ * Logs that a program is ready: on a terminal as these lines, for the person who has started it.
+ */
+export function logReady(
+  log: Pick<Logger, "info" | "isLevelEnabled">,
+  { logFormat }: Pick<LogSettings, "logFormat">,
+  { fields, message, more }: { fields: object; message: string; more: readonly string[] },
+): void {
+  if (logFormat === "json" || !process.stderr.isTTY) return log.info(fields, message);
+  if (!log.isLevelEnabled("info")) return;
+  const bold = styleText("bold", `Windlass ${version()}: ${message}`, { stream: process.stderr });
+  // After the lines of this turn.
+  setImmediate(() => process.stderr.write(`${[bold, ...more].join("\n  ")}\n`));
+}
 
 /**
  * The lines of one turn of the event loop are written together at its end, or at the exit of the

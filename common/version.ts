@@ -43,6 +43,9 @@ export const describeCommit = (directory: string): string[] => [
   "--exclude=*",
 ];
 
+/** How a person calls Windlass from the directory in which it is installed. */
+export const program = (): string => (build() === undefined ? "bin/windlass" : "windlass");
+
 /** Returns undefined in a checkout. */
 export function build(): Build | undefined {
   const file = join(import.meta.dirname, "../build.json");

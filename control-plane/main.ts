@@ -3,7 +3,7 @@ import { readConfig, type ServerConfig } from "./config.ts";
 import { failureOf } from "./command-error.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
-import { version } from "../common/version.ts";
+import { program, version } from "../common/version.ts";
 import { unknownWord, wrongUsage } from "../common/wrong-usage.ts";
 
 const usage = (): string => `Usage: windlass server [command]
@@ -87,7 +87,7 @@ export async function main(args: string[]): Promise<void> {
 }
 
 async function serve(config: ServerConfig): Promise<void> {
-  const [{ default: closeWithGrace }, { openLog }, { startServer }] = await Promise.all([
+  const [{ default: closeWithGrace }, { logReady, openLog }, { startServer }] = await Promise.all([
     import("close-with-grace"),
     import("../common/log.ts"),
     import("./server.ts"),
@@ -95,10 +95,16 @@ async function serve(config: ServerConfig): Promise<void> {
   const log = await openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const server = await startServer(config, log);
-  log.info(
-    { version: version(), url: server.url, data_directory: config.dataDirectory },
-    `the control plane is ready at ${server.context.publicUrl()}`,
-  );
+  const { dataDirectory, postgres } = config;
+  const database = postgres === undefined ? "" : "a PostgreSQL database and ";
+  logReady(log, config, {
+    fields: { version: version(), url: server.url, data_directory: dataDirectory },
+    message: `the control plane is ready at ${server.context.publicUrl()}`,
+    more: [
+      `It keeps its data in ${database}${dataDirectory}.`,
+      `To sign in: ${program()} server login-link --email you@example.com. Ctrl-C stops it.`,
+    ],
+  });
   closeWithGrace(
     { delay: config.drainSeconds * 1000 + 10_000, logger: false },
     async ({ signal, err }) => {

@@ -2,6 +2,7 @@
 import { registrationSecondsLimit, registrationUsesLimit } from "../../protocol/limits.ts";
 import { counted, examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 
 const minutesLimit = registrationSecondsLimit / 60;
@@ -26,8 +27,9 @@ export function tokensCommand() {
         "60",
       ),
     )
+    .option("-q, --quiet", "print only the token, for a script")
     .action(
-      action(async (run: Run, options: { uses: string; expires: string }) => {
+      action(async (run: Run, options: { uses: string; expires: string; quiet?: true }) => {
         const { parseCount } = await import("../api/pages.ts");
         const token = await run.api.call("createRegistrationToken", {
           body: {
@@ -35,6 +37,7 @@ export function tokensCommand() {
             expires_in_seconds: 60 * parseCount("--expires", options.expires, minutesLimit),
           },
         });
+        if (options.quiet) return print(token.registration_token);
         run.show(token, {
           token: token.registration_token,
           id: token.id,
@@ -48,7 +51,7 @@ export function tokensCommand() {
     );
   examples(create, [
     ["windlass tokens create --uses 10 --expires 1440", "for ten runners, valid for a day"],
-    ["windlass tokens create --json | jq -r .registration_token", "for a script"],
+    ["windlass tokens create --quiet", "for a script"],
   ]);
   tokens
     .command("list")

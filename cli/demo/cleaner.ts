@@ -1,10 +1,11 @@
 /**
- * The cleanup process of the demo. It reads from stdin which processes the demo has started. When
- * stdin ends, it stops them and removes their directory. Stdin also ends when the demo crashes or
- * is killed, so this cleanup always runs.
+ * The cleanup process of `windlass demo` and `windlass dev`. It reads from stdin which processes they
+ * have started. When stdin ends, it stops them and removes their directory. Stdin also ends when its
+ * parent crashes or is killed, so this cleanup always runs.
  *
  * Arguments: the directory, and how many milliseconds a process may take to end after the second
- * SIGTERM. Lines: `start <pid>`, `ended <pid>`, `keep-logs`.
+ * SIGTERM. Lines: `start <pid>`, `ended <pid>`, `keep-logs`, `keep`. With `keep`, nothing is killed
+ * or removed: a runner that takes longer saves a state, which the next start continues with.
  */
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -16,28 +17,32 @@ if (directory === undefined) throw new Error("Missing argument: the directory of
 
 const running: number[] = [];
 let keepLogs = false;
+let keep = false;
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [word, pid = ""] = line.split(" ");
   if (word === "start") running.push(Number(pid));
   if (word === "ended") running.splice(running.indexOf(Number(pid)), 1);
   if (word === "keep-logs") keepLogs = true;
+  if (word === "keep") keep = true;
 }
 
 // Last started, first stopped: the runner ends before the control plane that it reports to.
 for (const pid of running.toReversed()) await stop(pid);
-await sweep(directory);
-for (const name of readdirSync(directory)) {
-  if (!(keepLogs && name === "logs")) remove(join(directory, name));
+if (!keep) {
+  await sweep(directory);
+  for (const name of readdirSync(directory)) {
+    if (!(keepLogs && name === "logs")) remove(join(directory, name));
+  }
+  if (!keepLogs) remove(directory);
 }
-if (!keepLogs) remove(directory);
 
 /** Sends SIGTERM to drain, SIGTERM again to cancel running jobs, and SIGKILL if neither helps. */
 async function stop(pid: number): Promise<void> {
   signal(pid, "SIGTERM");
   if (await hasEnded(pid, 500)) return;
   signal(pid, "SIGTERM");
-  if (await hasEnded(pid, Number(stopTimeout))) return;
+  if ((await hasEnded(pid, Number(stopTimeout))) || keep) return;
   signal(-pid, "SIGKILL");
   await hasEnded(pid, 1000);
 }

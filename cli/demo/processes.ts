@@ -1,9 +1,18 @@
-/** The processes of the demo and their temporary directory. */
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+/** The processes of `windlass demo` and `windlass dev`, and their directory. */
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
+import { minute, second } from "../../common/units.ts";
 import { demoEnvironment } from "../config.ts";
 import { clean, CliError } from "../terminal/output.ts";
 
@@ -22,30 +31,34 @@ export class DemoProcesses {
   readonly signal: AbortSignal;
   readonly #stop = new AbortController();
   readonly #cleaner: ReturnType<typeof startCleaner>;
+  readonly #environment: NodeJS.ProcessEnv;
 
-  constructor() {
-    this.directory = mkdtempSync(join(tmpdir(), "windlass-demo-"));
+  /** `directory` is kept; without it, a temporary one is made, which is removed at the end. */
+  constructor({ directory, environment }: { directory?: string; environment: NodeJS.ProcessEnv }) {
+    this.#environment = environment;
+    this.directory = directory ?? mkdtempSync(join(tmpdir(), "windlass-"));
+    mkdirSync(join(this.directory, "logs"), { recursive: true });
     // As root, jobs run as other users, which need access to their workspaces.
     chmodSync(this.directory, 0o711);
     this.signal = this.#stop.signal;
-    mkdirSync(join(this.directory, "logs"));
-    this.#cleaner = startCleaner(this.directory);
+    this.#cleaner = startCleaner(this.directory, directory === undefined ? demoStop : keptStop);
+    if (directory !== undefined) this.#tellCleaner("keep");
     const lost = () =>
-      this.stop(
-        new CliError("The cleanup process of the demo ended. Stop the demo's processes yourself."),
-      );
+      this.stop(new CliError("The cleanup process ended. Stop the server and the agent yourself."));
     void this.#cleaner.then(lost);
     this.#cleaner.stdin.on("error", lost);
   }
 
-  /** Stops the demo with this reason. The first reason wins. */
+  /** Stops everything for this reason. The first reason wins. */
   stop(reason: Error): void {
     this.#stop.abort(reason);
   }
 
-  /** Starts `windlass <words>` with these settings. The demo fails if the process ends early. */
+  /** Starts `windlass <words>` with these settings. Its early end stops everything. */
   start(title: string, words: readonly string[], settings: Record<string, string>): DemoProcess {
     const logFile = join(this.directory, "logs", `${words[0]}.log`);
+    // Of this start only. Another process that uses the directory keeps writing to its own.
+    rmSync(logFile, { force: true });
     const log = openSync(logFile, "a", 0o600);
     // The type names the first descriptors only, and every one is passed on.
     const file = log as 3;
@@ -83,7 +96,7 @@ export class DemoProcesses {
     return ended.stdout;
   }
 
-  /** Stops every process and removes the directory, except the logs with `keepLogs`. */
+  /** Stops every process and removes a temporary directory, except the logs with `keepLogs`. */
   async clear(options: { keepLogs: boolean }): Promise<void> {
     if (options.keepLogs) this.#tellCleaner("keep-logs");
     this.#cleaner.stdin.end();
@@ -94,7 +107,7 @@ export class DemoProcesses {
   }
 
   #options(settings: Record<string, string>) {
-    return { ...apart, cwd: this.directory, env: { ...demoEnvironment(), ...settings } } as const;
+    return { ...apart, cwd: this.directory, env: { ...this.#environment, ...settings } } as const;
   }
 
   async #find(logFile: string, field: string): Promise<string> {
@@ -113,17 +126,21 @@ export class DemoProcesses {
 }
 
 /**
- * How every process of the demo runs: with its own environment, and in a session of its own, so
- * that Ctrl-C at the terminal reaches only the demo.
+ * How every process runs: with its own environment, and in a session of its own, so
+ * that Ctrl-C at the terminal reaches only the command.
  */
 const apart = { detached: true, extendEnv: false, reject: false } as const;
 
 /** The arguments that make Node run `windlass <words>`. */
 const windlass = (words: readonly string[]): string[] => [process.argv[1] ?? "", ...words];
 
-function startCleaner(directory: string) {
+/** How long processes may take to end after the second SIGTERM. A cancelled apply takes 10 minutes. */
+const demoStop = 30 * second;
+const keptStop = 15 * minute;
+
+function startCleaner(directory: string, stopTimeout: number) {
   const cleaner = join(import.meta.dirname, `cleaner${extname(import.meta.filename)}`);
-  return execa(process.execPath, [cleaner, directory], {
+  return execa(process.execPath, [cleaner, directory, String(stopTimeout)], {
     ...apart,
     env: demoEnvironment(),
     stdio: ["pipe", "ignore", "inherit"],

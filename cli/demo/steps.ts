@@ -21,24 +21,12 @@ export async function runSteps(demo: DemoProcesses, options: { keep: boolean }):
   print(
     styled("bold", "Windlass demo: a control plane, a runner and a deployment on this machine\n"),
   );
-  const environment = {
-    WINDLASS_HOST: "127.0.0.1",
-    WINDLASS_PORT: "0",
-    WINDLASS_DATA_DIR: `${demo.directory}/control-plane`,
-    WINDLASS_LOG_FORMAT: "json",
-  };
-  const loginLink = async () =>
-    (await demo.run(["server", "login-link", "--email", email], environment)).trim();
+  const { server, loginLink } = await startControlPlane(demo, email, "0");
 
-  const server = await startControlPlane(demo, environment);
-  done(`Control plane at ${server}, its data in ${demo.directory}`);
-
-  const token = await signIn(server, await loginLink(), demo.signal);
-  const settings = { url: server, token, directory: demo.directory };
-  const api = openApi({ settings, server, profile: undefined, signal: demo.signal });
+  const api = await openSession(demo, server, await loginLink());
   done(`Signed in as ${email}: one-time link, device code, access token`);
 
-  await startRunner(demo, server, api);
+  await startRunner(demo, server, "demo-runner", api);
   done("Runner registered with a one-time token, and online");
 
   const configuration = await createConfiguration(api);
@@ -55,10 +43,14 @@ export async function runSteps(demo: DemoProcesses, options: { keep: boolean }):
     );
 }
 
-async function startControlPlane(
-  demo: DemoProcesses,
-  settings: Record<string, string>,
-): Promise<string> {
+/** Returns the address, and what makes a sign-in link for the person with this e-mail address. */
+export async function startControlPlane(demo: DemoProcesses, email: string, port: string) {
+  const settings = {
+    WINDLASS_HOST: "127.0.0.1",
+    WINDLASS_PORT: port,
+    WINDLASS_DATA_DIR: `${demo.directory}/control-plane`,
+    WINDLASS_LOG_FORMAT: "json",
+  };
   const child = demo.start("the control plane", ["server"], settings);
   const server = await child.logged("url");
   await until(demo.signal, async () => {
@@ -66,23 +58,47 @@ async function startControlPlane(
     await response.body.dump();
     return response.statusCode === 200;
   });
-  return server;
+  done(`Control plane at ${server}, its data in ${demo.directory}`);
+  const loginLink = async () =>
+    (await demo.run(["server", "login-link", "--email", email], settings)).trim();
+  return { server, loginLink };
 }
 
-async function startRunner(demo: DemoProcesses, server: string, api: Api): Promise<void> {
-  const { registration_token } = await api.call("createRegistrationToken", { body: {} });
-  demo.start("the runner", ["agent"], {
-    WINDLASS_URL: server,
-    WINDLASS_REGISTRATION_TOKEN: registration_token,
-    WINDLASS_WORKER_NAME: "demo-runner",
-    WINDLASS_WORK_DIR: `${demo.directory}/runner`,
-    WINDLASS_LOG_FORMAT: "json",
-  });
-  await until(demo.signal, async () => {
-    const { workers } = await api.call("listWorkers");
-    return workers.some((worker) => worker.status === "ONLINE");
+/** Signs in with the link. */
+export async function openSession(
+  { directory, signal }: DemoProcesses,
+  server: string,
+  link: string,
+): Promise<Api> {
+  const token = await signIn(server, link, signal);
+  return openApi({
+    settings: { url: server, token, directory },
+    server,
+    profile: undefined,
+    signal,
   });
 }
+
+/** Starts the runner and waits until it is ready; without `api`, it must be registered already. */
+export async function startRunner(
+  demo: DemoProcesses,
+  server: string,
+  name: string,
+  api: Api | undefined,
+): Promise<void> {
+  const created = await api?.call("createRegistrationToken", { body: {} });
+  const runner = demo.start("the runner", ["agent"], {
+    WINDLASS_URL: server,
+    ...(created === undefined ? {} : { WINDLASS_REGISTRATION_TOKEN: created.registration_token }),
+    WINDLASS_WORKER_NAME: name,
+    WINDLASS_WORK_DIR: runnerDirectory(demo),
+    WINDLASS_LOG_FORMAT: "json",
+  });
+  // A field of the line that it is ready.
+  await runner.logged("server");
+}
+
+export const runnerDirectory = ({ directory }: DemoProcesses): string => `${directory}/runner`;
 
 async function createConfiguration(api: Api): Promise<Configuration> {
   const zone = await api.call("createZone", { body: { name: "demo" } });
@@ -154,6 +170,11 @@ The control plane runs at ${styled("cyan", server)} until you press Ctrl-C. To l
                             returns 200 while the control plane is ready
   tail -f ${demo.directory}/logs/agent.log
                             shows what the runner does`);
+  await untilStopped(demo);
+}
+
+/** Waits for Ctrl-C, or throws what has stopped the processes. */
+export async function untilStopped(demo: DemoProcesses): Promise<void> {
   await once(demo.signal, "abort");
   // Ctrl-C is the expected end. A process that ended by itself is an error.
   if (demo.signal.reason instanceof CliError && demo.signal.reason.exitCode === 1) {
@@ -166,6 +187,6 @@ async function until(signal: AbortSignal, holds: () => Promise<boolean>): Promis
   while (!(await holds())) await sleep(50, undefined, { signal });
 }
 
-function done(what: string): void {
+export function done(what: string): void {
   print(`${styled("green", "✓")} ${what}`);
 }

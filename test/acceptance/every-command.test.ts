@@ -18,8 +18,8 @@ import { approve } from "../helpers/people/sign-in.ts";
 import { acceptLink } from "../helpers/people/teams.ts";
 import { addTestUser } from "../helpers/people/user.ts";
 
-/** Commands of test/acceptance/demo.test.ts, and commands that are not the client's. */
-const elsewhere = ["demo", "server", "agent"];
+/** Commands of test/acceptance/demo.test.ts and readme.test.ts, and commands that are not the client's. */
+const elsewhere = ["demo", "dev", "server", "agent"];
 
 let github: FakeProvider;
 type Browser = Awaited<ReturnType<typeof signInAtGitHub>>;

@@ -2,7 +2,15 @@
  * The command lines of the README and of the pages in docs/, in the order in which a reader types
  * them, in a directory like a fresh checkout and with no setting but a free port.
  */
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
@@ -138,34 +146,50 @@ it("the command lines of the README and the pages work in their order", async ()
   };
 
   // docs/quick-start.md.
-  const [start = "", signIn = "", runner = "", up = "", ...more] = blocks;
+  const [dev = "", use = "", start = "", signIn = "", runner = "", ...more] = blocks;
   expect(more).toEqual([]);
+  const linesOf = (block: string): string[] => note(block).split(/(?<=\n)/);
+  const signInAt = async (shell: Terminal, linkAt: Terminal, login: string): Promise<void> => {
+    const link = await until(() => /http\S+\/login\/link\/\S+/.exec(linkAt.screen())?.[0]);
+    const browser = new TestBrowser();
+    await browser.visit(link);
+    const cookie = [...(browser.jars.get(new URL(url).host) ?? [])].map((one) => one.join("="));
+    shell.type(login);
+    const device = /device_code=([\w-]+)/.exec(await shell.shows("The six characters"))?.[1];
+    const headers = { cookie: cookie.join("; "), origin: url };
+    const { verification_code } = await approve({ url }, { headers }, device);
+    shell.type(`${verification_code}\n`);
+    await shell.shows("as you@example.com");
+  };
+  const deploy = async (shell: Terminal, up: string): Promise<void> => {
+    shell.type(up);
+    await shell.shows("Deploy this plan? [y/N] ");
+    shell.type("y\n");
+    await shell.shows("\n  gitops_url        = https://git.example.test/platform/hello");
+    await until(() => shell.screen().endsWith("\n$ "));
+  };
+  const [login = "", up = ""] = linesOf(use);
   await using first = await openShell(env, checkout);
+  {
+    await using other = await openShell(env, checkout);
+    first.type(note(dev));
+    await first.shows("Ctrl-C stops both.");
+    await signInAt(other, first, login);
+    await deploy(other, up);
+    await interrupt(first);
+  }
+  rmSync(join(checkout, "samples/hello-cluster/.windlass"), { recursive: true });
+
   first.type(note(start));
   await first.shows(`ready at ${url}`);
-
-  const [printLink = "", login = ""] = note(signIn).split(/(?<=\n)/);
+  const [printLink = "", loginAgain = ""] = linesOf(signIn);
   await using second = await openShell(env, checkout);
   second.type(printLink);
-  const link = await until(() => /http\S+\/login\/link\/\S+/.exec(second.screen())?.[0]);
-  const browser = new TestBrowser();
-  await browser.visit(link);
-  const cookie = [...(browser.jars.get(new URL(url).host) ?? [])].map((one) => one.join("="));
-  second.type(login);
-  const device = /device_code=([\w-]+)/.exec(await second.shows("The six characters"))?.[1];
-  const headers = { cookie: cookie.join("; "), origin: url };
-  const { verification_code } = await approve({ url }, { headers }, device);
-  second.type(`${verification_code}\n`);
-  await second.shows("as you@example.com");
+  await signInAt(second, second, loginAgain);
   second.type(note(runner));
   await second.shows("ready for jobs");
-
   await using third = await openShell(env, checkout);
-  third.type(note(up));
-  await third.shows("Deploy this plan? [y/N] ");
-  third.type("y\n");
-  await third.shows("\n  gitops_url        = https://git.example.test/platform/hello");
-  await until(() => third.screen().endsWith("\n$ "));
+  await deploy(third, up);
   // Of root's runner, jobs are other users, who must be able to enter the checkout's .windlass.
   const [worker] = await json<Worker[]>("workers list");
   if (process.getuid?.() === 0) expect(worker?.isolation).not.toBe("process");

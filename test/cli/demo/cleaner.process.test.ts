@@ -68,6 +68,13 @@ describe("the cleaner, when its stdin ends", () => {
     expect(readdirSync(directory)).toEqual(["logs"]);
   });
 
+  it("kills and removes nothing if all is kept", async () => {
+    const stubborn = await start("trap '' TERM; echo; while :; do sleep 0.01; done");
+    expect(await end(cleaner("50"), "keep", `start ${stubborn.pid}`)).toBe(0);
+    expect([stubborn.exitCode, stubborn.signalCode]).toEqual([null, null]);
+    expect(readdirSync(directory)).toEqual(["data", "logs"]);
+  });
+
   it("kills a process that ignores SIGTERM, with its children", async () => {
     const stubborn = await start("trap '' TERM; sleep 1000 & echo; wait");
     expect(await end(cleaner("50"), `start ${stubborn.pid}`)).toBe(0);
