@@ -4,21 +4,18 @@
 import { debugLogLimit, type DebugLog } from "../../../protocol/executions.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { findDebugLog, saveDebugLog, type DebugLogRow } from "../../store/logs/debug-logs.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { findJobFile } from "../../store/storage/job-files.ts";
 import { gzipOnly } from "../configurations/archives.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { findFenced, startJob } from "../job-changes/holder.ts";
-import { writeJobs } from "../job-changes/changes.ts";
-import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
+import { findFenced } from "../job-changes/holder.ts";
+import { storeJobFile } from "../storage/job-files.ts";
+import { contentOf, type Content, type Recorded } from "../storage/stored-content.ts";
 
-/**
- * POST /api/jobs/{id}/debug-log. Once per attempt, like a plan artifact. The same bytes again get
- * the same response and store nothing; those of a newer attempt replace the older ones.
- */
+/** POST /api/jobs/{id}/debug-log. */
 export async function uploadDebugLog(
   context: Context,
   worker: WorkerCaller,
@@ -26,28 +23,17 @@ export async function uploadDebugLog(
   attempt: number | undefined,
   content: AsyncIterable<Uint8Array>,
 ): Promise<Recorded<DebugLog>> {
-  // Judged before the body is read, and again when it is there: an upload takes long.
-  await findWanting(context.store.read, worker, id, attempt);
-  return storeContent(context, gzipOnly(content), debugLogLimit, (written) =>
-    writeJobs(context, async (tx, afterCommit) => {
-      const now = context.now();
-      const job = await findWanting(tx, worker, id, attempt);
-      const existing = await tx.first(findDebugLog, { job: job.id });
-      if (existing?.attempt === job.attempt) {
-        if (existing.sha256 !== written.sha256)
-          throw new RefusalError(
-            "artifact_exists",
-            "the debug log of this attempt is already stored",
-          );
-        return { answer: viewOf(existing), stored: false };
-      }
-      await startJob(tx, afterCommit, job, now);
-      const row = { job_id: job.id, attempt: job.attempt, ...written, created_at: now };
-      await saveDebugLog(tx, row);
-      afterCommit.push((wakeups) => wakeups.notify("job", job.id));
-      return { answer: viewOf(row), stored: true, replaced: existing?.blob };
-    }),
+  const findHeld = (queries: Queries) => findWanting(queries, worker, id, attempt);
+  const { answer, stored } = await storeJobFile(
+    context,
+    "debug_logs",
+    findHeld,
+    gzipOnly(content),
+    debugLogLimit,
   );
+  if (stored) context.wakeups.notify("job", answer.job_id);
+  const { job_id, size_bytes } = answer;
+  return { answer: { job_id, size_bytes }, stored };
 }
 
 /** Returns the job if this worker and attempt hold it and it keeps a debug log. */
@@ -65,8 +51,6 @@ async function findWanting(
   return job;
 }
 
-const viewOf = ({ job_id, size_bytes }: DebugLogRow): DebugLog => ({ job_id, size_bytes });
-
 /**
  * GET /api/cli/jobs/{id}/debug-log. It may contain secrets, so the download is recorded before its
  * first byte is sent.
@@ -79,7 +63,7 @@ export async function findDebugLogContent(
   const row = await context.store.write(async (tx) => {
     const job = await tx.first(findOwnJob, { id, owner: user.space_id });
     if (!job) throw notFound("job");
-    const found = await tx.first(findDebugLog, { job: id });
+    const found = await tx.first(findJobFile.debug_logs, { job: id });
     if (!found) throw notFound("debug log");
     const target = { id, name: job.job_type, details: { size_bytes: found.size_bytes } };
     await recordOwn(tx, user, { action: "job.download_debug_log", ...target }, context.now());

@@ -8,6 +8,7 @@
 import {
   addLogRemovals,
   deleteChunks,
+  deleteDebugLogs,
   deleteLogRemoval,
   deleteOldArtifacts,
   deleteOldStates,
@@ -20,7 +21,6 @@ import {
   setNamed,
 } from "../../store/storage/retention.ts";
 import { deleteLogArchives } from "../../store/logs/archives.ts";
-import { deleteDebugLogs } from "../../store/logs/debug-logs.ts";
 import { deletePlanAttributes } from "../../store/plans/summaries.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import { day } from "../../../common/units.ts";

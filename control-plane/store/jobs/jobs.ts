@@ -294,3 +294,14 @@ export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { 
     .where("queue_heads.target_worker", "=", worker)
     .where("queue_heads.target_worker", "<>", sql.lit("")),
 );
+
+/** A DEPLOY of this plan that the worker holds: a runner that applies a plan may read it. */
+export const findHeldUseOfPlan = statement<{ plan: string; worker: string }, { id: string }>(
+  (db, { plan, worker }) =>
+    db
+      .selectFrom(heldByWorker)
+      .select("id")
+      .where("plan_job_id", "=", plan)
+      .where("worker_id", "=", worker)
+      .where("released_at", "is", null),
+);

@@ -192,3 +192,10 @@ export const findOldState = statement<
   { spec: string; newest: number; before: number },
   { id: number }
 >((db, { spec, newest, before }) => raw(oldStates(spec, newest, before, 1), db));
+
+/** Removes the debug logs of these jobs; returns their blobs. */
+export const deleteDebugLogs = (
+  { sql: db }: Queries,
+  jobs: readonly string[],
+): Promise<{ blob: string }[]> =>
+  db.deleteFrom("debug_logs").where("job_id", "in", jobs).returning("blob").execute();
