@@ -22,7 +22,7 @@ import { findJob } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
 import { refuseSecondRetry } from "./second-retry.ts";
-import { retryOf, workerLeft } from "./what-is-left.ts";
+import { retryOf, workerLeft } from "./next-steps.ts";
 import { deployCommand, endWords, followCommand, nameOf } from "./words.ts";
 
 export interface CreateOptions {

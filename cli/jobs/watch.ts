@@ -9,9 +9,9 @@ import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { teamWords } from "../api/team.ts";
 import { isWaiting } from "../../protocol/waiting-words.ts";
-import { adviseWorker } from "../workers/none.ts";
+import { adviseWorker } from "../workers/advise.ts";
 import { noteUndeclared, undeclaredVariables } from "./undeclared.ts";
-import { whatIsLeft, type NextStep } from "./what-is-left.ts";
+import { whatIsLeft, type NextStep } from "./next-steps.ts";
 import { outcomeText, nameOf, waitingLine } from "./words.ts";
 
 /**

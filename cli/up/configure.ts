@@ -21,7 +21,7 @@ import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { confirmOrigin, refuseSecond } from "./confirm-origin.ts";
 import { writeLink } from "./origin.ts";
-import { withCreated } from "./what-stays.ts";
+import { withCreated } from "./notes.ts";
 import { createZone, findZone, refuseOtherZone } from "./zone.ts";
 
 export interface ConfigureOptions extends FieldOptions {

@@ -23,7 +23,7 @@ import { deployCommand, followCommand } from "../jobs/words.ts";
 import { inLinkedSpace } from "./linked-space.ts";
 import { readOrigins } from "./origin.ts";
 import { noteShellVariables } from "./shell-variables.ts";
-import { withChanged, withCreated } from "./what-stays.ts";
+import { withChanged, withCreated } from "./notes.ts";
 import { configure, type Configured, type ConfigureOptions, type Files } from "./configure.ts";
 
 export interface UpOptions extends ConfigureOptions {

@@ -3,7 +3,7 @@
  * one.
  */
 import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
-import { refusedFields } from "../domain/judge.ts";
+import { refusedFields } from "../domain/validator-of.ts";
 import { isUncertain, storageTrouble } from "../domain/storage-troubles.ts";
 import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";

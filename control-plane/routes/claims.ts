@@ -1,5 +1,5 @@
 /** Claims: a runner asks for a job. */
-import { goneSignal } from "../http/gone.ts";
+import { goneSignal } from "../http/disconnect-signal.ts";
 import type { Routes } from "../http/route.ts";
 import { sent } from "../http/sent.ts";
 import type { Claims } from "../services/claims/claims.ts";

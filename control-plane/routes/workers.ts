@@ -1,5 +1,5 @@
 /** Workers: what runners call about themselves, and what people do with them. */
-import { goneSignal } from "../http/gone.ts";
+import { goneSignal } from "../http/disconnect-signal.ts";
 import { listById, listOf } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";

@@ -2,7 +2,7 @@
 import type { JobType } from "../../../protocol/jobs.ts";
 import { approvalRuleText, resourcesText } from "../../../protocol/words.ts";
 import { permissionForJob } from "../../domain/roles.ts";
-import type { ConfigurationStory } from "./configuration-story.ts";
+import type { ConfigurationStory } from "./configuration-view-model.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";

@@ -12,7 +12,7 @@ import type { Context } from "../../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { judgeForm } from "../../domain/judge.ts";
+import { judgeForm } from "../../domain/validator-of.ts";
 import { attempt, Form, markOf } from "../page/form.ts";
 import { html } from "../page/html.ts";
 import type { Page } from "../page/layout.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../../protocol/configurations.ts";
 import { Name } from "../../../protocol/fields.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 

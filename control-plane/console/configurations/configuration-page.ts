@@ -7,7 +7,7 @@ import { failedApply, outputsNote, sentence, stateWords } from "../../../protoco
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { lastFailed, standingBadge } from "./failed-view.ts";
-import type { ConfigurationStory } from "./configuration-story.ts";
+import type { ConfigurationStory } from "./configuration-view-model.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { ruleSection } from "../approvals/rule-view.ts";

@@ -7,7 +7,7 @@ import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { entriesOf, seenAs, type Entries, type Valued } from "./entries-view.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 

@@ -18,7 +18,7 @@ import {
   updateCloudIdentity,
 } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { attempt, Form } from "../page/form.ts";
 import { identitiesPage, identityPage, type IdentityForms } from "./identities-page.ts";
 import { sendPage } from "../page/layout.ts";

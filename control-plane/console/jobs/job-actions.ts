@@ -9,7 +9,7 @@ import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { badge, isOpen } from "../page/words.ts";
 import { planButton } from "../plans/plan-options.ts";
-import { linkOf, offlineNote, type JobStory } from "./job-story.ts";
+import { linkOf, offlineNote, type JobStory } from "./job-view-model.ts";
 
 /** What can be done with it now. */
 export const actionsOf = (story: JobStory): Html => {

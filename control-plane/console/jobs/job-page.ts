@@ -20,7 +20,7 @@ import { planOptionsView } from "../plans/plan-options.ts";
 import { outputs } from "../configurations/outputs-view.ts";
 import { actionsOf } from "./job-actions.ts";
 import { jobErrors, jobWarnings } from "./job-errors.ts";
-import { linkOf, nameOf, offlineNote, type JobStory } from "./job-story.ts";
+import { linkOf, nameOf, offlineNote, type JobStory } from "./job-view-model.ts";
 import { cancelText } from "./job-table.ts";
 import { planView, type Tense } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";

@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { CreateAccessToken } from "../../../protocol/access-tokens.ts";
 import { auditActions } from "../../../protocol/audit.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { givableRoles } from "../../domain/roles.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";

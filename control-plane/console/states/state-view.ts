@@ -2,7 +2,7 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { storerText } from "../../../protocol/words.ts";
-import type { ConfigurationStory } from "../configurations/configuration-story.ts";
+import type { ConfigurationStory } from "../configurations/configuration-view-model.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";

@@ -1,7 +1,7 @@
 /** The pages of teams, and what a person does with them. */
 import { validate } from "uuid";
 import { CreateInvitation, CreateTeam, UpdateMember, UpdateTeam } from "../../../protocol/teams.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";

@@ -7,7 +7,7 @@ import {
   type VariableSet,
 } from "../../../protocol/variable-sets.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";

@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import { mayDo } from "../../domain/roles.ts";
 import {

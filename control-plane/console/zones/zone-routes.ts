@@ -14,7 +14,7 @@ import {
   updateZone,
 } from "../../services/zones/zones.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";

@@ -18,7 +18,7 @@ import {
   updatedDefinition,
 } from "../../domain/snapshot.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
-import { judge } from "../../domain/judge.ts";
+import { judge } from "../../domain/validator-of.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";

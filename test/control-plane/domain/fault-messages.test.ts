@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { faultText } from "../../../protocol/words.ts";
 import { faultMessages } from "../../../control-plane/domain/fault-messages.ts";
-import { judge } from "../../../control-plane/domain/judge.ts";
+import { judge } from "../../../control-plane/domain/validator-of.ts";
 import type { RefusalError } from "../../../control-plane/domain/refusal.ts";
 
 /** The messages for this input. */
