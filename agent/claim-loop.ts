@@ -39,7 +39,7 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
   let refusals = 0;
   let isKeyUsed = false;
   while (!noMoreWork.aborted) {
-    contact.rest("claim");
+    contact.pause("claim");
     try {
       await slots.take(noMoreWork);
     } catch {

@@ -14,7 +14,7 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
 import { describe } from "./api/describe.ts";
 import { sortFailure } from "./api/failures.ts";
-import { judgeProof } from "./api/proof.ts";
+import { verifyProof } from "./api/proof.ts";
 import { readIfExists } from "../common/files.ts";
 import { writeWhole } from "./machine/files.ts";
 import { dispatcherOf, plainConnectorFor } from "./machine/network.ts";
@@ -49,19 +49,19 @@ async function obtainIdentity(
   log: Logger,
   calling: Calling,
 ): Promise<Identity> {
-  const path = keptIn(config.workDir);
-  const keep = (identity: Identity): void => {
+  const path = pathIn(config.workDir);
+  const save = (identity: Identity): void => {
     const { workerId, workerToken } = identity;
-    const kept: Kept = { server: config.url, workerId, workerToken };
-    writeWhole(path, `${JSON.stringify(kept, null, 2)}\n`, "durable");
+    const saved: SavedIdentity = { server: config.url, workerId, workerToken };
+    writeWhole(path, `${JSON.stringify(saved, null, 2)}\n`, "durable");
   };
-  const elsewhere = keptIdentity(config);
+  const elsewhere = savedIdentity(config);
   const { url } = config;
   const { signal } = calling;
   const isProved = (identity: Identity): Promise<boolean> =>
     repeat({ url, log, signal }, () => isProvedAt(url, identity, calling));
   if (elsewhere && (await isProved(elsewhere))) {
-    keep(elsewhere);
+    save(elsewhere);
     log.info(
       { server: config.url, before: elsewhere.server },
       "the control plane has a new address",
@@ -76,7 +76,7 @@ async function obtainIdentity(
     );
   }
   const identity = await register(config, isolation, log, calling);
-  keep(identity);
+  save(identity);
   log.info({ worker_id: identity.workerId, name: config.workerName }, "registered");
   return identity;
 }
@@ -92,16 +92,17 @@ export function knownIdentity({
   url,
 }: AgentConfig): Identity | undefined {
   if (workerId !== undefined && workerToken !== undefined) return { workerId, workerToken };
-  const kept = keptIdentity({ workDir });
-  return kept?.server === url ? kept : undefined;
+  const saved = savedIdentity({ workDir });
+  return saved?.server === url ? saved : undefined;
 }
 
 /**
- * Returns the identity that the work directory keeps, and the server that issued it. Throws
+ * Returns the identity that the work directory holds, and the server that issued it. Throws
  * `ConfigError` if the file is damaged.
  */
-export const keptIdentity = ({ workDir }: Pick<AgentConfig, "workDir">): Kept | undefined =>
-  readKept(keptIn(workDir));
+export const savedIdentity = ({
+  workDir,
+}: Pick<AgentConfig, "workDir">): SavedIdentity | undefined => readSaved(pathIn(workDir));
 
 /**
  * Whether the server at this address proves that it knows the worker. The agent sends its token
@@ -116,7 +117,7 @@ export async function isProvedAt(
   try {
     const body = { worker_id: identity.workerId, nonce };
     const answer = await call(url, "proveWorker", { body }, calling);
-    return judgeProof(identity, nonce, answer ?? {}).knowsToken;
+    return verifyProof(identity, nonce, answer ?? {}).knowsToken;
   } catch (error) {
     // A server without this endpoint refuses the call.
     if (error instanceof ProblemError && sortFailure(error).kind !== "retry") return false;
@@ -124,7 +125,7 @@ export async function isProvedAt(
   }
 }
 
-const keptIn = (workDir: string): string => join(workDir, "identity.json");
+const pathIn = (workDir: string): string => join(workDir, "identity.json");
 
 /**
  * Names this installation, so that the server can distinguish a restart from a second agent with
@@ -185,15 +186,15 @@ const repeat = <T>({ url, log, signal }: Repetition, once: () => Promise<T>): Pr
     },
   });
 
-interface Kept extends Identity {
+interface SavedIdentity extends Identity {
   readonly server: string;
 }
 
-function readKept(path: string): Kept | undefined {
+function readSaved(path: string): SavedIdentity | undefined {
   const text = readIfExists(path);
   if (text === undefined) return undefined;
   try {
-    const { server, workerId, workerToken } = JSON.parse(text) as Partial<Kept>;
+    const { server, workerId, workerToken } = JSON.parse(text) as Partial<SavedIdentity>;
     if (server && workerId && workerToken) return { server, workerId, workerToken };
   } catch {
     // Falls through: a file that is not JSON is treated like one with a missing field.

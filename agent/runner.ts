@@ -109,7 +109,7 @@ async function work(
   const isolation = settings.isolation.level;
   const slots = new Slots(config.concurrency);
   const contact = new Contact();
-  contact.rest("claim");
+  contact.pause("claim");
   let last: JobResult | undefined;
   const jobs: JobRuns = new JobRuns({
     api,
@@ -127,7 +127,12 @@ async function work(
   });
   const running = (): number => jobs.ids().length;
   const isIdle = (): boolean => running() === 0;
-  const floor = openFloor(config, log);
+  const floor = new DiskFloor({
+    workDir: config.workDir,
+    bytes: config.freeDiskBytes,
+    every: (config.heartbeatSeconds * 1000) / 6,
+    log,
+  });
   const isDiskLow = (): boolean => floor.isLow;
   using monitoring = openMonitoring(config, log, {
     contact,
@@ -224,7 +229,7 @@ async function work(
       start: (claim) => jobs.start(claim),
       room: (signal) => floor.wait(signal),
     });
-    contact.rest("claim");
+    contact.pause("claim");
   }
   await jobs.allDone();
   over.abort();
@@ -262,12 +267,6 @@ async function leave(
     log.warn({ error: (error as Error).message }, "the last heartbeat was not accepted");
   }
 }
-
-const openFloor = (
-  { workDir, freeDiskBytes, heartbeatSeconds }: AgentConfig,
-  log: Logger,
-): DiskFloor =>
-  new DiskFloor({ workDir, bytes: freeDiskBytes, every: (heartbeatSeconds * 1000) / 6, log });
 
 function jobSettings(
   config: AgentConfig,

@@ -20,7 +20,6 @@ export interface ClientSettings {
   readonly emptyToken?: string | undefined;
   /** `WINDLASS_TEAM`: overrides the team of the profile; `--team` overrides it. */
   readonly team?: string | undefined;
-  /** The directory of the profiles and tokens. */
   readonly directory: string;
 }
 

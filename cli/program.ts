@@ -13,7 +13,7 @@ interface Entry {
   /** The heading under which the help lists it. */
   readonly group: string;
   readonly description: string;
-  /** Of a command that `load` does not load. */
+  /** Verbs that `load` does not load. */
   readonly verbs?: readonly string[];
   load?(): Promise<CommandUnknownOpts>;
 }

@@ -58,10 +58,12 @@ export const metadataFrom = (
   hides: (value: unknown) => boolean,
 ): Outputs =>
   bound(
-    Object.fromEntries(Object.entries(given).map(([name, output]) => [name, judge(output, hides)])),
+    Object.fromEntries(
+      Object.entries(given).map(([name, output]) => [name, markSensitive(output, hides)]),
+    ),
   );
 
-/** Bounds outputs that are judged. */
+/** Bounds outputs from `markSensitive`. */
 export function bound(all: Readonly<Record<string, Output>>): Outputs {
   const metadata: Outputs["metadata"] = { outputs: {} };
   // A map, because assignment loses a member called __proto__.
@@ -108,7 +110,10 @@ export function bound(all: Readonly<Record<string, Output>>): Outputs {
  * Marks an output in which `hides` finds a secret as sensitive, also if the configuration does not
  * say so. The type of an object has the names of its attributes, and a secret can be one of them.
  */
-export function judge(output: Output, hides: (value: unknown) => boolean): Required<Output> {
+export function markSensitive(
+  output: Output,
+  hides: (value: unknown) => boolean,
+): Required<Output> {
   const { type, value, sensitive = false } = output;
   // What is too large is left out, so it is not searched.
   const isHidden = (part: unknown, limit: number): boolean => bytesOf(part) <= limit && hides(part);

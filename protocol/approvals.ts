@@ -25,7 +25,7 @@ export const ApprovalRule = Type.Object({
 });
 export type ApprovalRule = Static<typeof ApprovalRule>;
 
-/** The same in a request, with defaults. */
+/** In a request, with defaults. */
 export const WrittenApprovalRule = Type.Object(
   {
     when,
@@ -36,7 +36,6 @@ export const WrittenApprovalRule = Type.Object(
 );
 export type WrittenApprovalRule = Static<typeof WrittenApprovalRule>;
 
-/** The rule in a configuration. */
 export const shownApproval = Type.Optional(
   about(Nullable(ApprovalRule), "Which deployments people must approve; null: none."),
 );

@@ -43,7 +43,6 @@ export const UpdateCloudIdentity = Type.Object(
 );
 export type UpdateCloudIdentity = Static<typeof UpdateCloudIdentity>;
 
-/** An IAM trust policy. */
 export const TrustPolicy = Type.Object({
   Version: Type.String(),
   Statement: Type.Array(

@@ -22,7 +22,6 @@ import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
 
 /** Limit of all inline files together: 1 MiB of text. */
 export const inlineFilesLimit = 1024 * 1024;
-/** Limit of the number of inline files. */
 export const inlineFileCount = 1000;
 
 /**
@@ -73,7 +72,6 @@ export const Source = Type.Unsafe<Source>({
 
 /** Limit of the number of `.tfvars` files. */
 export const varFilesLimit = 20;
-/** Limit of the number of backend settings. */
 export const backendSettingsLimit = 100;
 
 export const Engine = OneOf(["terraform", "opentofu"]);
@@ -207,7 +205,6 @@ const omittedBytes = about(
   "The size in bytes, as JSON, of a value that is too large to be kept. Absent if `value` is there.",
 );
 
-/** Of a job too. */
 export const outputsOmitted = about(
   Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
   "How many outputs are left out because there are more than 1,000, or because their names and types are larger than 2 MiB in total. Absent if none is.",

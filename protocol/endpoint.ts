@@ -56,7 +56,7 @@ interface Declaration extends Facts {
   readonly bytes?: "request" | "response";
   /** The body of the response, in JSON. */
   readonly answer?: TSchema;
-  /** Of success. Default: 200; without `answer` and `bytes` 204, which has no content. */
+  /** On success. Default: 200; without `answer` and `bytes` 204, which has no content. */
   readonly status?: Endpoint["status"];
 }
 
@@ -73,25 +73,25 @@ export interface Endpoint extends Facts {
   readonly status: 200 | 201 | 204 | 303;
 }
 
-type Given<V, T, Otherwise = undefined> = V extends T ? V : Otherwise;
+type ValueOr<V, T, Otherwise = undefined> = V extends T ? V : Otherwise;
 type ObjectOf<P> = P extends TProperties ? TObject<P> : undefined;
 
 /** The endpoint of a declaration, with its types, on which server and client agree. */
-interface Declared<D extends Declaration> extends Endpoint {
-  readonly caller: Given<D["caller"], Caller, "client">;
+interface EndpointOf<D extends Declaration> extends Endpoint {
+  readonly caller: ValueOr<D["caller"], Caller, "client">;
   readonly params: ObjectOf<D["params"]>;
   readonly query: ObjectOf<D["query"]>;
   readonly headers: ObjectOf<D["headers"]>;
-  readonly body: Given<D["body"], TSchema>;
-  readonly bytes: Given<D["bytes"], "request" | "response">;
-  readonly answer: Given<D["answer"], TSchema>;
+  readonly body: ValueOr<D["body"], TSchema>;
+  readonly bytes: ValueOr<D["bytes"], "request" | "response">;
+  readonly answer: ValueOr<D["answer"], TSchema>;
 }
 
 /** Declares an endpoint by its method and path, such as `GET /api/cli/zones/{id}`. */
 export function endpoint<const D extends Declaration>(
   route: `${Method} /${string}`,
   declaration: D,
-): Declared<D> {
+): EndpointOf<D> {
   const { caller, params, query, headers, body, bytes, answer, status, ...facts }: Declaration =
     declaration;
   const [method, path] = route.split(" ");
@@ -108,7 +108,7 @@ export function endpoint<const D extends Declaration>(
     bytes,
     answer,
     status: status ?? (isEmpty ? 204 : 200),
-  } as Declared<D>;
+  } as EndpointOf<D>;
 }
 
 /** Whether a request acts in a space, which the header `Windlass-Team` may choose. */

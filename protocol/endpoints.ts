@@ -19,7 +19,6 @@ import { teamEndpoints } from "./teams.ts";
 import { variableSetEndpoints } from "./variable-sets.ts";
 import { workerEndpoints } from "./worker-endpoints.ts";
 
-/** A tag of the OpenAPI document. */
 const tag = <E extends Readonly<Record<string, Endpoint>>>(
   name: string,
   description: string,

@@ -111,7 +111,6 @@ export const ReportStatus = Type.Object({
       "FAILED and CANCELLED: the job has changed resources, and its state could not be saved. The configuration stays locked until a user stores the state, or removes the lock.",
     ),
   ),
-  /** The summary of the plan that the job made. */
   plan_summary: Type.Optional(Nullable(PlanSummary)),
   backend: Type.Optional(
     about(

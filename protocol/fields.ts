@@ -135,7 +135,6 @@ export const Nullable = <T extends TSchema>(schema: T) => {
     : Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: "null" }] });
 };
 
-/** One of a fixed list of words. */
 export const OneOf = <const T extends readonly string[]>(words: T) =>
   Type.Unsafe<T[number]>({ type: "string", enum: [...words] });
 

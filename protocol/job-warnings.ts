@@ -3,7 +3,6 @@ import { Type, type Static } from "typebox";
 import { about } from "./fields.ts";
 import { jobWarningLimits } from "./limits.ts";
 
-/** A warning of terraform. */
 export const JobWarning = Type.Object({
   summary: Type.String({ maxLength: jobWarningLimits.summary }),
   detail: Type.Optional(Type.String({ maxLength: jobWarningLimits.detail })),

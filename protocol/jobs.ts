@@ -286,7 +286,6 @@ export const LogChunk = Type.Object({
 });
 export type LogChunk = Static<typeof LogChunk>;
 
-/** A page of a log. */
 export const LogPage = Type.Object({
   logs: Type.Array(LogChunk),
   next_after: about(
@@ -299,7 +298,6 @@ export const LogPage = Type.Object({
 });
 export type LogPage = Static<typeof LogPage>;
 
-/** The position from which to continue reading. */
 export const LogId = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,

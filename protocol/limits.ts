@@ -50,7 +50,6 @@ export const archiveLimit = 52_428_800;
 /** Limit of a state: 64 MiB. Terraform sends it in one request. */
 export const stateLimit = 64 * 1024 * 1024;
 
-/** Limit of terraform's lock document. */
 export const lockLimit = 64 * 1024;
 
 /** Limit of a plan artifact: 50 MiB. */
@@ -60,7 +59,6 @@ export const planArtifactLimit = 52_428_800;
 export const formerSecretsLimit = 10_000;
 export const formerSecretBytesLimit = 1_048_576;
 
-/** Limit of a compressed debug log. */
 export const debugLogLimit = 100 * 1024 * 1024;
 /**
  * Limit of its text. A runner sends at most 1 GiB of what terraform wrote, in which each byte that

@@ -21,7 +21,7 @@ export const PlanOptions = Type.Object({
 export type PlanOptions = Static<typeof PlanOptions>;
 
 const { destroy, refresh_only, targets, replace } = PlanOptions.properties;
-/** The same in a request, where each may be missing. */
+/** In a request, each may be missing. */
 export const planOptionFields = {
   destroy: Type.Optional(destroy),
   refresh_only: Type.Optional(refresh_only),

@@ -65,7 +65,6 @@ export const PlannedChange = Type.Object({
 });
 export type PlannedChange = Static<typeof PlannedChange>;
 
-/** What happens to one output. */
 export const OutputChange = Type.Object({
   name: Text,
   action: PlanAction,

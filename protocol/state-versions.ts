@@ -4,7 +4,6 @@ import { endpoint } from "./endpoint.ts";
 import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
 import { stateLimit } from "./limits.ts";
 
-/** One version of a state. */
 export const StateVersion = Type.Object({
   serial: about(Type.Integer(), "Terraform's version number of the state; it increases."),
   lineage: about(Type.String(), "Terraform's id of the state's whole history."),
@@ -34,7 +33,6 @@ export const StateVersion = Type.Object({
 });
 export type StateVersion = Static<typeof StateVersion>;
 
-/** What locks a state. */
 export const StateLock = Type.Object({
   job_id: Uuid,
   created_at: Timestamp,

@@ -6,9 +6,7 @@ import { about, MapOf } from "./fields.ts";
 export const variablesLimit = 4 * 1024 * 1024;
 /** Limit of the JSON of all environment variables together: 1 MiB. Linux accepts 2 MiB at most. */
 export const environmentLimit = 1024 * 1024;
-/** Limit of the number of variables. */
 export const variablesCount = 1000;
-/** Limit of the number of environment variables. */
 export const environmentCount = 200;
 
 /** What becomes of numbers in the values of outputs. */

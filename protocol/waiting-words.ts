@@ -23,7 +23,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   worker_in_use: "the worker to tear down still holds a job",
 };
 
-/** The same for reasons whose workers are known: what stands before and after their names. */
+/** The texts around the names of the workers, for reasons whose workers are known. */
 const wordsOfWorkers: Readonly<Partial<Record<string, readonly [before: string, after: string]>>> =
   {
     no_worker_online: ["no worker for this job is online: start the runner of ", ""],
@@ -36,7 +36,6 @@ const wordsOfWorkers: Readonly<Partial<Record<string, readonly [before: string, 
     worker_in_use: ["the worker to tear down, ", ", still holds a job"],
   };
 
-/** Of a job that waits. */
 export type Waiting = Pick<Job, "waiting_details"> & { readonly waiting_reason: string };
 
 /** Whether the server said why the job waits. */
@@ -103,7 +102,6 @@ function noMatchParts(
     : ["no worker has ", what, " but ", mention, `, which the job tears down: ${give}`];
 }
 
-/** Returns the text for a waiting reason. */
 export const waitingText = (waiting: Waiting): string => waitingParts(waiting).map(plain).join("");
 
 function plain(part: string | Mention): string {

@@ -16,7 +16,7 @@ export const WaitingReason = OneOf([
   "needs_var_files",
   /** There are such workers, none of them online. */
   "no_worker_online",
-  /** Of such workers none takes new jobs, and at least one is DRAINING. */
+  /** None of them takes new jobs, and at least one is DRAINING. */
   "workers_draining",
   /** The assigned worker is OFFLINE. */
   "assigned_worker_offline",
@@ -58,7 +58,7 @@ export const WaitingDetails = Type.Object({
 });
 export type WaitingDetails = Static<typeof WaitingDetails>;
 
-/** Of a job that waits; a server that does not know them does not send it. */
+/** Older servers do not send it. */
 export const OptionalWaitingDetails = Type.Optional(
   about(
     Nullable(WaitingDetails),

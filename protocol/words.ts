@@ -108,8 +108,9 @@ export const isChanging = (status: Configuration["status"]): boolean =>
   status === "DEPLOYING" || status === "DESTROYING";
 
 /**
- * Describes the status of a configuration: what is deployed and, until it is made good, what failed,
- * such as `DEPLOYED, last deploy failed`. The words stay the same when a PLAN ends the status FAILED.
+ * Describes the status of a configuration: what is deployed and, until a later job succeeds, what
+ * failed, such as `DEPLOYED, last deploy failed`. The words stay the same when a PLAN
+ * ends the status FAILED.
  */
 export function statusWords({
   status,
@@ -129,7 +130,7 @@ const failedWhat = {
   DESTROY_WORKER: "teardown",
 } as const satisfies Record<JobType, string>;
 
-/** Describes where the state is. A server that does not tell it tells what was chosen. */
+/** Describes where the state is. An older server sends only what was chosen. */
 export function stateWords({
   backend,
   state_backend = backend ?? null,

@@ -10,7 +10,6 @@ type Known = Pick<Worker, "mode" | "status" | "last_heartbeat">;
 export const neverStarted = ({ mode, status, last_heartbeat }: Known): boolean =>
   status === "OFFLINE" && last_heartbeat === null && mode !== "cloud-hosted";
 
-/** Describes the status of a worker. */
 export const workerStatusWords = (worker: Known): string =>
   neverStarted(worker) ? "NEVER STARTED" : worker.status;
 

@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeLosses, judge, nameOf, type Recorded } from "../bench/lib/check.ts";
+import { describeLosses, compareFigures, nameOf, type Recorded } from "../bench/lib/check.ts";
 import { handingTo, median } from "../bench/lib/table.ts";
 
 const folder = join(import.meta.dirname, "../bench");
@@ -59,7 +59,8 @@ function run(name: string): Recorded[] | undefined {
 function runsOf(name: string): Recorded[][] | undefined {
   const runs: Recorded[][] = [];
   const isDoubtful = () =>
-    isCheck && judge(recorded[name] ?? [], runs).some(({ hasFallenBack }) => hasFallenBack);
+    isCheck &&
+    compareFigures(recorded[name] ?? [], runs).some(({ hasFallenBack }) => hasFallenBack);
   do {
     const figures = run(name);
     if (figures === undefined) return undefined;
@@ -80,7 +81,7 @@ const medians: Record<string, readonly Recorded[]> = { ...recorded };
 for (const name of files) {
   const runs = runsOf(name);
   if (runs === undefined) failed.push(`${name} did not finish.`);
-  else if (isCheck) failed.push(...describeLosses(judge(recorded[name] ?? [], runs)));
+  else if (isCheck) failed.push(...describeLosses(compareFigures(recorded[name] ?? [], runs)));
   else medians[name] = mediansOf(runs);
 }
 if (isRecord) writeFileSync(recordedFile, `${JSON.stringify(medians, null, 2)}\n`);

@@ -16,7 +16,7 @@ export type Line = "heartbeat" | "claim";
 export class Contact {
   readonly #now: () => number;
   readonly #heard: Record<Line, number>;
-  readonly #idle = new Set<Line>();
+  readonly #paused = new Set<Line>();
 
   /** `now` in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -30,18 +30,18 @@ export class Contact {
   }
 
   /** No calls of this kind are made for now, such as claims while every slot is taken. */
-  rest(line: Line): void {
-    this.#idle.add(line);
+  pause(line: Line): void {
+    this.#paused.add(line);
   }
 
   /** Calls of this kind are made again; the silence counts from now. */
   resume(line: Line): void {
-    if (this.#idle.delete(line)) this.heard(line);
+    if (this.#paused.delete(line)) this.heard(line);
   }
 
   /** Returns the seconds since the last response, of the kind of call that had none for longest. */
   silence(): number {
-    const lines = (Object.keys(this.#heard) as Line[]).filter((line) => !this.#idle.has(line));
+    const lines = (Object.keys(this.#heard) as Line[]).filter((line) => !this.#paused.has(line));
     return Math.max(0, ...lines.map((line) => this.#now() - this.#heard[line])) / 1000;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the server at the agent's address has shown of itself. Kept in the work directory, so that
+ * What the server at the agent's address has shown of itself. Stored in the work directory, so that
  * after a restart nothing else at that address passes for it.
  */
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export interface KnownServer extends ServerFacts {
   learn(facts: Partial<ServerFacts>): void;
 }
 
-interface Kept extends ServerFacts {
+interface SavedServer extends ServerFacts {
   readonly server: string;
 }
 
@@ -33,14 +33,14 @@ interface Place {
   readonly url: string;
 }
 
-const keptIn = (workDir: string): string => join(workDir, "server.json");
+const pathIn = (workDir: string): string => join(workDir, "server.json");
 
 /** Returns what an earlier agent learnt of the server at this address. */
 function readFacts({ workDir, url }: Place): ServerFacts {
-  const path = keptIn(workDir);
+  const path = pathIn(workDir);
   try {
-    const kept = JSON.parse(readIfExists(path) ?? "{}") as Partial<ServerFacts & Kept>;
-    const { reportsTime, provesItself, proofKey } = kept.server === url ? kept : {};
+    const saved = JSON.parse(readIfExists(path) ?? "{}") as Partial<ServerFacts & SavedServer>;
+    const { reportsTime, provesItself, proofKey } = saved.server === url ? saved : {};
     return {
       reportsTime: reportsTime === true,
       provesItself: provesItself === true,
@@ -57,7 +57,7 @@ function readFacts({ workDir, url }: Place): ServerFacts {
  */
 export function openKnownServer({ workDir, url }: Place): KnownServer {
   let facts = readFacts({ workDir, url });
-  let isKept = true;
+  let isSaved = true;
   return {
     get reportsTime() {
       return facts.reportsTime;
@@ -71,15 +71,15 @@ export function openKnownServer({ workDir, url }: Place): KnownServer {
     learn(learnt) {
       const before = facts;
       facts = { ...facts, ...learnt };
-      if (isDeepStrictEqual(facts, before) && isKept) return;
-      const kept: Kept = { server: url, ...facts };
-      const text = `${JSON.stringify(kept, null, 2)}\n`;
+      if (isDeepStrictEqual(facts, before) && isSaved) return;
+      const saved: SavedServer = { server: url, ...facts };
+      const text = `${JSON.stringify(saved, null, 2)}\n`;
       try {
-        writeWhole(keptIn(workDir), text, "durable");
-        isKept = true;
+        writeWhole(pathIn(workDir), text, "durable");
+        isSaved = true;
       } catch {
         // A full disk must not end the heartbeats: the next one tries again.
-        isKept = false;
+        isSaved = false;
       }
     },
   };

@@ -36,7 +36,7 @@ export class UnprovedServerError extends Error {
 }
 
 /** Whether a response to `proveWorker` proves that the server knows the token, and the key. */
-export function judgeProof(
+export function verifyProof(
   { workerToken, proofKey }: ProofSecrets,
   nonce: string,
   { proof, key_proofs = [] }: Partial<WorkerProof>,
@@ -87,7 +87,7 @@ function provingConnector(
     const answer = await exchange(socket, host, path, body);
     if (answer === undefined) return "used up";
     const secrets = { ...identity, proofKey: known.proofKey };
-    const { knowsToken, knowsKey } = judgeProof(secrets, nonce, answer.content);
+    const { knowsToken, knowsKey } = verifyProof(secrets, nonce, answer.content);
     // Behind a proxy that ends each connection, a connection cannot prove itself before it is used.
     if (answer.isOver) return "used up";
     if (!knowsToken && !knowsKey) return "usable";

@@ -5,7 +5,7 @@
 import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
-import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
+import { isProvedAt, savedIdentity, knownIdentity, type Identity } from "../identity.ts";
 import { dispatcherOf, plainConnectorFor } from "../machine/network.ts";
 import {
   authorityAdvice,
@@ -108,7 +108,7 @@ async function identityOf(
   try {
     const known = knownIdentity(config);
     if (known) return await workerOf(config, known);
-    const kept = keptIdentity(config);
+    const kept = savedIdentity(config);
     if (
       kept &&
       (await isProvedAt(config.url, kept, { signal: AbortSignal.timeout(patience), dispatcher }))

@@ -26,7 +26,7 @@ const unusedDays = 90;
 /** The directory of downloaded engines. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
 
-interface Kept {
+interface CacheEntry {
   readonly path: string;
   readonly bytes: number;
   /** In milliseconds. */
@@ -94,7 +94,7 @@ function heldPaths(workDir: string): Set<string> {
   );
 }
 
-function packages(workDir: string): Kept[] {
+function packages(workDir: string): CacheEntry[] {
   return storedPackages(storeFolder(workDir)).map(({ path, record }) => ({
     path,
     bytes: record.bytes,
@@ -108,7 +108,7 @@ function packages(workDir: string): Kept[] {
 }
 
 /** `engines/PROGRAM/VERSION/PROGRAM`. */
-function engines(workDir: string): Kept[] {
+function engines(workDir: string): CacheEntry[] {
   const root = engineCache(workDir);
   return folders(root).flatMap((program) =>
     folders(join(root, program)).flatMap((version) => {

@@ -23,10 +23,10 @@ const smallestTolerance = 0.15;
 export const nameOf = ({ row, what }: Pick<Figure, "row" | "what">): string => `${row} ${what}`;
 
 /**
- * Judges the figures of some runs of a bench. The tolerance is how far apart these runs are, so that
- * noise fails no figure.
+ * Compares the figures of some runs of a bench with recorded ones. The tolerance is how far apart
+ * these runs are, so that noise fails no figure.
  */
-export function judge(
+export function compareFigures(
   recorded: readonly Recorded[],
   runs: readonly (readonly Recorded[])[],
 ): Verdict[] {
@@ -46,7 +46,7 @@ export function judge(
 
 const missing = { measured: undefined, loss: 1, tolerance: 0, hasFallenBack: true } as const;
 
-/** Of a figure of which less is better, twice as much is as bad as half of one of which more is. */
+/** Twice as much of what should be small is as bad as half of what should be large. */
 const lossOf = ({ value, better }: Recorded, measured: number): number =>
   1 - (better === "larger" ? measured / value : value / measured);
 

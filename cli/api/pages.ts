@@ -29,7 +29,7 @@ export async function readPages<T>(
 export const parseCount = (option: string, text: string, limit = 9_999_999): number =>
   parseWholeNumber(option, text, limit, 1);
 
-/** The same from 0. */
+/** Parses a whole number from 0. */
 export function parseWholeNumber(option: string, text: string, limit: number, least = 0): number {
   const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= limit) return number;

@@ -10,7 +10,6 @@ interface CreateOptions {
   readonly days: string;
 }
 
-/** Builds the command. */
 export function accessTokensCommand() {
   const tokens = noun("access-tokens", "access tokens, with which pipelines use Windlass");
   const create = tokens

@@ -8,7 +8,6 @@ import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-option
 
 const verbs = () => import("../configurations/verbs.ts");
 
-/** Builds the command; the code of each verb is loaded only when it runs. */
 export function configurationsCommand() {
   const configurations = noun(
     "configurations",

@@ -1,7 +1,6 @@
 /** `windlass demo`: runs the whole product on this machine and cleans up afterwards. */
 import { Command } from "@commander-js/extra-typings";
 
-/** Builds the command; the demo is loaded only when it runs. */
 export const demoCommand = () =>
   new Command("demo")
     .description("run a control plane, a runner and a deployment on this machine, then clean up")

@@ -7,7 +7,6 @@ import { shellWord } from "../terminal/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
-/** Builds the command. */
 export function identitiesCommand() {
   const identities = noun(
     "identities",

@@ -39,7 +39,6 @@ const jobHelp =
 const deploymentHelp =
   "its id, or the beginning of it; NAME/- for the latest job of that configuration, if that is a deployment; - for that of this directory";
 
-/** Builds the command; the code of each verb is loaded only when it runs. */
 export function jobsCommand() {
   const jobs = noun("jobs", "plans, deployments and destructions: queued, running and ended");
 

@@ -3,7 +3,6 @@ import { examples, limit, noun, timeHelp, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
-/** Builds `windlass logins`. */
 export function loginsCommand() {
   const logins = noun("logins", "your logins, in browsers and clients");
   logins
@@ -45,7 +44,6 @@ export function loginsCommand() {
   return examples(logins, [["windlass logins list", "find logins that you do not recognise"]]);
 }
 
-/** Builds `windlass repositories`. */
 export function repositoriesCommand() {
   const repositories = noun(
     "repositories",
@@ -84,7 +82,6 @@ interface AuditOptions {
   readonly limit: string;
 }
 
-/** Builds `windlass audit`. */
 export function auditCommand() {
   const audit = noun("audit", "the audit log: who did what, and when");
   const list = audit

@@ -2,7 +2,6 @@
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
-/** Builds the command. */
 export function profilesCommand() {
   const profiles = noun("profiles", "the servers to which you are signed in");
   profiles

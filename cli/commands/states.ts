@@ -7,7 +7,6 @@ import { ago, time } from "../terminal/times.ts";
 
 const states = () => import("../states/states.ts");
 
-/** Builds the command. */
 export function stateCommand() {
   const state = noun("state", "managed Terraform state: resources, versions, import and lock");
   const named = (name: string, description: string) =>

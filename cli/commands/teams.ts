@@ -19,7 +19,6 @@ interface WithRole {
   readonly role: Role;
 }
 
-/** Builds the command; the code of each verb is loaded only when it runs. */
 export function teamsCommand() {
   const teams = noun("teams", "teams: what several people share, each of them with a role");
   examples(

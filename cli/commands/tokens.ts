@@ -7,7 +7,6 @@ import { ago, time } from "../terminal/times.ts";
 
 const minutesLimit = registrationSecondsLimit / 60;
 
-/** Builds the command. */
 export function tokensCommand() {
   const tokens = noun("tokens", "registration tokens, with which new runners register themselves");
   const create = tokens

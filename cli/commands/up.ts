@@ -5,7 +5,6 @@ import { action, type Run } from "../run.ts";
 import type { UpOptions } from "../up/up.ts";
 import { debugOption, fieldOptions } from "./value-options.ts";
 
-/** Builds the command; its code is loaded only when it runs. */
 export function upCommand() {
   const up = new Command("up")
     .description("upload a directory, plan it, show the changes, ask, deploy, print the outputs")

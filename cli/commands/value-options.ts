@@ -32,7 +32,7 @@ const environment = () => [
   secret("--sensitive-env <name>", "a secret environment variable"),
 ];
 
-/** Of `variable-sets update`. */
+/** For `variable-sets update`. */
 export const unsetOptions = () => [
   repeated(
     "--unset <name>",
@@ -41,13 +41,13 @@ export const unsetOptions = () => [
   repeated("--unset-env <name>", "remove an environment variable; repeatable"),
 ];
 
-/** Of `configurations update`. */
+/** For `configurations update`. */
 export const unsetFieldOptions = () => [
   ...unsetOptions(),
   repeated("--unset-backend-config <name>", "remove a backend setting; repeatable"),
 ];
 
-/** Of `variable-sets create` and `variable-sets update`, in the order of the help. */
+/** For `variable-sets create` and `variable-sets update`, in the order of the help. */
 export const valueOptions = () => [
   variable(),
   repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
@@ -55,7 +55,7 @@ export const valueOptions = () => [
   ...environment(),
 ];
 
-/** Of `configurations create`, `configurations update` and `up`, in the order of the help. */
+/** For `configurations create`, `configurations update` and `up`, in the order of the help. */
 export const fieldOptions = () => [
   variable(),
   repeated(
@@ -99,7 +99,7 @@ export const fieldOptions = () => [
   new Option("--project-name <name>", "a second unique name, by which pipelines find it"),
 ];
 
-/** Of `configurations create` and `configurations update`, for admins. */
+/** For `configurations create` and `configurations update`, for admins. */
 export const approvalOptions = () => [
   new Option(
     "--approvals <count>",
@@ -117,17 +117,16 @@ export const approvalOptions = () => [
   new Option("--no-approvals-by-author", "do not let them approve, which is the default"),
 ];
 
-/** Of every command that queues a job. */
+/** For every command that queues a job. */
 export const debugOption = () =>
   new Option("--debug", "keep terraform's debug log (TF_LOG=DEBUG); it may hold secrets");
 
-/** Of the commands that queue a job. */
+/** For the commands that queue a job. */
 export const workerOption = () =>
   new Option(
     "--worker <name>",
     "name or id of a worker: only its runner may run the job, whatever its labels",
   );
 
-/** The same. */
 export const labelOption = () =>
   labels('a label the worker must have, instead of the configuration\'s; repeatable; "" for none');

@@ -7,7 +7,6 @@ import { unsetOptions, valueOptions } from "./value-options.ts";
 
 const verbs = () => import("../variable-sets/verbs.ts");
 
-/** Builds the command; the code of each verb is loaded only when it runs. */
 export function variableSetsCommand() {
   const sets = noun(
     "variable-sets",

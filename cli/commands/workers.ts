@@ -12,7 +12,6 @@ interface Yes {
   readonly yes?: true | undefined;
 }
 
-/** Builds `windlass workers`. */
 export function workersCommand() {
   const workers = noun("workers", "the runners that run your jobs");
   const named = (name: string, description: string) =>

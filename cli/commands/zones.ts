@@ -7,7 +7,6 @@ import { findZone } from "../zones/find.ts";
 import { teamWords } from "../api/team.ts";
 import { time } from "../terminal/times.ts";
 
-/** Builds the command. */
 export function zonesCommand() {
   const zones = noun(
     "zones",
@@ -110,12 +109,13 @@ export function zonesCommand() {
 }
 
 async function show(run: Run, zone: Zone): Promise<void> {
-  const { styledStanding } = await import("../configurations/failed.ts");
+  const { styledConfigurationStatus } = await import("../configurations/failed.ts");
   run.show(zone, {
     name: zone.name,
     id: zone.id,
     created: time(zone.created_at),
     configurations:
-      zone.specs.map((spec) => `${spec.name} (${styledStanding(spec)})`).join("\n") || "none",
+      zone.specs.map((spec) => `${spec.name} (${styledConfigurationStatus(spec)})`).join("\n") ||
+      "none",
   });
 }

@@ -42,7 +42,6 @@ interface SourceOptions {
   readonly file?: string | undefined;
 }
 
-/** The options of the approval rule. */
 interface ApprovalOptions {
   readonly approvals?: string | undefined;
   readonly approvalsFor?: ApprovalRule["when"] | undefined;
@@ -58,7 +57,7 @@ type Fields = Partial<Omit<CreateConfiguration, "name">>;
 type Before = Values &
   Place &
   Pick<CreateConfiguration, "approval" | "backend" | "var_files"> & {
-    /** Of an existing configuration. */
+    /** The name of an existing configuration. */
     readonly name?: string;
     readonly source?: Source;
   };
@@ -95,7 +94,7 @@ function withRoot(run: Run, options: ChangeOptions): ChangeOptions {
   return { ...options, dir: root, workingDirectory: pathIn(root, directory) };
 }
 
-/** The same without zone and source. `root` is the directory that is uploaded, if one is. */
+/** Without zone and source. `root` is the directory that is uploaded, if one is. */
 export async function fieldsOf(
   run: Run,
   options: FieldOptions,
@@ -211,7 +210,7 @@ export const changedPlace = ({ workingDirectory, engine }: FieldOptions, before:
   engine: (engine as Place["engine"]) ?? before.engine,
 });
 
-/** The same in fields that are not checked yet. The server refuses wrong ones. */
+/** The server checks these fields. */
 export function placeIn({ working_directory, engine }: Record<string, unknown>): Place {
   return {
     working_directory: typeof working_directory === "string" ? working_directory : undefined,
@@ -219,7 +218,6 @@ export function placeIn({ working_directory, engine }: Record<string, unknown>):
   };
 }
 
-/** Reads `--file`. */
 export function fileOf({ file }: SourceOptions): Record<string, unknown> {
   if (file === undefined) return {};
   const value = readJson(file);

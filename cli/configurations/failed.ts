@@ -4,13 +4,13 @@ import { statusWords } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";
 import { ago } from "../terminal/times.ts";
 
-type Standing = Pick<Configuration, "status" | "deployed" | "failed_job">;
+type StatusFields = Pick<Configuration, "status" | "deployed" | "failed_job">;
 type Failure = Pick<Configuration, "error_message" | "failed_job">;
 
-/** Returns the status, red if a failure has not been made good. */
-export function styledStanding(standing: Standing): string {
-  const words = statusWords(standing);
-  const isCalm = words === standing.status && words !== "FAILED";
+/** Returns the status, red if the last job failed. */
+export function styledConfigurationStatus(configuration: StatusFields): string {
+  const words = statusWords(configuration);
+  const isCalm = words === configuration.status && words !== "FAILED";
   return isCalm ? words : styled("red", words);
 }
 
@@ -20,7 +20,8 @@ export const failedText = ({
   job_type,
   status,
   ended_at,
-}: NonNullable<Standing["failed_job"]>) => `last ${job_type} ${status} ${ago(ended_at)}, job ${id}`;
+}: NonNullable<StatusFields["failed_job"]>) =>
+  `last ${job_type} ${status} ${ago(ended_at)}, job ${id}`;
 
 /** Whether the error of a configuration is that of its failure, and not of a PLAN after it. */
 export const hasErrorOfFailure = ({ error_message, failed_job }: Failure): boolean =>

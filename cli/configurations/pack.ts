@@ -110,7 +110,7 @@ export async function packDirectory(
   }
   const files = [...walked.files, ...ignored.toSorted()];
   const skipped = walked.skipped.filter((path) => !included.includes(path));
-  const entries = files.length + foldersOf(files).size;
+  const entries = files.length + directoriesOf(files).size;
   if (entries > entriesLimit)
     throw new CliError(
       `"${directory}" has ${entries} files and directories, more than ${entriesLimit}. Exclude some in .windlassignore.`,
@@ -143,12 +143,12 @@ export async function packDirectory(
 }
 
 /** The directories on the way to the files. */
-function foldersOf(files: readonly string[]): Set<string> {
-  const folders = new Set<string>();
+function directoriesOf(files: readonly string[]): Set<string> {
+  const directories = new Set<string>();
   for (const file of files)
-    for (let at = posix.dirname(file); at !== "." && !folders.has(at); at = posix.dirname(at))
-      folders.add(at);
-  return folders;
+    for (let at = posix.dirname(file); at !== "." && !directories.has(at); at = posix.dirname(at))
+      directories.add(at);
+  return directories;
 }
 
 /** Packs a hard link as the file that it is: a runner refuses links. */
@@ -193,13 +193,13 @@ export function checkDirectory(
     `Pass the directory in which it runs, such as --working-directory ${shellWord(other)}`,
 ): void {
   const { files } = walk(directory);
-  const folders = new Set(
+  const directories = new Set(
     files.filter((file) => isTerraformFile(posix.basename(file), engine)).map(posix.dirname),
   );
   const wanted = posix.join(".", working_directory).replace(/\/$/, "");
-  if (folders.has(wanted)) return;
+  if (directories.has(wanted)) return;
   const name = join(directory, wanted);
-  const [other] = [...folders].toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
+  const [other] = [...directories].toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
   const missing = `"${wanted === "." ? directory : name}" has no .tf files`;
   throw new CliError(
     other === undefined
@@ -208,7 +208,7 @@ export function checkDirectory(
   );
 }
 
-const depth = (folder: string): number => (folder === "." ? 0 : folder.split("/").length);
+const depth = (directory: string): number => (directory === "." ? 0 : directory.split("/").length);
 
 interface Listing {
   readonly files: string[];
@@ -273,13 +273,13 @@ function rulesIn(
 function levelsAbove(directory: string): IgnoreLevel[] {
   const levels: IgnoreLevel[] = [];
   let below = "";
-  let folder = resolve(directory);
-  while (!existsSync(join(folder, ".git"))) {
-    const parent = dirname(folder);
-    if (parent === folder) return [];
-    below = `${basename(folder)}/${below}`;
-    folder = parent;
-    const place = folder;
+  let ancestor = resolve(directory);
+  while (!existsSync(join(ancestor, ".git"))) {
+    const parent = dirname(ancestor);
+    if (parent === ancestor) return [];
+    below = `${basename(ancestor)}/${below}`;
+    ancestor = parent;
+    const place = ancestor;
     const isThere = (name: string): boolean =>
       statSync(join(place, name), { throwIfNoEntry: false })?.isFile() === true;
     levels.unshift({ base: "", below, ...rulesIn(place, isThere) });

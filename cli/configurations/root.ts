@@ -9,7 +9,7 @@ import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
 
 /** How many directories of modules are read. */
-const foldersLimit = 1000;
+const directoriesLimit = 1000;
 /** A larger file is not searched for modules. */
 const fileLimit = 1024 * 1024;
 
@@ -21,13 +21,14 @@ const fileLimit = 1024 * 1024;
  */
 export function findRoot(directory: string): string {
   const start = resolve(directory);
-  const folders = new Set([start]);
-  for (const folder of folders) {
-    for (const module of modulesIn(folder)) if (folders.size < foldersLimit) folders.add(module);
+  const directories = new Set([start]);
+  for (const each of directories) {
+    for (const module of modulesIn(each))
+      if (directories.size < directoriesLimit) directories.add(module);
   }
   let root = start;
-  const places = [...folders, ...[...folders].flatMap((folder) => namedIn(folder, start))];
-  for (const folder of places) while (!isInside(folder, root)) root = dirname(root);
+  const places = [...directories, ...[...directories].flatMap((each) => namedIn(each, start))];
+  for (const place of places) while (!isInside(place, root)) root = dirname(root);
   if (root !== start && isInside(homedir(), root))
     throw new CliError(
       `"${directory}" uses modules or files for which all of ${root} would be uploaded. Move them closer to it, or pass the directory to upload and --working-directory.`,
@@ -36,16 +37,16 @@ export function findRoot(directory: string): string {
   return root;
 }
 
-const isInside = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+const isInside = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 
 /** The existing directories that the files of this one name as the source of a module. */
-function modulesIn(folder: string): string[] {
-  return filesOf(folder)
+function modulesIn(directory: string): string[] {
+  return filesOf(directory)
     .flatMap((file) => (file.endsWith(".json") ? sourcesInJson(file) : sourcesIn(file)))
     .filter((source) => /^\.\.?\//.test(source))
-    .map((source) => resolve(folder, source))
-    .filter(isFolder);
+    .map((source) => resolve(directory, source))
+    .filter(isDirectory);
 }
 
 /**
@@ -65,17 +66,17 @@ function namedIn(module: string, start: string): string[] {
     .filter(([, , , path = ""]) => path.split("/").includes(".."))
     .flatMap(([, base, other, path = "", end]) => {
       const place = resolve((base ?? other) === "${path.module}" ? module : start, path);
-      if (isFolder(place)) return [place];
+      if (isDirectory(place)) return [place];
       return end === "" || existsSync(place) ? [dirname(place)] : [];
     })
-    .filter(isFolder);
+    .filter(isDirectory);
 }
 
-function filesOf(folder: string): string[] {
+function filesOf(directory: string): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
       .filter((name) => /\.(tf|tofu)(\.json)?$/.test(name))
-      .map((name) => join(folder, name))
+      .map((name) => join(directory, name))
       .filter((file) => statSync(file).size <= fileLimit);
   } catch {
     return [];
@@ -121,7 +122,7 @@ function sourcesInJson(file: string): string[] {
   }
 }
 
-function isFolder(path: string): boolean {
+function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 

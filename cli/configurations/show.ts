@@ -7,8 +7,7 @@ import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
-import { originOf } from "./facts.ts";
-import { failureText, hasErrorOfFailure, styledStanding } from "./failed.ts";
+import { failureText, hasErrorOfFailure, styledConfigurationStatus } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
@@ -35,7 +34,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     id: it.id,
     project: it.project_name === it.name ? null : it.project_name,
     zone: names?.zone,
-    status: styledStanding(it),
+    status: styledConfigurationStatus(it),
     ...(isOfFailure ? { error: it.error_message } : { "later error": it.error_message }),
     failure: it.failed_job && failureText(it),
     deployed: it.deployed && deployedText(it.deployed),
@@ -90,3 +89,11 @@ async function namesOf(
 
 const nameIn = (all: readonly { id: string; name: string }[], wanted: string): string =>
   all.find(({ id }) => id === wanted)?.name ?? wanted;
+
+const linkId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Describes the directory from which `windlass up` created a configuration. */
+export const originOf = ({ origin }: Pick<Configuration, "origin">): string | undefined =>
+  origin !== undefined && linkId.test(origin)
+    ? `a directory with the id ${origin} (.windlass/link.json)`
+    : origin;

@@ -17,7 +17,7 @@ export async function uploadDirectory(
   included: readonly string[] = [],
   workingDirectory = "",
 ): Promise<Source> {
-  const folder = posix.join(".", workingDirectory).replace(/\/$/, "");
+  const root = posix.join(".", workingDirectory).replace(/\/$/, "");
   const { bytes, sha256, files, skipped } = await packDirectory(directory, included);
   const size =
     bytes.length < mebibyte
@@ -40,10 +40,10 @@ export async function uploadDirectory(
   const option = (path: string): string => `--var-file ${shellWord(join(directory, path))}`;
   // In the order in which terraform reads them: each overrides those before it.
   const automatic = others
-    .filter((path) => posix.dirname(path) === folder && isAutomatic(path))
+    .filter((path) => posix.dirname(path) === root && isAutomatic(path))
     .toSorted((a, b) => Number(isNamedAuto(a)) - Number(isNamedAuto(b)));
   const variables = others.find(
-    (path) => isTerraform(path) && isOnTheWay(posix.dirname(path), folder),
+    (path) => isTerraform(path) && isOnTheWay(posix.dirname(path), root),
   );
   if (automatic.length > 0)
     run.done(

@@ -20,7 +20,6 @@ export const existingVarFiles = (root: string, paths: readonly string[]): string
     .filter(isTerraform)
     .filter((path) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile());
 
-/** The files in JSON. */
 export const jsonFilesOf = ({ varFile = [] }: Options): string[] =>
   varFile.filter((file) => !isTerraform(file));
 

@@ -16,22 +16,16 @@ export interface NamedSecret {
 
 /** The options for values that configurations and variable sets share. */
 export interface ValueOptions {
-  /** `name=value`. */
   readonly var?: string[] | undefined;
   readonly varFile?: string[] | undefined;
   readonly sensitive?: NamedSecret[] | undefined;
   readonly sensitiveJson?: NamedSecret[] | undefined;
-  /** Names. */
   readonly unset?: string[] | undefined;
-  /** `NAME=value`. */
   readonly env?: string[] | undefined;
   readonly sensitiveEnv?: NamedSecret[] | undefined;
-  /** Names. */
   readonly unsetEnv?: string[] | undefined;
-  /** `name=value`. */
   readonly backendConfig?: string[] | undefined;
   readonly sensitiveBackendConfig?: NamedSecret[] | undefined;
-  /** Names. */
   readonly unsetBackendConfig?: string[] | undefined;
 }
 

@@ -11,13 +11,12 @@ import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";
 import { deployedInShort } from "./deployed.ts";
-import { styledStanding } from "./failed.ts";
+import { styledConfigurationStatus } from "./failed.ts";
 import { inSpaceOf, refuseHere } from "./find.ts";
 import { findZone } from "../zones/find.ts";
 import { noteLocalState } from "./local-state.ts";
 import { showConfiguration, sourceText } from "./show.ts";
 
-/** `configurations list`. */
 export async function list(run: Run, { zone }: { zone?: string | undefined }): Promise<void> {
   const [{ configurations }, { zones }, within] = await Promise.all([
     run.api.call("listConfigurations"),
@@ -30,7 +29,7 @@ export async function list(run: Run, { zone }: { zone?: string | undefined }): P
     {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
-      STATUS: styledStanding,
+      STATUS: styledConfigurationStatus,
       DEPLOYED: ({ deployed }) => deployed && deployedInShort(deployed),
       SOURCE: ({ source }) => sourceText(source),
       CHANGED: ({ updated_at }) => ago(updated_at),
@@ -43,13 +42,11 @@ export async function list(run: Run, { zone }: { zone?: string | undefined }): P
   );
 }
 
-/** `configurations show`. */
 export async function show(current: Run, name: string): Promise<void> {
   const { run, configuration } = await inSpaceOf(current, name);
   await showConfiguration(run, configuration);
 }
 
-/** `configurations create`. */
 export async function create(
   run: Run,
   name: string | undefined,
@@ -106,7 +103,6 @@ export interface DeleteOptions {
   readonly keepResources?: string | undefined;
 }
 
-/** `configurations delete`: asks for confirmation. */
 export async function remove(
   current: Run,
   name: string,

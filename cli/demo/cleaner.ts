@@ -109,7 +109,6 @@ function isAlive(pid: number): boolean {
   return signal(pid, 0) && statOf(pid)[0] !== "Z";
 }
 
-/** Returns whether the process exists. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);

@@ -1,4 +1,6 @@
 /** The steps of the demo. They use only the public API and the command line. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "../../common/http-client.ts";
@@ -9,7 +11,6 @@ import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { CliError, print, styled } from "../terminal/output.ts";
 import { table } from "../terminal/table.ts";
-import { sampleFiles } from "./sample.ts";
 import { signIn } from "./sign-in.ts";
 import type { DemoProcesses } from "./processes.ts";
 
@@ -189,4 +190,20 @@ async function until(signal: AbortSignal, holds: () => Promise<boolean>): Promis
 
 export function done(what: string): void {
   print(`${styled("green", "✓")} ${what}`);
+}
+
+const samples = join(import.meta.dirname, "../../samples");
+
+/** Returns the files of `samples/<name>` by relative path. */
+function sampleFiles(name: string): Record<string, string> {
+  const directory = join(samples, name);
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    files.map((file) => [
+      relative(directory, file).split(sep).join("/"),
+      readFileSync(file, "utf8"),
+    ]),
+  );
 }

@@ -15,7 +15,6 @@ export interface DecideOptions {
   readonly comment?: string | undefined;
 }
 
-/** `jobs approve`. */
 export async function approve(current: Run, named: string, options: DecideOptions): Promise<void> {
   const { run, job, before } = await decide(current, named, "approve", options);
   const missing = job.approval_need?.missing ?? 0;
@@ -28,7 +27,6 @@ export async function approve(current: Run, named: string, options: DecideOption
   );
 }
 
-/** `jobs reject`. */
 export async function reject(current: Run, named: string, options: DecideOptions): Promise<void> {
   const { run, job } = await decide(current, named, "reject", options);
   await showJob(run, job);

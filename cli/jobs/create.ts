@@ -165,7 +165,6 @@ export async function destroy(current: Run, name: string, options: AskingOptions
   await deployPlan(run, planned, how);
 }
 
-/** `jobs destroy-worker`: asks for confirmation. */
 export async function destroyWorker(run: Run, name: string, options: AskingOptions): Promise<void> {
   const worker = await workerOf(run.api, name);
   const { teardownOf, teardownRemedies } = await import("../workers/teardown.ts");
@@ -181,7 +180,6 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
   await queued(run, job, rest.wait);
 }
 
-/** `jobs cancel`. */
 export async function cancel(current: Run, named: string, { wait }: CreateOptions): Promise<void> {
   const { run, id } = await findJob(current, named);
   const job = await cancelled(run, id);

@@ -18,14 +18,14 @@ interface Choice {
   readonly type?: JobType | undefined;
 }
 
-interface Found {
+interface FoundJob {
   /** In the space of the job: `-` also finds a configuration of a team that was not named. */
   readonly run: Run;
   readonly id: string;
 }
 
 /** Returns the id of the job that `text` names. Throws `CliError` unless it is exactly one. */
-export async function findJob(run: Run, text: string, choice: Choice = {}): Promise<Found> {
+export async function findJob(run: Run, text: string, choice: Choice = {}): Promise<FoundJob> {
   if (text === "-") {
     const here = choice.configuration
       ? { run, configuration: choice.configuration }

@@ -22,7 +22,7 @@ export interface NextStep {
 }
 
 /** Returns it in sentences. */
-export async function whatIsLeft(run: Run, job: Job, step = retryOf(run, job)): Promise<string> {
+export async function nextSteps(run: Run, job: Job, step = retryOf(run, job)): Promise<string> {
   return `${await resourcesLeft(run, job, step)}${await workerLeft(run, job)}`;
 }
 

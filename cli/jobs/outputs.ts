@@ -12,7 +12,6 @@ import { table } from "../terminal/table.ts";
 
 type Outputs = Pick<ExecutionMetadata, "outputs" | "outputs_omitted">;
 
-/** The outputs of a configuration, as a job has them. */
 export const outputsOf = ({
   components,
   outputs_omitted: omitted,
@@ -21,7 +20,6 @@ export const outputsOf = ({
   ...(omitted === undefined ? {} : { outputs_omitted: omitted }),
 });
 
-/** Prints the outputs of a job. */
 export async function printOutputsOf(run: Run, job: Job): Promise<void> {
   const outputs = job.execution_metadata ?? {};
   // The job does not say where the state is. After a deletion, there is none.

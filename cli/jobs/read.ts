@@ -56,7 +56,6 @@ export interface ShowOptions {
   readonly markdown?: true | undefined;
 }
 
-/** `jobs list`. */
 export async function list(current: Run, options: ListOptions): Promise<void> {
   const wanted = parseCount("--limit", options.limit);
   const { run, filter } = await filterOf(current, options);
@@ -137,7 +136,6 @@ const statusOf = (word: string): JobStatus =>
 
 const typeOf = (word: string): JobType => word.toUpperCase().replace("-", "_") as JobType;
 
-/** `jobs show`. */
 export async function show(
   current: Run,
   named: string,

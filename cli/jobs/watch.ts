@@ -11,7 +11,7 @@ import { teamWords } from "../api/team.ts";
 import { isWaiting } from "../../protocol/waiting-words.ts";
 import { adviseWorker } from "../workers/advise.ts";
 import { noteUndeclared, undeclaredVariables } from "./undeclared.ts";
-import { whatIsLeft, type NextStep } from "./next-steps.ts";
+import { nextSteps, type NextStep } from "./next-steps.ts";
 import { outcomeText, nameOf, waitingLine } from "./words.ts";
 
 /**
@@ -29,7 +29,6 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
   let isHeld = job.claimed_at !== null && job.released_at === null;
-  /** The running step. */
   let step: string | undefined;
   /** The last system line outside of steps, such as a download. */
   let note: string | undefined;
@@ -97,7 +96,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
  */
 export async function reportOutcome(run: Run, job: Job, next?: NextStep): Promise<void> {
   if (job.status === "SUCCESS") return run.done(styledNote(outcomeText(job)));
-  throw new CliError(`${outcomeText(job)}\n${await whatIsLeft(run, job, next)}`);
+  throw new CliError(`${outcomeText(job)}\n${await nextSteps(run, job, next)}`);
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

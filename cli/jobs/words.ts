@@ -92,7 +92,6 @@ export function nameOf(job: Job): string {
 export const deployCommand = ({ team }: Pick<Api, "team">, { id }: Pick<Job, "id">): string =>
   `windlass jobs deploy --plan ${id} --wait${teamWords(team)}`;
 
-/** The command that follows a job. */
 export const followCommand = ({ team }: Pick<Api, "team">, { id }: Pick<Job, "id">): string =>
   `windlass jobs logs ${id} --follow${teamWords(team)}`;
 

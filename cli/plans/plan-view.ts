@@ -43,7 +43,7 @@ interface Shown {
   readonly outputs?: boolean;
   /** The job that applied the plan and has ended: each resource has what became of it. */
   readonly applied?: AppliedJob | undefined;
-  /** Of the plan of a PLAN: the job that deployed it and has ended. */
+  /** The ended job that deployed this plan. */
   readonly deployment?: Pick<Job, "status"> | undefined;
 }
 
@@ -132,7 +132,7 @@ function outputView(
   return outputLines({ name, ...output }, isOver).map((line) => signed(action, short(line)));
 }
 
-/** Of what is destroyed, the values do not matter any more. */
+/** The values of destroyed resources do not matter any more. */
 function attributeLines(change: PlannedChange, isOver: boolean): string[] {
   if (change.action === "delete") return [];
   return attributesOf(change).map((attribute) => {

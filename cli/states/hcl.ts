@@ -7,7 +7,7 @@ export const hidden = "(sensitive)";
 /** Returns a value of a state as terraform writes it, on several lines if it has parts. */
 export const stateValue = (value: unknown): string => hclValue(value, "", true);
 
-/** The same for any other value, which has no types beside it; `indent` stands before its end. */
+/** Formats a value without types beside it; `indent` stands before its end. */
 export function hclValue(value: unknown, indent = "", isState = false): string {
   if (isState && value === hidden) return hidden;
   if (typeof value !== "object" || value === null) return plainJson(value);

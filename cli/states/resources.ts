@@ -33,7 +33,7 @@ interface AddressedInstance {
   readonly instance: StateInstance;
 }
 
-/** Whether the document tells its resources. */
+/** Whether the document lists its resources. */
 export const isReadable = ({ version, encryption_version }: StateDocument): boolean =>
   version === 4 && encryption_version === undefined;
 

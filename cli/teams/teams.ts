@@ -16,7 +16,6 @@ interface Yes {
   readonly yes?: true | undefined;
 }
 
-/** `teams list`. */
 export async function list(run: Run): Promise<void> {
   const { teams } = await run.api.call("listTeams");
   run.list(
@@ -38,7 +37,6 @@ export async function list(run: Run): Promise<void> {
   );
 }
 
-/** `teams create`. */
 export async function create(
   run: Run,
   name: string,
@@ -97,7 +95,6 @@ export async function rename(
   showTeam(run, team);
 }
 
-/** `teams delete`: asks for confirmation. */
 export async function remove(run: Run, slug: string, options: Yes): Promise<void> {
   await refuseLesserRole(run, "admin", await run.api.call("getTeam", { params: { slug } }));
   await confirm(
@@ -137,7 +134,6 @@ export async function use(run: Run, slug: string): Promise<void> {
     run.done(`But WINDLASS_TEAM is set to ${settings.team}, which takes precedence.`);
 }
 
-/** `teams leave`: asks for confirmation. */
 export async function leave(run: Run, slug: string, options: Yes): Promise<void> {
   const { email } = run.api;
   if (email === undefined)

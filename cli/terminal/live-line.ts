@@ -16,7 +16,6 @@ export interface LiveLine extends Disposable {
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMilliseconds = 120;
 
-/** Opens the status line. */
 export function liveLine(out: (line: string) => void = print): LiveLine {
   const shows = process.stderr.isTTY;
   let text: (() => string) | undefined;

@@ -27,7 +27,6 @@ type Style = Parameters<typeof styleText>[0];
 export const styled = (style: Style, text: string): string =>
   styleText(style, text, { stream: process.stdout });
 
-/** Whether `styled` adds colours. */
 const showsColours = (): boolean => styled("bold", "x") !== "x";
 
 /**
@@ -63,7 +62,7 @@ export function onOutputClosed(close: (error: CliError) => void): void {
 /** Makes untrusted text safe for one line of a table: no control characters except colours. */
 export const clean = (text: string): string => cleanLine(text.replaceAll(/[\r\n\t]+/g, " "));
 
-/** The same with tabs, for a value at the end of a line, which people copy. */
+/** Keeps tabs, for a value at the end of a line, which people copy. */
 export const cleanLine = (text: string): string => logLine(text.replaceAll(/[\r\n]+/g, " "));
 
 /**

@@ -63,8 +63,8 @@ export async function configure(
   const place = placeOf(directory, root, options, before);
   // Before any question, and before anything is created.
   checkDirectory(root, changedPlace(options, { ...before, ...place }), (other) => {
-    const folder = shellWord(join(directory, other));
-    return `Pass the directory in which it runs, such as: windlass up ${folder}`;
+    const place = shellWord(join(directory, other));
+    return `Pass the directory in which it runs, such as: windlass up ${place}`;
   });
   const isAdopted = before !== undefined && options.adopt;
   if (options.name === undefined && !isAdopted) await refuseSecond(run, name, origins, before);

@@ -79,9 +79,9 @@ async function planAndConfirm(
   options: UpOptions,
 ): Promise<Job | undefined> {
   const { configuration, files } = configured;
-  const folder = join(directory, options.workingDirectory ?? "");
-  const note = await noteLocalState(run, folder, configuration, options);
-  noteShellVariables(run, folder, options);
+  const root = join(directory, options.workingDirectory ?? "");
+  const note = await noteLocalState(run, root, configuration, options);
+  noteShellVariables(run, root, options);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, ...files };
   const planned = await runJob(run, { ...body, ...debugOf(options) }, { name: options.name });
   return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;

@@ -25,7 +25,6 @@ export interface UpdateOptions extends ValueOptions {
   readonly rename?: string | undefined;
 }
 
-/** `variable-sets list`. */
 export async function list(run: Run): Promise<void> {
   const { variable_sets } = await run.api.call("listVariableSets");
   run.list(
@@ -43,12 +42,10 @@ export async function list(run: Run): Promise<void> {
   );
 }
 
-/** `variable-sets show`. */
 export async function show(run: Run, name: string): Promise<void> {
   await showSet(run, await setOf(run, name));
 }
 
-/** `variable-sets create`. */
 export async function create(run: Run, name: string, options: SetOptions): Promise<void> {
   const targets = await targetsOf(run, options);
   const body = { name, ...(await fieldsOf(options, {})), ...targets };
@@ -68,7 +65,6 @@ export async function update(run: Run, name: string, options: UpdateOptions): Pr
   await showSet(run, await run.api.call("updateVariableSet", input));
 }
 
-/** `variable-sets delete`: asks for confirmation. */
 export async function remove(
   run: Run,
   name: string,
@@ -97,7 +93,6 @@ async function detachCommand(run: Run, set: VariableSet): Promise<string> {
   );
 }
 
-/** `variable-sets attach` and `detach`. */
 export async function setAttached(
   run: Run,
   name: string,

@@ -30,7 +30,7 @@ export class PagePermissions {
     return permission;
   }
 
-  /** Of the route with this address, such as `/zones/018f…/delete`; undefined: it needs no role. */
+  /** Returns undefined if the route of an address, such as `/zones/018f…/delete`, needs no role. */
   of(method: "GET" | "POST", address: string): Permission | undefined {
     const route = `${method} ${address.split(/[?#]/)[0]}`;
     const exact = this.#exact.get(route);

@@ -45,7 +45,6 @@ import { zonePages } from "./zones/zone-routes.ts";
 /** How often the page of a code looks whether the client has used it, in seconds. */
 const refresh = 1;
 
-/** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
   const offered = providerNames
     .filter((name) => context.providers[name] !== undefined)

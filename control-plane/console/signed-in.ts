@@ -80,7 +80,7 @@ export async function findReader(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<UserCaller | null> {
-  // A store that fails is no reason to show no page.
+  // The page is shown even if the store fails.
   const caller = await findSession(context, request, reply).catch(() => undefined);
   return caller ? actingFor(context, request, caller).catch(() => caller) : null;
 }

@@ -60,7 +60,7 @@ export const updatedValues = (before: Values, change: Values): Values => ({
   ...checked(before, change),
 });
 
-/** The fields of a definition that are given, judged, each value in its stored form. */
+/** The fields of a definition that are given, validated, each value in its stored form. */
 function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Given> {
   checkEnvironment(given.environment ?? {});
   const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;

@@ -63,12 +63,13 @@ export function compileValidator({
   readonly schema: object;
   readonly httpPart?: string;
 }): Validate {
-  const [judge, lister] = httpPart === "body" ? [strict, strictLister] : [coercing, coercingLister];
+  const [compiler, lister] =
+    httpPart === "body" ? [strict, strictLister] : [coercing, coercingLister];
   let isValid: ReturnType<Ajv["compile"]> | undefined;
   let list: ReturnType<Ajv["compile"]> | undefined;
   const validate: Validate = (input) => {
     validate.errors = null;
-    isValid ??= judge.compile(schema);
+    isValid ??= compiler.compile(schema);
     if (isValid(input)) return true;
     validate.errors = isValid.errors ?? null;
     if (weigh(input, listedWeight) > listedWeight) return false;

@@ -11,7 +11,7 @@ import { compileValidator } from "./validation.ts";
  * Returns a check against a schema: the input of a form, or a stored value, is checked like the
  * body of a route.
  */
-export function judge<T extends TSchema>(
+export function validatorOf<T extends TSchema>(
   schema: T,
   context = "body",
   nothing = "null",
@@ -24,9 +24,9 @@ export function judge<T extends TSchema>(
   };
 }
 
-/** The same for the input of a form, in which a field without a value is empty. */
-export const judgeForm = <T extends TSchema>(schema: T): ((input: unknown) => Static<T>) =>
-  judge(schema, "body", "empty");
+/** For the input of a form, in which a field without a value is empty. */
+export const formValidatorOf = <T extends TSchema>(schema: T): ((input: unknown) => Static<T>) =>
+  validatorOf(schema, "body", "empty");
 
 /** Faults that one refusal lists. */
 const faultsListed = 20;

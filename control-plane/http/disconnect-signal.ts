@@ -5,11 +5,11 @@
 import type { FastifyReply } from "fastify";
 
 /** Returns a signal that is aborted when the connection closes before the response is written. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  if (reply.raw.destroyed) gone.abort();
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const disconnected = new AbortController();
+  if (reply.raw.destroyed) disconnected.abort();
   reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) gone.abort();
+    if (!reply.raw.writableFinished) disconnected.abort();
   });
-  return gone.signal;
+  return disconnected.signal;
 }

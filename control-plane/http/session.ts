@@ -1,6 +1,6 @@
 /**
  * The browser's session: a JWT in an HTTP-only cookie, renewed while it is used, and refused as a
- * bearer token. Whether the person may still use this server is judged at each renewal.
+ * bearer token. Whether the person may still use this server is checked at each renewal.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";

@@ -1,5 +1,5 @@
 /** Claims: a runner asks for a job. */
-import { goneSignal } from "../http/disconnect-signal.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
 import type { Routes } from "../http/route.ts";
 import { sent } from "../http/sent.ts";
 import type { Claims } from "../services/claims/claims.ts";
@@ -13,7 +13,7 @@ export const claimRoutes = (claims: Claims) =>
           worker: caller,
           key: headers["idempotency-key"],
           waitMilliseconds: (query.wait ?? 0) * 1000,
-          gone: () => goneSignal(reply),
+          disconnected: () => disconnectSignal(reply),
         });
         if (text === null) reply.code(204).send();
         else reply.type("application/json; charset=utf-8").send(text);

@@ -1,5 +1,5 @@
 /** Workers: what runners call about themselves, and what people do with them. */
-import { goneSignal } from "../http/disconnect-signal.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
 import { listById, listOf } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";
@@ -36,7 +36,7 @@ export const workerRoutes = (context: Context) =>
           worker: caller,
           body,
           waitMilliseconds: (query.wait ?? 0) * 1000,
-          gone: () => goneSignal(reply),
+          disconnected: () => disconnectSignal(reply),
         }),
     },
     readWorker: ({ caller, params }) => readWorker(context, caller, params.id),

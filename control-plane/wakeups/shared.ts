@@ -1,5 +1,5 @@
 /**
- * Wakeups between processes: what one control plane afterCommit, the others hear through the database.
+ * Wakeups between processes: what one control plane announces, the others hear through the database.
  * Own listeners are called at once, as in memory.
  */
 import { memoryWakeups } from "./memory.ts";

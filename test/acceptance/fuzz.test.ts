@@ -62,7 +62,7 @@ it(
             const right = fitting[route.endpoint?.caller ?? "anyone"];
             // Mostly a credential that the route accepts: with any other only the guard is tested.
             const asked = makeRequest(of, route, of.pick(of.rarely(4) ? credentials : right));
-            const { status, fault } = await judge(asked);
+            const { status, fault } = await check(asked);
             tally.set(status, (tally.get(status) ?? 0) + 1);
             if (fault && wrong.length < 20)
               wrong.push(`${asked.method} ${asked.path.slice(0, 200)}: ${status} ${fault}`);
@@ -196,7 +196,7 @@ function escape(value: unknown): string {
   return text.isWellFormed() ? encodeURIComponent(text.slice(0, 3000)) : "%ed%a0%80";
 }
 
-async function judge({
+async function check({
   method,
   path,
   headers,

@@ -161,7 +161,7 @@ function leastRole(kind: Kind, route: ServedRoute): Rule {
 const counts = { allowed: 0, refused: 0 };
 
 /** Calls every route about the things of a space as one caller. Returns the wrong responses. */
-async function judge(
+async function check(
   space: Space,
   kind: Kind,
   role: Role | "dead",
@@ -220,7 +220,7 @@ describe("a member", () => {
           kind === "token"
             ? bearer((await newToken(space, role)).access_token)
             : (await newMember(space, role))[kind];
-        wrong.push(...(await judge(space, kind, role, headers, called())));
+        wrong.push(...(await check(space, kind, role, headers, called())));
       }
     report(wrong);
   });
@@ -230,7 +230,7 @@ describe("a member", () => {
     for (const role of roles) {
       const space = await makeSpace(plane);
       const { session } = await newMember(space, role);
-      wrong.push(...(await judge(space, "session", role, session, routes.filter(isPage))));
+      wrong.push(...(await check(space, "session", role, session, routes.filter(isPage))));
     }
     report(wrong);
   });
@@ -274,7 +274,7 @@ it("a person may do everything with their own things, whatever they are in a tea
     await join(plane, team.admin, team.slug, space.admin, "viewer");
     const own = kind === "cli" ? headers : await sessionOf(id);
     const called = routes.filter((one) => one.endpoint !== undefined && !inTeam(one));
-    wrong.push(...(await judge(space, kind, "admin", own, called)));
+    wrong.push(...(await check(space, kind, "admin", own, called)));
   }
   report(wrong);
 });

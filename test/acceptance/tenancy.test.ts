@@ -311,7 +311,7 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
    * Sends a request and records a response that is allowed in, contains anything of A's that was
    * not in the request, or is a server error.
    */
-  const judge = async (
+  const check = async (
     { name, headers }: OtherCaller,
     [method, path, body]: [method: string, path: string, body: unknown],
     isFine: (status: number) => boolean,
@@ -344,12 +344,12 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
           : (status: number) => refused(status) || (who === "page" && status === 303);
       return idsFor(caller, takesId).map((id) => () => {
         const path = route.url.replace(/:\w+/, id).replace(/:\w+/, "1");
-        return judge(caller, [route.method, path, makeBody?.(id)], isFine);
+        return check(caller, [route.method, path, makeBody?.(id)], isFine);
       });
     }),
   );
   for (const caller of otherCallers.filter(({ own }) => own?.includes("person")))
-    for (const request of ids.flatMap(inside)) requests.push(() => judge(caller, request, refused));
+    for (const request of ids.flatMap(inside)) requests.push(() => check(caller, request, refused));
   const next = requests.values();
   await Promise.all(
     Array.from({ length: 16 }, async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { describeLosses, judge } from "../../bench/lib/check.ts";
+import { describeLosses, compareFigures } from "../../bench/lib/check.ts";
 
 const ratio = (value: number) => ({ row: "2", what: "poll", value, better: "larger" as const });
 const time = (value: number) => ({ row: "11", what: "delay", value, better: "smaller" as const });
-const fallenBack = (...args: Parameters<typeof judge>) =>
-  judge(...args).flatMap(({ figure, hasFallenBack }) => (hasFallenBack ? [figure] : []));
+const fallenBack = (...args: Parameters<typeof compareFigures>) =>
+  compareFigures(...args).flatMap(({ figure, hasFallenBack }) => (hasFallenBack ? [figure] : []));
 
 describe("judging the figures of a bench", () => {
   it.each([
@@ -27,7 +27,7 @@ describe("judging the figures of a bench", () => {
     const before = [ratio(0.5)];
     expect(fallenBack(before, [[ratio(0.3)], [ratio(0.3)], [ratio(0.31)]])).toEqual(["2 poll"]);
     expect(fallenBack(before, [[ratio(0.3)], [ratio(0.5)], [ratio(0.4)]])).toEqual([]);
-    expect(judge(before, [[ratio(0.3)], [ratio(0.5)], [ratio(0.4)]])).toMatchObject([
+    expect(compareFigures(before, [[ratio(0.3)], [ratio(0.5)], [ratio(0.4)]])).toMatchObject([
       { measured: 0.4, tolerance: 0.5 },
     ]);
   });
@@ -38,7 +38,7 @@ describe("judging the figures of a bench", () => {
   });
 
   it("says what has fallen back, and by how much", () => {
-    expect(describeLosses(judge([ratio(0.5), time(4)], [[ratio(0.25)]]))).toEqual([
+    expect(describeLosses(compareFigures([ratio(0.5), time(4)], [[ratio(0.25)]]))).toEqual([
       '"2 poll" has fallen back from 0.5 to 0.250: 50 % worse; up to 15 % is noise.',
       '"11 delay" is recorded, but is no longer measured.',
     ]);

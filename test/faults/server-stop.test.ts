@@ -172,12 +172,12 @@ describe("SIGTERM of the server", () => {
     const worker = { ...row, presented_hash: row?.token_hash } as WorkerCaller;
     const claims = new Claims(context);
     const openWaiting = (gone: AbortSignal) => [
-      claims.claim({ worker, key: undefined, waitMilliseconds: 60_000, gone: () => gone }),
+      claims.claim({ worker, key: undefined, waitMilliseconds: 60_000, disconnected: () => gone }),
       heartbeat(context, {
         worker,
         body: { version: "1.0.0" },
         waitMilliseconds: 60_000,
-        gone: () => gone,
+        disconnected: () => gone,
       }),
     ];
     await Promise.all(openWaiting(AbortSignal.abort()));

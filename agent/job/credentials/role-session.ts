@@ -30,14 +30,14 @@ export interface RoleSessionOptions {
   onTrouble(text: string): void;
 }
 
-interface Held {
+interface Session {
   readonly credentials: SessionCredentials;
   readonly ends: Ends;
 }
 
 export class RoleSession {
   readonly #options: RoleSessionOptions;
-  #held: Held | undefined;
+  #session: Session | undefined;
   #asking: Promise<SessionCredentials> | undefined;
 
   constructor(options: RoleSessionOptions) {
@@ -46,18 +46,18 @@ export class RoleSession {
 
   /** For how many milliseconds the present set is still valid. */
   get left(): number {
-    return this.#held ? leftOf(this.#held.ends) : 0;
+    return this.#session ? leftOf(this.#session.ends) : 0;
   }
 
   /** The present set, if it is still valid. */
   get valid(): SessionCredentials | undefined {
     const life = this.left;
-    return this.#held && life > 0 ? { ...this.#held.credentials, life } : undefined;
+    return this.#session && life > 0 ? { ...this.#session.credentials, life } : undefined;
   }
 
   /** Returns a valid set. Throws the last error if there is none and STS returns none. */
   async current(): Promise<SessionCredentials> {
-    return this.#held && this.left > 0 ? this.#held.credentials : this.#renew();
+    return this.#session && this.left > 0 ? this.#session.credentials : this.#renew();
   }
 
   /**
@@ -103,8 +103,8 @@ export class RoleSession {
 
   #pause(failures: number): number {
     if (failures > 0) return backoff(failures, Math.random(), 0, limits);
-    if (!this.#held) return 0;
-    const untilRenewal = this.left - this.#held.credentials.life * renewAtLeft;
+    if (!this.#session) return 0;
+    const untilRenewal = this.left - this.#session.credentials.life * renewAtLeft;
     return Math.min(Math.max(untilRenewal, limits.first), timerLimit);
   }
 
@@ -121,7 +121,7 @@ export class RoleSession {
     const credentials = await this.#options.assume(signal);
     signal.throwIfAborted();
     this.#options.onCredentials(credentials);
-    this.#held = { credentials, ends: endsIn(credentials.life) };
+    this.#session = { credentials, ends: endsIn(credentials.life) };
     this.#options.onRenewed();
     return credentials;
   }

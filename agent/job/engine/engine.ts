@@ -5,7 +5,7 @@
 import type { Engine } from "../../../protocol/configurations.ts";
 import type { Network } from "../../machine/network.ts";
 import { downloadTerraform, usualLimits, type DownloadLimits } from "./download.ts";
-import { findInstalled, programs, type Found } from "./installed.ts";
+import { findInstalled, programs, type EngineSearch } from "./installed.ts";
 import { hashicorpKey } from "./hashicorp-key.ts";
 import { parseConstraint } from "../../../common/version-constraint.ts";
 
@@ -96,7 +96,7 @@ export async function resolveEngine(
   }
 }
 
-function missingText(wanted: string, { others }: Found): string {
+function missingText(wanted: string, { others }: EngineSearch): string {
   return `${wanted} is not installed${others.length > 0 ? ` (${others.join(", ")})` : ""}`;
 }
 

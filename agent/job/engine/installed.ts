@@ -33,7 +33,7 @@ export interface Installed {
   readonly version: Version;
 }
 
-export interface Found {
+export interface EngineSearch {
   /**
    * The first on the PATH that satisfies the constraint, else the newest in the cache that does.
    */
@@ -55,7 +55,7 @@ export async function findInstalled(
   engine: Engine,
   constraint: Constraint,
   { path, cacheDirectory, memory = cacheDirectory, signal }: Place,
-): Promise<Found> {
+): Promise<EngineSearch> {
   const others: string[] = [];
   for (const file of executables(programs[engine], path)) {
     const version = await knownVersion(file, path, memory, signal);

@@ -19,9 +19,9 @@ export async function signedChecksum(
     signature: await readSignature({ binarySignature: new Uint8Array(signature) }),
     verificationKeys,
   });
-  const judged = await Promise.allSettled(signatures.map(({ verified }) => verified));
-  if (!judged.some(({ status }) => status === "fulfilled")) {
-    const [first] = judged;
+  const checked = await Promise.allSettled(signatures.map(({ verified }) => verified));
+  if (!checked.some(({ status }) => status === "fulfilled")) {
+    const [first] = checked;
     const why = first?.status === "rejected" ? `: ${(first.reason as Error).message}` : "";
     throw new Error(`the signature of the checksums is not valid${why}`);
   }

@@ -19,11 +19,9 @@ import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, waiting } from "../page/words.ts";
 
-/** What the page of a job tells about approvals. */
-export interface ApprovalStory {
+export interface ApprovalViewModel {
   readonly job: Job;
   readonly plan: PlanSummary | null;
-  /** The present rule of the configuration. */
   readonly rule: ApprovalRule | null;
   /** Null: there is nothing to decide. */
   readonly mayDecide: MayDecide | null;
@@ -41,7 +39,7 @@ export const isRejected = ({ approvals = [] }: Job): boolean =>
   approvals.some(({ decision }) => decision === "reject");
 
 /** What is needed and what was decided; nothing of a job without either. */
-export const approvalView = ({ job, now }: ApprovalStory): Html | null => {
+export const approvalView = ({ job, now }: ApprovalViewModel): Html | null => {
   const { approval_need: need, approvals = [] } = job;
   if (!need && approvals.length === 0) return null;
   return html`<section class="${need ? "notice flow" : "flow"}" aria-labelledby="approval-title">
@@ -99,7 +97,7 @@ const peopleOf = ({ approvals = [], plan_job_id }: Job, need: ApprovalNeed): Htm
 };
 
 /** The buttons, or why there are none. */
-export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html | null => {
+export const decideView = ({ job, plan, mayDecide, form }: ApprovalViewModel): Html | null => {
   const { approval_need: need } = job;
   if (!need || !mayDecide) return trouble(form);
   const { refusals, hasApproved } = mayDecide;
@@ -134,7 +132,7 @@ export const decideView = ({ job, plan, mayDecide, form }: ApprovalStory): Html 
 };
 
 /** What a DEPLOY of a plan will wait for; nothing if the rule does not cover it. */
-export const ruleOfPlan = ({ rule, plan }: Pick<ApprovalStory, "rule" | "plan">): Html | null =>
+export const ruleOfPlan = ({ rule, plan }: Pick<ApprovalViewModel, "rule" | "plan">): Html | null =>
   rule === null || (rule.when === "destructive" && !isDestructive(plan ?? undefined))
     ? null
     : html`<p>

@@ -12,7 +12,7 @@ export interface Waiting {
   readonly isInTeam: boolean;
 }
 
-/** Of all spaces of the reader. */
+/** Deployments in all spaces of the reader. */
 export const waitingView = ({ forCaller, own, isInTeam }: Waiting, now: string): Html =>
   html`${
     forCaller.jobs.length > 0

@@ -85,7 +85,6 @@ export class Block {
     this.draw();
   }
 
-  /** Shows what was added. */
   draw() {
     this.text += this.#added.join("");
     this.#added = [];

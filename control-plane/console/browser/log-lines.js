@@ -50,7 +50,6 @@ export class LogLines {
     this.#near = new IntersectionObserver((entries) => this.#moved(entries), options);
   }
 
-  /** Lines so far. */
   get count() {
     return this.finished + this.#open.size;
   }
@@ -83,7 +82,6 @@ export class LogLines {
     for (const stream of this.#open.keys()) this.#finish(stream);
   }
 
-  /** Shows what was written. */
   draw() {
     this.#drawOpen();
     // The end is where most look: it is drawn as lines at once, and put to sleep again where it is

@@ -63,7 +63,6 @@ async function found(text) {
   }));
 }
 
-/** Opens it. */
 export function openPalette() {
   const input = make("input", {
     type: "search",

@@ -2,15 +2,13 @@
 import type { JobType } from "../../../protocol/jobs.ts";
 import { approvalRuleText, resourcesText } from "../../../protocol/words.ts";
 import { permissionForJob } from "../../domain/roles.ts";
-import type { ConfigurationStory } from "./configuration-view-model.ts";
+import type { ConfigurationViewModel } from "./configuration-view-model.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { planOptionFields } from "../plans/plan-options.ts";
-
-/** Its buttons; `form` is the one that was refused. */
-export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Html => {
+export const actionsOf = ({ configuration }: ConfigurationViewModel, form: Form): Html => {
   const { id, name, deployed, approval = null } = configuration;
   const isManaged = deployed !== null && deployed.serial !== null;
   const type = form.text("job_type");

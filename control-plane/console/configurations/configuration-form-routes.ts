@@ -12,7 +12,7 @@ import type { Context } from "../../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { judgeForm } from "../../domain/validator-of.ts";
+import { formValidatorOf } from "../../domain/validator-of.ts";
 import { attempt, Form, markOf } from "../page/form.ts";
 import { html } from "../page/html.ts";
 import type { Page } from "../page/layout.ts";
@@ -25,8 +25,8 @@ import { mebibyte } from "../../../common/units.ts";
 export const formLimit = 4 * mebibyte;
 const most = 1000;
 
-const judgeNew = judgeForm(CreateConfiguration);
-const judgeChange = judgeForm(UpdateConfiguration);
+const validateNew = formValidatorOf(CreateConfiguration);
+const validateChange = formValidatorOf(UpdateConfiguration);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
 
@@ -60,7 +60,7 @@ export function newConfigurationPages(pages: SignedIn, context: Context): void {
     async (caller, { params, body }, reply) => {
       const zone = await getZoneName(context, caller, zoneIdOf(params));
       const form = await attempt(body, async () => {
-        const input = judgeNew({ ...described(new Form(body)), zone_id: zone.id });
+        const input = validateNew({ ...described(new Form(body)), zone_id: zone.id });
         const { id } = await createConfiguration(context, caller, input);
         reply.redirect(`/configurations/${id}`, 303);
       });
@@ -114,7 +114,7 @@ export function editPages(
       const known = await find(caller, params);
       const form = await attempt(body, async () => {
         await updateConfiguration(context, caller, known.id, (now) =>
-          judgeChange(changeOf(new Form(body), now)),
+          validateChange(changeOf(new Form(body), now)),
         );
         reply.redirect(`/configurations/${known.id}`, 303);
       });

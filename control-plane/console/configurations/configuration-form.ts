@@ -9,7 +9,6 @@ import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { sourceFields } from "./source-fields.ts";
 
-/** What may be chosen. */
 export interface Choices {
   readonly zones: readonly ZoneName[];
   readonly identities: readonly Pick<CloudIdentity, "id" | "name">[];

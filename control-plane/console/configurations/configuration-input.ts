@@ -13,11 +13,10 @@ import {
 } from "../../../protocol/configurations.ts";
 import { Name } from "../../../protocol/fields.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 
-/** The values of an empty form. */
 export const emptyForm = new Form({
   source: "git",
   engine: "terraform",
@@ -59,7 +58,7 @@ export type Described = Omit<CreateConfiguration, "zone_id" | Entries>;
 
 /**
  * The API's fields of a form; throws what is wrong with them. Words of fixed lists are left to the
- * API's own judgement.
+ * schemas of the API.
  */
 export const described = (form: Form): Described => ({
   name: form.word("name"),
@@ -69,7 +68,7 @@ export const described = (form: Form): Described => ({
   engine_version: form.word("engine_version") || null,
   labels: form
     .text("labels")
-    // More than 32 are refused. As many as a form can hold would take the judge seconds.
+    // More than 32 are refused. As many as a form can hold would take seconds to validate.
     .split(/[\s,]+/, 100)
     .filter(Boolean),
   cloud_identity_id: form.text("cloud_identity_id") || null,
@@ -85,37 +84,37 @@ export const described = (form: Form): Described => ({
   timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
 });
 
-const judgeName = judge(Name);
+const validateName = validatorOf(Name);
 
 /** Without one of its own, it is the name, unless that is not valid: then only the name is wrong. */
 function projectNameOf(form: Form): Pick<Described, "project_name"> {
   const [own, name] = [form.word("project_name"), form.word("name")];
   if (own !== "") return { project_name: own };
-  return isValid(() => judgeName(name)) ? { project_name: name } : {};
+  return isValid(() => validateName(name)) ? { project_name: name } : {};
 }
 
-const judges = {
-  git: judge(GitSource, "body.source"),
-  archive: judge(ArchiveSource, "body.source"),
-  inline: judge(InlineSource, "body.source"),
+const sourceValidators = {
+  git: validatorOf(GitSource, "body.source"),
+  archive: validatorOf(ArchiveSource, "body.source"),
+  inline: validatorOf(InlineSource, "body.source"),
 };
 
-/** Judged by its own kind: of all kinds at once a judge would also say what the others lack. */
+/** Validated as its own kind: the errors of all kinds would name fields of the others. */
 function sourceOf(form: Form): Source {
   const type = form.text("source");
   switch (type) {
     case "git": {
       const [ref, path] = [form.word("ref"), form.word("path")];
       const more = { ...(ref ? { ref } : {}), ...(path ? { path } : {}) };
-      return judges.git({ type, url: form.word("url"), ...more });
+      return sourceValidators.git({ type, url: form.word("url"), ...more });
     }
     case "archive": {
       const sha256 = form.word("sha256").toLowerCase();
       if (sha256 === "") throw invalid("body.source.sha256", "is missing: upload an archive first");
-      return judges.archive({ type, sha256 });
+      return sourceValidators.archive({ type, sha256 });
     }
     case "inline":
-      return judges.inline({ type, files: filesOf(form) });
+      return sourceValidators.inline({ type, files: filesOf(form) });
     default:
       throw invalid("body.source", "must be git, inline or archive");
   }
@@ -149,12 +148,12 @@ function filesOf(form: Form): Record<string, string> {
 
 /** The schema knows which paths are taken; of many it would not say which one is not. */
 const canBe = (path: string): boolean =>
-  isValid(() => judges.inline({ type: "inline", files: { [path]: "" } }));
+  isValid(() => sourceValidators.inline({ type: "inline", files: { [path]: "" } }));
 
-/** Whether a judge takes a value. */
-function isValid(judged: () => unknown): boolean {
+/** Whether a value is valid. */
+function isValid(validate: () => unknown): boolean {
   try {
-    judged();
+    validate();
     return true;
   } catch (error) {
     if (error instanceof RefusalError) return false;

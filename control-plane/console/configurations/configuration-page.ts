@@ -7,7 +7,7 @@ import { failedApply, outputsNote, sentence, stateWords } from "../../../protoco
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { lastFailed, standingBadge } from "./failed-view.ts";
-import type { ConfigurationStory } from "./configuration-view-model.ts";
+import type { ConfigurationViewModel } from "./configuration-view-model.ts";
 import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { ruleSection } from "../approvals/rule-view.ts";
@@ -31,31 +31,33 @@ export interface ConfigurationForms {
   readonly sets?: Form;
 }
 
-/** Everything there is to know of a configuration. */
-export const configurationPage = (story: ConfigurationStory, forms: ConfigurationForms): Html => {
-  const { configuration, marks, zone } = story;
+export const configurationPage = (
+  model: ConfigurationViewModel,
+  forms: ConfigurationForms,
+): Html => {
+  const { configuration, marks, zone } = model;
   const path = `/configurations/${configuration.id}`;
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
     </nav>
-    <div id="standing" data-live>${standing(story)}</div>
-    ${actionsOf(story, forms.start ?? new Form())}
+    <div id="standing" data-live>${standing(model)}</div>
+    ${actionsOf(model, forms.start ?? new Form())}
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     <section aria-labelledby="jobs-title">
       <h2 id="jobs-title">Jobs</h2>
-      <div id="jobs" data-live>${history(story)}</div>
+      <div id="jobs" data-live>${history(model)}</div>
     </section>
     ${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms.entries))}
-    ${attachedSets(path, story.sets, forms.sets ?? new Form())}
+    ${attachedSets(path, model.sets, forms.sets ?? new Form())}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}
-      <div id="state" data-live>${stateView(story)}</div>
+      <div id="state" data-live>${stateView(model)}</div>
     </section>
     ${ruleSection(configuration, forms.rule)}
     <section aria-labelledby="settings-title">
       <h2 id="settings-title">Settings</h2>
-      ${facts(story)}
+      ${facts(model)}
       <p>
         <a class="button quiet" href="/configurations/${configuration.id}/edit"
           >Edit the settings</a
@@ -79,7 +81,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
     </section>`;
 };
 
-const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationStory): Html => {
+const standing = ({ configuration, open, unapproved, lock, now }: ConfigurationViewModel): Html => {
   const { name, error_message, deployed } = configuration;
   const failed = failedApply(configuration);
   return html`<header class="title">
@@ -132,7 +134,7 @@ const outputsOf = (configuration: Configuration): Html | null => {
     <p class="soft">${note}</p>`;
 };
 
-const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>
+const history = ({ configuration, jobs, runs, now }: ConfigurationViewModel): Html =>
   jobs.items.length === 0
     ? html`<p>
         No job yet. Start a Plan, which shows what terraform would do and changes nothing. Then
@@ -150,7 +152,7 @@ const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =
               </p>`
         }`;
 
-const facts = ({ configuration, identity }: ConfigurationStory): Html => {
+const facts = ({ configuration, identity }: ConfigurationViewModel): Html => {
   const { source, engine, engine_version, labels, working_directory, project_name } = configuration;
   return html`<dl class="facts">
     <dt>Source</dt>

@@ -16,9 +16,9 @@ import { ruleIn } from "../approvals/rule-view.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
 import { editPages, newConfigurationPages } from "./configuration-form-routes.ts";
 import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
-import { configurationStory } from "./configuration-view-model.ts";
+import { readConfigurationViewModel } from "./configuration-view-model.ts";
 import { entriesForms } from "./entries-routes.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -27,10 +27,9 @@ import type { Needs } from "../page-permissions.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const refresh = 3;
-const judgeJob = judge(CreateJob);
-const judgeChange = judge(UpdateConfiguration);
+const validateJob = validatorOf(CreateJob);
+const validateChange = validatorOf(UpdateConfiguration);
 
-/** Adds them. */
 export function configurationPages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown): Promise<Configuration> =>
     getConfiguration(context, caller, idOf(params));
@@ -47,8 +46,8 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     forms: ConfigurationForms = {},
     refused?: Form,
   ): Promise<void> => {
-    const story = await configurationStory(context, caller, configuration, query);
-    const body = configurationPage(story, forms);
+    const model = await readConfigurationViewModel(context, caller, configuration, query);
+    const body = configurationPage(model, forms);
     const { id, name: title } = configuration;
     const from = refused === undefined ? {} : { from: `/configurations/${id}` };
     sendPage(
@@ -85,12 +84,17 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
       throw invalid("body.confirm", "this is not its name");
     const options = planOptionsIn(form);
-    const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug"), ...options });
+    const job = validateJob({
+      job_type,
+      configuration_id: id,
+      debug: form.isOn("debug"),
+      ...options,
+    });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
   });
   act("approval", "administer", "rule", async (caller, { id }, form) => {
     await updateConfiguration(context, caller, id, (now) => {
-      const change = judgeChange({ approval: ruleIn(form, now) });
+      const change = validateChange({ approval: ruleIn(form, now) });
       return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
     });
     return `/configurations/${id}#approvals`;

@@ -1,4 +1,4 @@
-/** What the page of a configuration tells, gathered. */
+/** Reads what the page of a configuration shows. */
 import { validate } from "uuid";
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
@@ -16,7 +16,7 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import { findStateLock, listStateVersions } from "../../services/states/versions.ts";
 import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
-import type { SetsStory } from "../variable-sets/attached-view.ts";
+import type { SetsViewModel } from "../variable-sets/attached-view.ts";
 
 /** A page of a list, newest first; `next` continues it. */
 export interface Slice<T> {
@@ -25,22 +25,21 @@ export interface Slice<T> {
   readonly isFirst: boolean;
 }
 
-export interface ConfigurationStory {
+export interface ConfigurationViewModel {
   readonly configuration: Configuration;
-  /** Of its sensitive values. */
   readonly marks: ValueMarks;
   readonly zone: ZoneName;
   readonly identity: CloudIdentity | null;
   /** The job that runs, or the one that waits for the longest. */
   readonly open: JobSummary | undefined;
-  /** Of the newest jobs, those that wait for approvals; they hold up no other. */
+  /** Those of the newest jobs that wait for approvals; they hold up no other. */
   readonly unapproved: readonly JobSummary[];
   readonly jobs: Slice<JobSummary>;
   /** The last runs, newest first. */
   readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
   readonly lock: StateLock | null;
-  readonly sets: SetsStory;
+  readonly sets: SetsViewModel;
   readonly now: string;
 }
 
@@ -49,13 +48,13 @@ const shown = 20;
 /** Variable sets that can be chosen. */
 const mostSets = 1000;
 
-/** Reads it; `query` may ask for older jobs or versions. */
-export async function configurationStory(
+/** `query` may ask for older jobs or versions. */
+export async function readConfigurationViewModel(
   context: Context,
   caller: UserCaller,
   configuration: Configuration,
   query: unknown,
-): Promise<ConfigurationStory> {
+): Promise<ConfigurationViewModel> {
   const { id, zone_id, cloud_identity_id } = configuration;
   const { jobs: job, versions: version } = query as Record<string, unknown>;
   const beforeJob = typeof job === "string" && validate(job) ? job : undefined;

@@ -19,7 +19,7 @@ export const deployedInShort = (deployed: Deployed | null, now: string): Html | 
     ? "–"
     : html`${resourcesOf(deployed)} ${whenOf(deployed, now)} ${byOf(deployed)}`;
 
-/** Of a state that the server does not keep, only the time is known. */
+/** The server knows only the time if it does not keep the state. */
 const resourcesOf = ({ serial, resources }: Deployed): string =>
   serial === null ? "" : `${resourcesText(resources)},`;
 

@@ -7,15 +7,15 @@ import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { entriesOf, seenAs, type Entries, type Valued } from "./entries-view.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 
-const judgeUpdate = judge(UpdateConfiguration);
-const judgeName = {
-  variables: judge(VariableName, "body.name"),
-  environment: judge(EnvironmentName, "body.name"),
-  backend_config: judge(VariableName, "body.name"),
+const validateUpdate = validatorOf(UpdateConfiguration);
+const validateName = {
+  variables: validatorOf(VariableName, "body.name"),
+  environment: validatorOf(EnvironmentName, "body.name"),
+  backend_config: validatorOf(VariableName, "body.name"),
 };
 
 /** Whether what was typed is not to be shown again. */
@@ -42,7 +42,7 @@ export function entriesChange(
       `"${name}" was removed in another tab or by another user while you had it open: if you add it, it is there again`,
     );
   if (form.text("do") === "remove" && !isKnown) throw notFound("variable any more");
-  if (form.text("do") === "add") judgeName[kind](name);
+  if (form.text("do") === "add") validateName[kind](name);
   if (form.text("do") === "add" && isKnown)
     throw invalid("body.name", "already exists: change that entry instead");
   if (form.text("do") !== "add")
@@ -51,7 +51,7 @@ export function entriesChange(
   const next = new Map<string, Variable>(Object.keys(known).map((one) => [one, {}]));
   if (form.text("do") === "remove") next.delete(name);
   else next.set(name, entry(own(entriesOf(thing, kind), name), kind, name, form));
-  return byField(kind, name, () => judgeUpdate({ [kind]: Object.fromEntries(next) }));
+  return byField(kind, name, () => validateUpdate({ [kind]: Object.fromEntries(next) }));
 }
 
 function entry(before: Variable | undefined, kind: Entries, name: string, form: Form): Variable {

@@ -31,7 +31,6 @@ interface EntriesOwner<T> {
   ) => Promise<void>;
 }
 
-/** Adds one route for each kind. */
 export function entriesForms<T extends Valued & { readonly id: string }>(
   pages: SignedIn,
   { path, needs, kinds, find, update, send }: EntriesOwner<T>,

@@ -10,7 +10,6 @@ import { Form, markOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { textOf } from "./outputs-view.ts";
 
-/** Which of them. */
 export const entryKinds = ["variables", "environment", "backend_config"] as const;
 export type Entries = (typeof entryKinds)[number];
 
@@ -81,7 +80,6 @@ export const entriesView = (
   </section>`;
 };
 
-/** Each kind as variables. */
 export function entriesOf(thing: Valued, kind: Entries): Record<string, Variable> {
   const texts = thing[kind] ?? {};
   return Object.fromEntries(

@@ -5,7 +5,6 @@ import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
 
-/** An output of a job or a configuration. */
 interface Output extends JobOutput {
   readonly name: string;
 }

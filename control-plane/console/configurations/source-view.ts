@@ -5,7 +5,6 @@ import { html, type Html } from "../page/html.ts";
 /** A source whose inline files may be left out. */
 type SourceSummary = Exclude<Source, { type: "inline" }> | { readonly type: "inline" };
 
-/** In one line. */
 export function sourceInWords(source: SourceSummary): string {
   switch (source.type) {
     case "git": {
@@ -20,12 +19,11 @@ export function sourceInWords(source: SourceSummary): string {
 }
 
 /**
- * Inline files of so many characters in all are shown; a page that is drawn anew all the time must
+ * Inline files of so many characters in all are shown; a page that is redrawn all the time must
  * stay small.
  */
 const shownCharacters = 64 * 1024;
 
-/** With the text of inline files. */
 export function sourceView(source: Source): Html {
   if (source.type !== "inline") return html`${sourceInWords(source)}`;
   const files = Object.entries(source.files);

@@ -17,7 +17,6 @@ const policy =
 
 const common = { "x-content-type-options": "nosniff", "referrer-policy": "same-origin" };
 
-/** Adds the page and its files. */
 export function docsRoutes(app: FastifyInstance): void {
   app.get("/docs", async (_, reply) =>
     reply

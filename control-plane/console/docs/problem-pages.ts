@@ -10,7 +10,6 @@ import { refusalsOf } from "../../openapi/refusals.ts";
 import { html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";
 
-/** Adds the page of every problem code. */
 export function problemPages(app: FastifyInstance): void {
   app.get<{ Params: { code: string } }>("/problems/:code", async ({ params: { code } }, reply) => {
     if (!isCode(code)) throw new RefusalError("not_found", "No problem has this code");

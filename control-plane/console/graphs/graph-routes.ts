@@ -12,7 +12,6 @@ import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { choiceOf, graphView } from "./graph-page.ts";
 
-/** Adds them. */
 export function graphPages(pages: SignedIn, context: Context): void {
   pages.get("/configurations/:id/graph", "read", async (caller, { params, query }, reply) => {
     const { id } = params as { id: string };

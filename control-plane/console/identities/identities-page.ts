@@ -55,14 +55,13 @@ const fields = (form: Form): Html =>
     required: true,
   })}`;
 
-export interface IdentityStory {
+export interface IdentityViewModel {
   readonly identity: CloudIdentity;
   readonly users: readonly Pick<Configuration, "id" | "name">[];
   /** Null until a principal to trust is named. */
   readonly policy: TrustPolicy | null;
 }
 
-/** The forms of the page. */
 export interface IdentityForms {
   readonly edit: Form;
   readonly remove: Form;
@@ -70,9 +69,8 @@ export interface IdentityForms {
   readonly trusted: Form;
 }
 
-/** One identity. */
 export const identityPage = (
-  { identity, users, policy }: IdentityStory,
+  { identity, users, policy }: IdentityViewModel,
   { edit, remove, trusted }: IdentityForms,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>

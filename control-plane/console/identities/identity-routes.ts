@@ -18,7 +18,7 @@ import {
   updateCloudIdentity,
 } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { attempt, Form } from "../page/form.ts";
 import { identitiesPage, identityPage, type IdentityForms } from "./identities-page.ts";
 import { sendPage } from "../page/layout.ts";
@@ -26,9 +26,9 @@ import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
 const most = 1000;
-const judgeNew = judge(CreateCloudIdentity);
-const judgeChange = judge(UpdateCloudIdentity);
-const judgePrincipal = judge(endpoints.getTrustPolicy.query);
+const validateNew = validatorOf(CreateCloudIdentity);
+const validateChange = validatorOf(UpdateCloudIdentity);
+const validatePrincipal = validatorOf(endpoints.getTrustPolicy.query);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/identities" });
 const typed = (fields: unknown) => {
@@ -36,7 +36,6 @@ const typed = (fields: unknown) => {
   return { name: form.word("name"), role_arn: form.word("role_arn") };
 };
 
-/** Adds them. */
 export function identityPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
     const { before } = query as { before?: unknown };
@@ -51,7 +50,7 @@ export function identityPages(pages: SignedIn, context: Context): void {
   });
   pages.post("/identities", "createCloudIdentity", async (caller, { body, query }, reply) => {
     const form = await attempt(body, async () => {
-      const input = judgeNew({ ...typed(body), provider: "aws" });
+      const input = validateNew({ ...typed(body), provider: "aws" });
       const { id } = await createCloudIdentity(context, caller, input);
       reply.redirect(`/identities/${id}`, 303);
     });
@@ -68,7 +67,7 @@ export function identityPages(pages: SignedIn, context: Context): void {
     const { principal = accountOf(identity) } = query as { principal?: unknown };
     let policy = null;
     const refused = await attempt({ principal }, async () => {
-      const trusted = judgePrincipal({ principal });
+      const trusted = validatePrincipal({ principal });
       policy = await trustPolicy(context, caller, id, trusted.principal);
     });
     const users = await listUsers(context, caller, id, most);
@@ -100,7 +99,7 @@ export function identityPages(pages: SignedIn, context: Context): void {
     const edit = await attempt(
       body,
       async () => {
-        await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
+        await updateCloudIdentity(context, caller, identity.id, validateChange(typed(body)));
         reply.redirect(`/identities/${identity.id}`, 303);
       },
       "edit",

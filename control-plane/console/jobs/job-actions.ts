@@ -9,11 +9,11 @@ import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { badge, isOpen } from "../page/words.ts";
 import { planButton } from "../plans/plan-options.ts";
-import { linkOf, offlineNote, type JobStory } from "./job-view-model.ts";
+import { linkOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 
 /** What can be done with it now. */
-export const actionsOf = (story: JobStory): Html => {
-  const { job, plan, use, rule, retry } = story;
+export const actionsOf = (model: JobViewModel): Html => {
+  const { job, plan, use, rule, retry } = model;
   const { status, job_type, plan_job_id, configuration_id } = job;
   const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
   const isDeployable = isPlanned && use.not_deployable === null;
@@ -47,7 +47,7 @@ export const actionsOf = (story: JobStory): Html => {
             )
           : null
       }
-      ${isOpen(status) ? cancelOf(story) : null} ${isOver && retry === null ? again : null}
+      ${isOpen(status) ? cancelOf(model) : null} ${isOver && retry === null ? again : null}
     </div>`;
 };
 
@@ -89,7 +89,7 @@ function whatNext({ started_at, status, plan_job_id }: Job): Html | string {
 /** Why a plan is not offered to be deployed. */
 const notDeployable = (
   job: Job,
-  { deploy_job_id: deploy, not_deployable: why }: JobStory["use"],
+  { deploy_job_id: deploy, not_deployable: why }: JobViewModel["use"],
 ): Html =>
   deploy === null
     ? html`<p class="notice flow">
@@ -110,7 +110,7 @@ const planAgain = ({ configuration_id, plan_options, own_source }: Job): Html | 
       </div>`;
 
 /** A job that may have changed something is not cancelled by one click. */
-const cancelOf = ({ job, worker }: JobStory): Html => {
+const cancelOf = ({ job, worker }: JobViewModel): Html => {
   const { status, job_type } = job;
   if (status === "QUEUED") return action(job, "cancel", "Cancel", "quiet");
   const offline = offlineNote(job, worker);

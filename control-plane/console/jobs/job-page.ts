@@ -20,7 +20,7 @@ import { planOptionsView } from "../plans/plan-options.ts";
 import { outputs } from "../configurations/outputs-view.ts";
 import { actionsOf } from "./job-actions.ts";
 import { jobErrors, jobWarnings } from "./job-errors.ts";
-import { linkOf, nameOf, offlineNote, type JobStory } from "./job-view-model.ts";
+import { linkOf, nameOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 import { cancelText } from "./job-table.ts";
 import { planView, type Tense } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
@@ -35,9 +35,8 @@ import {
   waiting,
 } from "../page/words.ts";
 
-/** Everything there is to know of a job. */
-export const jobPage = (story: JobStory): Html => {
-  const { job, plan } = story;
+export const jobPage = (model: JobViewModel): Html => {
+  const { job, plan } = model;
   // People look first for what a job does or did. The plan is that of a PLAN, and of a job that
   // waits.
   const isPlanFirst = job.started_at === null || (job.job_type === "PLAN" && job.ended_at !== null);
@@ -51,30 +50,30 @@ export const jobPage = (story: JobStory): Html => {
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
         ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
       </header>
-      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(story) : null}
-      ${wasRejected ? null : jobErrors(job, story.errors)}
+      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(model) : null}
+      ${wasRejected ? null : jobErrors(job, model.errors)}
       ${jobWarnings(job.execution_metadata?.warnings ?? [])}
-      ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, story.worker)}
-      ${approvalView(story)}
+      ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, model.worker)}
+      ${approvalView(model)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options, plan)}
     </div>
-    <div id="decide" data-live>${decideView(story)}</div>
+    <div id="decide" data-live>${decideView(model)}</div>
     <div id="doings" data-live>
-      ${isWaiting ? planOf(story) : null} ${actionsOf(story)} ${stepsOf(story)}
-      ${isPlanFirst && !isWaiting ? planOf(story) : null} ${outputsOf(job)} ${debugLogOf(job)}
+      ${isWaiting ? planOf(model) : null} ${actionsOf(model)} ${stepsOf(model)}
+      ${isPlanFirst && !isWaiting ? planOf(model) : null} ${outputsOf(job)} ${debugLogOf(job)}
     </div>
     <div class="beside">
-      <div>${logView(job, story.log)}</div>
-      <div id="resources" data-live>${resourcesView(story.resources, plan, job)}</div>
+      <div>${logView(job, model.log)}</div>
+      <div id="resources" data-live>${resourcesView(model.resources, plan, job)}</div>
     </div>
     <div id="facts" data-live>
       <details class="facts">
         <summary>Details</summary>
-        ${factsOf(story)}
+        ${factsOf(model)}
       </details>
     </div>
-    <div id="plan" data-live>${isPlanFirst ? null : planOf(story)}</div>
+    <div id="plan" data-live>${isPlanFirst ? null : planOf(model)}</div>
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
 
@@ -84,7 +83,7 @@ export const titleOf = (job: Job): string => `${typeOf(job)} ${nameOf(job)}`;
 const typeOf = ({ job_type, plan_options }: Job): string =>
   destroysAll(plan_options) ? jobTypeWords(job_type, plan_options) : `${job_type} of`;
 
-const planOf = ({ job, plan, deployment }: JobStory): Html | null => {
+const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
   if (plan === null) return null;
   const applied = tenseOf(job) === "planned" ? undefined : job;
   const deployed = deployment?.ended_at ? deployment : undefined;
@@ -102,7 +101,7 @@ function tenseOf({ job_type, status }: Job): Tense {
   return status === "SUCCESS" ? "done" : "tried";
 }
 
-const cancelNotice = ({ job, worker, cancel }: JobStory): Html =>
+const cancelNotice = ({ job, worker, cancel }: JobViewModel): Html =>
   html`<p class="notice flow">
     ${cancelled({ cancel, started_at: job.started_at })} ${offlineNote(job, worker)}
   </p>`;
@@ -112,7 +111,7 @@ function cancelled(by: Parameters<typeof cancelText>[0]): Html | string {
   return by.cancel === null ? text : html`${text.replace(/\.$/, ",")} ${clock(by.cancel.at)}.`;
 }
 
-const lostNotice = (at: string, worker: JobStory["worker"]): Html =>
+const lostNotice = (at: string, worker: JobViewModel["worker"]): Html =>
   html`<p class="notice flow">
     The runner was lost (${clock(at)}), so it is not known what the job did.
     ${
@@ -122,13 +121,13 @@ const lostNotice = (at: string, worker: JobStory["worker"]): Html =>
     }
   </p>`;
 
-/** Of a DESTROY_WORKER; none means everything. */
+/** What a DESTROY_WORKER destroys; undefined means everything. */
 function targetsOf({ config_snapshot }: Job): string[] | undefined {
   const { targets = [] } = (config_snapshot ?? {}) as { targets?: string[] };
   return targets.length === 0 ? undefined : targets;
 }
 
-const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
+const stepsOf = ({ job, worker, steps, now }: JobViewModel): Html => {
   const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;
   const by = worker === null ? "" : ` by ${worker.name}`;
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
@@ -210,7 +209,7 @@ const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html 
   </p>`;
 };
 
-const factsOf = ({ job, worker }: JobStory): Html => {
+const factsOf = ({ job, worker }: JobViewModel): Html => {
   const { source } = job.config_snapshot ?? {};
   const from =
     source?.type === "git"

@@ -5,7 +5,7 @@ import { validate } from "uuid";
 import { DecideJob } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
@@ -30,7 +30,7 @@ import { isIdStart } from "../../services/search/search.ts";
 import { getWorker } from "../../services/workers/workers.ts";
 import { waitsForApproval } from "../approvals/approval-view.ts";
 import { jobPage, titleOf } from "./job-page.ts";
-import type { JobStory } from "./job-view-model.ts";
+import type { JobViewModel } from "./job-view-model.ts";
 import type { LogStart } from "../logs/log-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -42,7 +42,7 @@ import { withoutControlSequences } from "../../../common/control-sequences.ts";
 const startLength = 64 * 1024;
 
 /**
- * How often the page of a job that is not over is drawn anew, in seconds; a change of its status
+ * How often the page of a job that is not over is redrawn, in seconds; a change of its status
  * does so at once.
  */
 const refresh = 2;
@@ -59,9 +59,8 @@ const refreshWaiting = 10;
  */
 const mostOften = 64 * 1024;
 
-const judgeDecision = judge(DecideJob);
+const validateDecision = validatorOf(DecideJob);
 
-/** Adds them. */
 export function jobPages(pages: SignedIn, context: Context): void {
   /** Sends the page; after a form that was refused, with it. */
   const send = async (
@@ -83,8 +82,8 @@ export function jobPages(pages: SignedIn, context: Context): void {
         findRetry(context, caller, job),
         findRule(context, caller, job.configuration_id),
         findMayDecide(context, caller, job),
-        readTold(context, job).catch((error: unknown) =>
-          nothingTold(refusalOf(error, request).message),
+        readLogParts(context, job).catch((error: unknown) =>
+          withoutLog(refusalOf(error, request).message),
         ),
       ]);
     const isPartial = job.job_type === "PLAN" && plan?.complete === false;
@@ -133,7 +132,7 @@ export function jobPages(pages: SignedIn, context: Context): void {
         context,
         caller,
         id,
-        judgeDecision({ decision: form.text("decision"), comment }),
+        validateDecision({ decision: form.text("decision"), comment }),
       );
       reply.redirect(`/jobs/${id}`, 303);
     });
@@ -184,10 +183,9 @@ export function jobPages(pages: SignedIn, context: Context): void {
   });
 }
 
-type Told = Pick<JobStory, "log" | "steps" | "resources" | "errors">;
+type LogParts = Pick<JobViewModel, "log" | "steps" | "resources" | "errors">;
 
-/** What the log of a job tells. */
-async function readTold(context: Context, job: Job): Promise<Told> {
+async function readLogParts(context: Context, job: Job): Promise<LogParts> {
   const [log, steps, resources, errors] = await Promise.all([
     beginningOf(context, job),
     findSteps(context, job.id),
@@ -197,8 +195,8 @@ async function readTold(context: Context, job: Job): Promise<Told> {
   return { log, steps, resources, errors };
 }
 
-/** Of a log that cannot be read, also only for now, which hides nothing else of the page. */
-const nothingTold = (unreadable: string): Told => ({
+/** A log that cannot be read now does not hide the rest of the page. */
+const withoutLog = (unreadable: string): LogParts => ({
   log: { text: "", isCut: false, unreadable },
   steps: [],
   resources: { list: [], until: 0 },
@@ -223,7 +221,7 @@ async function findByStart(context: Context, caller: UserCaller, id_prefix: stri
   return id;
 }
 
-/** A worker that was removed is no reason to show nothing of its jobs. */
+/** Jobs of a removed worker are still shown. */
 async function findWorker(context: Context, caller: UserCaller, { worker_id }: Job) {
   if (worker_id === null) return null;
   try {

@@ -18,7 +18,6 @@ export const jobTable = (
     jobs.map((job) => [linkTo(job), html`${nameOf(job)}${more(job)}`, ...cellsOf(job, now)]),
   );
 
-/** Jobs of one configuration. */
 export const jobsOfOne = (jobs: readonly JobSummary[], now: string, label: string): Html =>
   table(
     label,
@@ -60,7 +59,7 @@ export function cancelText({ cancel, started_at }: Pick<JobSummary, "cancel" | "
   return `cancelled${by}${started_at === null ? " before it started" : ""}`;
 }
 
-/** Of a job whose runner reported no plan. */
+/** For jobs whose runner reported no plan. */
 const succeeded = {
   PLAN: "planned",
   DEPLOY: "applied",
@@ -68,7 +67,6 @@ const succeeded = {
   DESTROY_WORKER: "what the worker was deployed with is destroyed",
 } as const satisfies Record<JobSummary["job_type"], string>;
 
-/** The way to its page. */
 export const linkTo = (job: JobSummary): Html =>
   html`<a href="/jobs/${job.id}">${jobTypeWords(job.job_type, job)}</a>`;
 

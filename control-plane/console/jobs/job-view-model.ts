@@ -1,4 +1,4 @@
-/** What the page of a job tells. */
+/** What the page of a job shows. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
@@ -16,17 +16,16 @@ import { html, type Html } from "../page/html.ts";
 
 type PlanAnswer = Answer<typeof endpoints.getPlanSummary>;
 
-export interface JobStory {
+export interface JobViewModel {
   readonly job: Job;
   /** The worker that holds the job or held it last; null if none did, or it was removed. */
   readonly worker: Worker | null;
   readonly plan: PlanSummary | null;
   /** What became of its plan, or of the plan that it applies. */
   readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
-  /** Of a PLAN that was deployed and may leave changes out: the job that deploys it. */
+  /** The job that deploys a PLAN which may leave changes out; null if there is none. */
   readonly deployment: Job | null;
   readonly log: LogStart;
-  /** What terraform says went wrong. */
   readonly errors: readonly TerraformDiagnostic[];
   readonly cancel: Cancel | null;
   /** What its runner did with terraform, as far as it said so. */
@@ -41,15 +40,12 @@ export interface JobStory {
   readonly mayDecide: MayDecide | null;
   /** The decision or other form that was refused, or empty. */
   readonly form: Form;
-  /** The server's time. */
   readonly now: string;
 }
 
-/** What it runs. */
 export const nameOf = ({ config_snapshot, job_type }: Job): string =>
   config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
 
-/** The way to its configuration. */
 export const linkOf = (job: Job): Html | string =>
   job.configuration_id === null
     ? nameOf(job)

@@ -5,15 +5,13 @@ import { clock } from "../page/words.ts";
 import { jobTable } from "./job-table.ts";
 import { addressOf, filterForm, type JobsFilter, type WrongDays } from "./jobs-filter.ts";
 
-export interface JobsStory {
+export interface JobsViewModel {
   readonly jobs: readonly JobSummary[];
   readonly filter: JobsFilter;
   /** Parts of the address that filter nothing. */
   readonly ignored: readonly string[];
   readonly wrongDays: WrongDays;
-  /** The configuration that is filtered by. */
   readonly configuration: { readonly id: string; readonly name: string } | undefined;
-  /** Where the list continues. */
   readonly next: string | undefined;
   /** Until when jobs were searched, if not all were. */
   readonly searchedUntil: string | undefined;
@@ -21,11 +19,10 @@ export interface JobsStory {
   readonly now: string;
 }
 
-/** A page of the list. */
-export const jobsPage = (story: JobsStory): Html => {
-  const { jobs, filter, ignored, next, searchedUntil } = story;
+export const jobsPage = (model: JobsViewModel): Html => {
+  const { jobs, filter, ignored, next, searchedUntil } = model;
   return html`<h1>Jobs</h1>
-    ${filterForm(filter, story.wrongDays, story.email, story.configuration)}
+    ${filterForm(filter, model.wrongDays, model.email, model.configuration)}
     ${
       ignored.length === 0
         ? null
@@ -40,7 +37,7 @@ export const jobsPage = (story: JobsStory): Html => {
           ? html`<p class="soft">
               ${searchedUntil === undefined ? noneOf(filter) : "No such job among those searched so far."}
             </p>`
-          : jobTable(jobs, story.now)
+          : jobTable(jobs, model.now)
       }
       ${
         searchedUntil === undefined

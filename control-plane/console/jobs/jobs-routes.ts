@@ -20,7 +20,6 @@ const shown = 100;
 /** How often an open page is redrawn, in seconds. */
 const refresh = 2;
 
-/** Adds it. */
 export function jobsPages(pages: SignedIn, context: Context): void {
   pages.get("/jobs", "listJobs", async (caller, { query }, reply) => {
     const { before } = query as Record<string, unknown>;

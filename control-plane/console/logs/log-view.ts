@@ -8,11 +8,9 @@ import { clock } from "../page/words.ts";
 export interface LogStart {
   readonly text: string;
   readonly isCut: boolean;
-  /** Why the log cannot be read. */
   readonly unreadable?: string;
 }
 
-/** The log with its tools. */
 export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html => {
   const raw = html`<a href="/jobs/${job.id}/log" download>Raw log</a>`;
   if (job.log_pruned_at !== null)

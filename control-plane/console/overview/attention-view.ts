@@ -18,10 +18,8 @@ import { ago, between, waiting } from "../page/words.ts";
 export interface Attention {
   readonly failed: readonly FailedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
-  /** Queued jobs. */
   readonly queued: readonly JobSummary[];
   readonly workers: readonly Worker[];
-  /** Of the configurations that failed. */
   readonly runs: Runs;
 }
 
@@ -31,7 +29,7 @@ const passing = new Set(["waiting_for_worker", "configuration_busy", "worker_in_
 const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolean =>
   reason !== null && !needs_approval && reason !== "state_locked" && !passing.has(reason);
 
-/** Of each kind. */
+/** Entries of each kind. */
 const shown = 10;
 
 /** What failed, is locked, waits for a person or is offline, with the way to it. */

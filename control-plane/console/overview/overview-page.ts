@@ -32,7 +32,6 @@ export interface Overview extends Attention {
   readonly running: readonly RunningJob[];
   /** The newest ended jobs, newest first. */
   readonly recent: readonly JobSummary[];
-  /** Of some configurations of the newest ended jobs, and of those that failed. */
   readonly runs: Runs;
   /** Whether the reader may add a worker, and create zones and configurations. */
   readonly mayAdd: boolean;
@@ -105,7 +104,7 @@ export const overviewPage = (overview: Overview): Html => {
     </div>`;
 };
 
-/** Of these newest ended jobs, the newest of each configuration has a row. */
+/** How many of the newest ended jobs are read; the newest of each configuration has a row. */
 export const recentJobs = 30;
 /** Rows of ended jobs, each with a strip of last runs, which reads jobs from all over the history. */
 export const recentRows = 12;
@@ -133,7 +132,7 @@ function recentTable(jobs: readonly JobSummary[], runs: Runs, now: string): Html
     ${jobTable(newest, now, "Recently ended jobs", more)}`;
 }
 
-/** Of the jobs of a deleted configuration, only its name is known. */
+/** Jobs of a deleted configuration have only its name. */
 const groupOf = ({ id, configuration_id, name }: JobSummary): string =>
   configuration_id ?? (name === null ? id : `name ${name}`);
 

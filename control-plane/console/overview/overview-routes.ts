@@ -21,16 +21,15 @@ import type { SignedIn } from "../signed-in.ts";
 const shown = 100;
 /** Running jobs whose resources are counted. */
 const countedJobs = 20;
-/** Of the deployments that wait for the reader, and of the reader's own that wait for others. */
+/** Deployments that wait for the reader, and the reader's own that wait for others. */
 const waitingShown = 20;
-/** Of each kind of thing that needs a person. */
+/** Entries of each kind that need a person. */
 const attentionShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
 const countLimit = 1000;
 /** How often an open page is redrawn, in seconds. */
 const refresh = 2;
 
-/** Adds them. */
 export function overviewPages(pages: SignedIn, context: Context): void {
   pages.get("/", "read", async (caller, _, reply) => {
     const list = (status: JobStatus, limit: number) =>

@@ -34,7 +34,6 @@ export const line = (
     />`,
   );
 
-/** Many lines. */
 export const lines = (
   form: Form,
   field: Field & { rows?: number; placeholder?: string; limit?: number },
@@ -80,7 +79,6 @@ export function choice(
   );
 }
 
-/** A box to tick. */
 export const tick = (form: Form, name: string, label: Html | string): Html =>
   html`<label class="tick"
     ><input
@@ -92,7 +90,7 @@ export const tick = (form: Form, name: string, label: Html | string): Html =>
     <span>${label}</span></label
   >`;
 
-/** Of every form that starts a job. `of`: of which job, where several can be started. */
+/** `of` tells the jobs apart that a page can start. */
 export const debugTick = (form: Form, of = ""): Html =>
   tick(form, "debug", `Keep a debug log${of}; it may contain secrets`);
 

@@ -6,7 +6,6 @@ import { RefusalError } from "../../domain/refusal.ts";
 /** The fields of a form, as submitted or with their initial values. */
 export class Form {
   readonly fields: Readonly<Record<string, string | readonly string[]>>;
-  /** Why it was refused. */
   readonly refusal: RefusalError | undefined;
 
   /** Tells its fields from those of the page's other forms. */

@@ -13,13 +13,12 @@ export interface Page {
   /** Which entry of the navigation it belongs to. */
   readonly at?: string;
   /**
-   * Its parts marked `data-live` are drawn anew this often, in seconds; a script may also ask for
+   * Its parts marked `data-live` are redrawn this often, in seconds; a script may also ask for
    * it.
    */
   readonly refresh?: number;
-  /** The address that draws it anew, where that is not the one it was sent from: a form's. */
+  /** The address that redraws it, where that is not the one it was sent from: a form's. */
   readonly from?: string;
-  /** What was searched for. */
   readonly search?: string;
 }
 
@@ -95,7 +94,7 @@ const document = (
         </main>
         <footer>
           <a href="/docs">API</a>
-          ${email === undefined ? null : tastes}
+          ${email === undefined ? null : preferences}
         </footer>
       </body>
     </html> `;
@@ -104,8 +103,8 @@ const scripts = html`<script type="module" src="/assets/live.js"></script>
   <script type="module" src="/assets/keys.js"></script>
   <script type="module" src="/assets/forms.js"></script>`;
 
-/** For scripts: without one, times are as the server writes them, and there are no keys. */
-const tastes = html`<label hidden
+/** Shown by scripts only: without one, times are in UTC and there are no keys. */
+const preferences = html`<label hidden
     >Times
     <select name="times">
       <option value="ago">ago</option>

@@ -23,7 +23,6 @@ export const endedAt = (time: string, took: string): Html =>
     >${took}</time
   >`;
 
-/** A time as text. */
 export const plainTime = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
 /** How long from one time to another. */

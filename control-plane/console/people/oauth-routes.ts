@@ -25,7 +25,6 @@ import { failedSignInPage, notAllowedPage } from "./sign-in-pages.ts";
 const { startSignIn, finishSignIn } = endpoints;
 const callbackPath = finishSignIn.path;
 
-/** Adds both routes. */
 export function oauthRoutes(pages: FastifyInstance, context: Context): void {
   const callback = () => `${context.publicUrl()}${callbackPath}`;
 
@@ -90,7 +89,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       }
       const { verified } = person;
       const standing = await standingOf(context, provider, subject);
-      // A signed-in person adds an account to themselves; anyone else is judged at every sign-in.
+      // A signed-in person adds an account to themselves; anyone else is checked at every sign-in.
       const needsNoMore =
         caller !== undefined ||
         standing === "invited" ||

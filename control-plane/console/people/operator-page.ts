@@ -15,7 +15,6 @@ export interface People {
   readonly next: string | undefined;
 }
 
-/** The whole page. */
 export const operatorPage = ({ people, reader, text, next }: People): Html =>
   html`<h1>People on this server</h1>
     <p class="soft">

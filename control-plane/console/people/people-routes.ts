@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { CreateAccessToken } from "../../../protocol/access-tokens.ts";
 import { auditActions } from "../../../protocol/audit.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { givableRoles } from "../../domain/roles.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
@@ -32,7 +32,7 @@ import type { SignedIn } from "../signed-in.ts";
 /** Audit entries of a page. */
 const shown = 50;
 
-const judgeToken = judge(CreateAccessToken);
+const validateToken = validatorOf(CreateAccessToken);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/settings" });
 
@@ -67,7 +67,7 @@ export function peoplePages(pages: SignedIn, context: Context): void {
     "createAccessToken",
     async (caller, { body: fields }, reply) => {
       const form = await attempt(fields, async () => {
-        const token = await createAccessToken(context, caller, judgeToken(tokenOf(fields)));
+        const token = await createAccessToken(context, caller, validateToken(tokenOf(fields)));
         const body = createdTokenPage(token, context.publicUrl());
         sendPage(reply, { ...frame(caller), title: "A new access token", body });
       });

@@ -9,16 +9,12 @@ import { clock } from "../page/words.ts";
 export interface Settings {
   readonly email: string;
   readonly accounts: readonly ConnectedAccount[];
-  /** The providers that this server is set up for. */
   readonly offered: readonly { readonly provider: ProviderName; readonly host: string }[];
   readonly logins: readonly Login[];
-  /** Whether the person operates the server. */
   readonly isOperator: boolean;
-  /** The section of access tokens. */
   readonly accessTokens: Html;
 }
 
-/** The whole page. */
 export const settingsPage = ({
   email,
   accounts,

@@ -5,7 +5,6 @@ import { choice, lines } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 
-/** The fields of the form. */
 export const planOptionFields = (form: Form): Html =>
   html`${choice(form, { name: "mode", label: "What to plan" }, [
     ["", "all changes"],
@@ -41,7 +40,6 @@ export const planButton = (
   </form>`;
 };
 
-/** Reads the fields. */
 export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
   const mode = form.text("mode");
   const [targets, replace] = [form.linesOf("targets"), form.linesOf("replace")];

@@ -110,7 +110,7 @@ export const planView = (
   </windlass-plan>`;
 };
 
-/** Of a deployment whose plan is not known in detail. */
+/** For a deployment whose plan is not known in detail. */
 const onlySentence = {
   outputs: "No resource, only outputs: the log has them.",
   state: "No resource, only the state.",

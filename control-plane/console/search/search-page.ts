@@ -1,5 +1,5 @@
 /** The search over names: a page, of which the palette of the console shows the results. */
-import type { Found } from "../../services/search/search.ts";
+import type { SearchHits } from "../../services/search/search.ts";
 import { jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
@@ -7,7 +7,7 @@ import { shortStrip } from "../jobs/run-strip.ts";
 import { html, type Html } from "../page/html.ts";
 import { badge } from "../page/words.ts";
 
-const titles: Readonly<Record<Found["kind"], string>> = {
+const titles: Readonly<Record<SearchHits["kind"], string>> = {
   configurations: "Configurations",
   zones: "Zones",
   workers: "Workers",
@@ -17,11 +17,9 @@ const titles: Readonly<Record<Found["kind"], string>> = {
 
 interface Results {
   readonly text: string;
-  /** By their names. */
-  readonly found: readonly Found[];
+  readonly found: readonly SearchHits[];
   /** By the beginning of their ids. */
   readonly jobs: readonly JobSummary[];
-  /** Of the configurations. */
   readonly runs: Runs;
 }
 

@@ -6,7 +6,6 @@ import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { searchPage } from "./search-page.ts";
 
-/** Adds it. */
 export function searchPages(pages: SignedIn, context: Context): void {
   pages.get("/search", "read", async (caller, { query }, reply) => {
     const { q } = query as Record<string, unknown>;

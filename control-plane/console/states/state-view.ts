@@ -2,24 +2,23 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { storerText } from "../../../protocol/words.ts";
-import type { ConfigurationStory } from "../configurations/configuration-view-model.ts";
+import type { ConfigurationViewModel } from "../configurations/configuration-view-model.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock, size } from "../page/words.ts";
 
-type Story = Pick<ConfigurationStory, "configuration" | "versions" | "lock">;
+type ViewModel = Pick<ConfigurationViewModel, "configuration" | "versions" | "lock">;
 
-/** All of it. */
-export const stateView = (story: Story): Html =>
-  html`${story.lock === null ? null : lockView(story.configuration, story.lock)}
+export const stateView = (model: ViewModel): Html =>
+  html`${model.lock === null ? null : lockView(model.configuration, model.lock)}
   ${
-    story.configuration.state_backend === "own"
+    model.configuration.state_backend === "own"
       ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
-      : versionsView(story)
+      : versionsView(model)
   }`;
 
-const versionsView = ({ configuration, versions: { items, next, isFirst } }: Story): Html =>
+const versionsView = ({ configuration, versions: { items, next, isFirst } }: ViewModel): Html =>
   html`${
     items.length === 0
       ? html`<p class="soft">

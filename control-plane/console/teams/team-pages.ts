@@ -59,8 +59,7 @@ export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Ht
       </form>
     </section>`;
 
-/** What the page of a team shows. */
-export interface TeamStory {
+export interface TeamViewModel {
   readonly team: Team;
   readonly members: readonly Member[];
   /** Null: the reader may not see them. */
@@ -69,7 +68,6 @@ export interface TeamStory {
   readonly user: string;
 }
 
-/** The forms of the page. */
 export interface TeamForms {
   readonly rename: Form;
   readonly members: Form;
@@ -77,9 +75,8 @@ export interface TeamForms {
   readonly remove: Form;
 }
 
-/** One team. */
 export const teamPage = (
-  { team, members, invitations, user }: TeamStory,
+  { team, members, invitations, user }: TeamViewModel,
   forms: TeamForms,
 ): Html => {
   const path = `/teams/${team.slug}`;

@@ -1,7 +1,7 @@
 /** The pages of teams, and what a person does with them. */
 import { validate } from "uuid";
 import { CreateInvitation, CreateTeam, UpdateMember, UpdateTeam } from "../../../protocol/teams.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
@@ -32,10 +32,10 @@ import {
   type TeamForms,
 } from "./team-pages.ts";
 
-const judgeTeam = judge(CreateTeam);
-const judgeChange = judge(UpdateTeam);
-const judgeMember = judge(UpdateMember);
-const judgeInvitation = judge(CreateInvitation);
+const validateTeam = validatorOf(CreateTeam);
+const validateChange = validatorOf(UpdateTeam);
+const validateMember = validatorOf(UpdateMember);
+const validateInvitation = validatorOf(CreateInvitation);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/teams" });
 
@@ -54,8 +54,8 @@ export function teamPages(pages: SignedIn, context: Context): void {
       team.role === "admin"
         ? await listInvitations(context, caller, undefined, invitationsLimit)
         : null;
-    const story = { team, members, invitations, user: caller.user_id };
-    const body = teamPage(story, {
+    const model = { team, members, invitations, user: caller.user_id };
+    const body = teamPage(model, {
       rename: new Form({ name: team.name, slug: team.slug }),
       members: new Form(),
       invite: newInvitation,
@@ -70,7 +70,7 @@ export function teamPages(pages: SignedIn, context: Context): void {
   });
   pages.post("/teams", "createTeam", async (caller, { body }, reply) => {
     const form = await attempt(body, async () => {
-      const { slug } = await createTeam(context, caller, judgeTeam(teamOf(body)));
+      const { slug } = await createTeam(context, caller, validateTeam(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (form) sendPage(reply, await list(caller, form), form.status);
@@ -80,7 +80,7 @@ export function teamPages(pages: SignedIn, context: Context): void {
   });
   pages.post("/teams/:slug", "updateTeam", async (caller, { body }, reply) => {
     const rename = await attempt(body, async () => {
-      const { slug } = await updateTeam(context, caller, judgeChange(teamOf(body)));
+      const { slug } = await updateTeam(context, caller, validateChange(teamOf(body)));
       reply.redirect(`/teams/${slug}`, 303);
     });
     if (rename) sendPage(reply, await page(caller, { rename }), rename.status);
@@ -99,7 +99,7 @@ export function teamPages(pages: SignedIn, context: Context): void {
     "updateMember",
     async (caller, { params, body }, reply) => {
       const members = await attempt({}, async () => {
-        const change = judgeMember({ role: new Form(body).text("role") });
+        const change = validateMember({ role: new Form(body).text("role") });
         await updateMember(context, caller, memberOf(params), change);
         reply.redirect(`/teams/${slugOf(params)}#members`, 303);
       });
@@ -124,7 +124,7 @@ export function teamPages(pages: SignedIn, context: Context): void {
       const form = new Form(body);
       const email = form.word("email");
       const asked = { role: form.text("role"), ...(email === "" ? {} : { email }) };
-      const made = await createInvitation(context, caller, judgeInvitation(asked));
+      const made = await createInvitation(context, caller, validateInvitation(asked));
       const team = await getTeam(context, caller);
       const title = `An invitation to ${team.name}`;
       const hasProvider = Object.values(context.providers).some(Boolean);

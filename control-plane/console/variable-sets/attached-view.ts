@@ -8,8 +8,7 @@ import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 
-export interface SetsStory extends SetsOf {
-  /** Those that can be chosen. */
+export interface SetsViewModel extends SetsOf {
   readonly all: readonly VariableSetName[];
 }
 
@@ -19,8 +18,8 @@ const valuesShown = 200;
 const textShown = 200;
 
 /** The section of a page at `path`. The form is that of attaching and detaching. */
-export const attachedSets = (path: string, story: SetsStory, form: Form): Html => {
-  const { sets, values, all } = story;
+export const attachedSets = (path: string, model: SetsViewModel, form: Form): Html => {
+  const { sets, values, all } = model;
   const isZone = path.startsWith("/zones/");
   const known = new Set(sets.filter((set) => isZone || !isOfZone(set)).map(({ id }) => id));
   const free = all.filter(({ id }) => !known.has(id));

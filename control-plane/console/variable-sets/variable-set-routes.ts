@@ -7,7 +7,7 @@ import {
   type VariableSet,
 } from "../../../protocol/variable-sets.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";
@@ -36,13 +36,12 @@ const shown = 100;
 const most = 1000;
 /** Attached configurations with a strip of their last runs. */
 const stripsShown = 50;
-const judgeNew = judge(CreateVariableSet);
-const judgeChange = judge(UpdateVariableSet);
+const validateNew = validatorOf(CreateVariableSet);
+const validateChange = validatorOf(UpdateVariableSet);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/variable-sets" });
 const typed = (fields: unknown) => ({ name: new Form(fields).word("name") });
 
-/** Adds them. */
 export function variableSetPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
     const { before } = query as { before?: unknown };
@@ -57,7 +56,7 @@ export function variableSetPages(pages: SignedIn, context: Context): void {
   });
   pages.post("/variable-sets", "createVariableSet", async (caller, { body, query }, reply) => {
     const form = await attempt(body, async () => {
-      const { id } = await createVariableSet(context, caller, judgeNew(typed(body)));
+      const { id } = await createVariableSet(context, caller, validateNew(typed(body)));
       reply.redirect(`/variable-sets/${id}`, 303);
     });
     if (form) sendPage(reply, await list(caller, query, form), form.status);
@@ -120,7 +119,7 @@ export function variableSetPages(pages: SignedIn, context: Context): void {
   act("", "updateVariableSet", "rename", async (caller, id, form) => {
     await updateVariableSet(context, caller, id, ({ name }) => {
       refuseStale(form, { name });
-      return judgeChange(typed(form.fields));
+      return validateChange(typed(form.fields));
     });
     return `/variable-sets/${id}`;
   });

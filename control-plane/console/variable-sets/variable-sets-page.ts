@@ -49,20 +49,15 @@ export const variableSetsPage = (
       </form>
     </section>`;
 
-export interface VariableSetStory {
+export interface VariableSetViewModel {
   readonly set: VariableSet;
-  /** Of its sensitive values. */
   readonly marks: ValueMarks;
   readonly attachments: readonly Attachment[];
-  /** Of the first configurations among them. */
   readonly runs: Runs;
-  /** The zones that can be chosen. */
   readonly zones: readonly ZoneName[];
-  /** The server's time. */
   readonly now: string;
 }
 
-/** The forms of the page that can be refused. */
 export interface VariableSetForms {
   readonly rename?: Form;
   readonly zone?: Form;
@@ -71,9 +66,8 @@ export interface VariableSetForms {
   readonly entries?: RefusedEntry;
 }
 
-/** One variable set. */
-export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms): Html => {
-  const { set, marks, attachments } = story;
+export const variableSetPage = (model: VariableSetViewModel, forms: VariableSetForms): Html => {
+  const { set, marks, attachments } = model;
   const path = `/variable-sets/${set.id}`;
   const rename = forms.rename ?? new Form({ name: set.name }, undefined, "rename");
   return html`<nav class="trail" aria-label="Above">
@@ -85,7 +79,7 @@ export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms
       After a change, earlier plans that used other values can no longer be deployed.
     </p>
     ${valueKinds.map((kind) => entriesView(path, set, marks, kind, forms.entries))}
-    ${attachedTo(path, story, forms)} ${renameSection(path, set.name, rename)}
+    ${attachedTo(path, model, forms)} ${renameSection(path, set.name, rename)}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
       ${trouble(forms.remove ?? new Form())}
@@ -107,7 +101,7 @@ export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms
 
 const attachedTo = (
   path: string,
-  { attachments, runs, zones, now }: VariableSetStory,
+  { attachments, runs, zones, now }: VariableSetViewModel,
   forms: VariableSetForms,
 ): Html => {
   const [zone, configuration] = [forms.zone ?? new Form(), forms.configuration ?? new Form()];

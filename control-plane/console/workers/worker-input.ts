@@ -29,8 +29,8 @@ export function changeOf(form: Form, before: Worker): UpdateWorker {
   refuseStale(form, formOf(before).fields);
   const known = deployConfigurationOf(before) ?? null;
   const name = form.word("name");
-  // More than 32 labels and 100 targets are refused; as many as a form can hold would take the
-  // judge seconds.
+  // More than 32 labels and 100 targets are refused; as many as a form can hold would take
+  // seconds to validate.
   const labels = form
     .text("labels")
     .split(/[\s,]+/, 100)

@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import { mayDo } from "../../domain/roles.ts";
 import {
@@ -41,11 +41,10 @@ import { workerPage, workersPage } from "./workers-page.ts";
 const shown = 1000;
 const jobsShown = 20;
 const refresh = 3;
-const judgeWorker = judge(UpdateWorker);
+const validateWorker = validatorOf(UpdateWorker);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 
-/** Adds them. */
 export function workerPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, form: Form): Promise<Page> => {
     const [workers, held, tokens, latest] = await Promise.all([
@@ -88,7 +87,7 @@ export function workerPages(pages: SignedIn, context: Context): void {
       by === undefined ? undefined : findConfigurationName(context, caller, by),
       findRule(context, caller, by ?? null),
     ]);
-    const story = {
+    const model = {
       worker,
       jobs,
       latest,
@@ -97,7 +96,7 @@ export function workerPages(pages: SignedIn, context: Context): void {
       url: context.publicUrl(),
       now: nowOf(context),
     };
-    const body = workerPage(story, teardown);
+    const body = workerPage(model, teardown);
     return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
   };
   pages.get("/workers/:id", "getWorker", async (caller, { params }, reply) => {
@@ -170,7 +169,7 @@ function editPages(pages: SignedIn, context: Context): void {
     const worker = await find(caller, params);
     const form = await attempt(body, async () => {
       await updateWorker(context, caller, worker.id, (now) =>
-        judgeWorker(changeOf(new Form(body), now)),
+        validateWorker(changeOf(new Form(body), now)),
       );
       reply.redirect(`/workers/${worker.id}`, 303);
     });

@@ -51,7 +51,6 @@ const containerNote = html`<p>
   <code>WINDLASS_PUBLIC_URL</code>).
 </p>`;
 
-/** A worker's new token. */
 export const rotatedPage = ({
   worker_id,
   worker_token,

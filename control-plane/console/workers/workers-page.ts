@@ -74,30 +74,28 @@ const versionOf = ({ version }: Worker, latest: string | null): Html | string =>
     ? html`${version} <span class="behind">behind ${latest}</span>`
     : (version ?? "–");
 
-export interface WorkerStory {
+export interface WorkerViewModel {
   readonly worker: Worker;
   /** Its newest jobs, those that it runs among them. */
   readonly jobs: readonly JobSummary[];
   readonly latest: string | null;
   /** The name of the configuration that deployed it. */
   readonly deployedBy: string | undefined;
-  /** The approval rule of that configuration. */
   readonly rule: ApprovalRule | null;
-  /** The address of this server. */
   readonly url: string;
   readonly now: string;
 }
 
 /** One worker; `teardown` is the form that was refused. */
-export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
-  const { worker, jobs } = story;
+export const workerPage = (model: WorkerViewModel, teardown?: Form): Html => {
+  const { worker, jobs } = model;
   return html`<nav class="trail" aria-label="Above"><a href="/workers">Workers</a></nav>
     <div id="worker" data-live>
       <header class="title">
         <h1>${worker.name}</h1>
         ${badge(workerStatusWords(worker))}
       </header>
-      ${stateOf(story)}
+      ${stateOf(model)}
       ${
         worker.mode === "cloud-hosted"
           ? null
@@ -109,18 +107,18 @@ export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
               }
             </div>`
       }
-      ${worker.mode === "cloud-hosted" ? cloudFactsOf(story) : factsOf(story)}
+      ${worker.mode === "cloud-hosted" ? cloudFactsOf(model) : factsOf(model)}
       <h2>Jobs</h2>
       ${
         jobs.length === 0
           ? html`<p class="soft">It has run no job that is in this space.</p>`
-          : jobTable(jobs, story.now)
+          : jobTable(jobs, model.now)
       }
     </div>
-    ${worker.mode === "cloud-hosted" ? null : changes(story, teardown)}`;
+    ${worker.mode === "cloud-hosted" ? null : changes(model, teardown)}`;
 };
 
-const stateOf = ({ worker, latest, url, now }: WorkerStory): Html | null => {
+const stateOf = ({ worker, latest, url, now }: WorkerViewModel): Html | null => {
   const { status, mode, version, last_heartbeat } = worker;
   return html`${
     mode === "cloud-hosted"
@@ -164,7 +162,7 @@ const stateOf = ({ worker, latest, url, now }: WorkerStory): Html | null => {
   }`;
 };
 
-const cloudFactsOf = ({ worker }: WorkerStory): Html =>
+const cloudFactsOf = ({ worker }: WorkerViewModel): Html =>
   html`<dl class="facts">
     <dt>Version</dt>
     <dd>${worker.version ?? "not known yet"}</dd>
@@ -172,7 +170,7 @@ const cloudFactsOf = ({ worker }: WorkerStory): Html =>
     <dd><code>${worker.id}</code></dd>
   </dl>`;
 
-const factsOf = ({ worker, now }: WorkerStory): Html =>
+const factsOf = ({ worker, now }: WorkerViewModel): Html =>
   html`<dl class="facts">
       <dt>Version</dt>
       <dd>${worker.version ?? "not known yet"}</dd>
@@ -207,8 +205,8 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
     </details>`;
 
-const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
-  const { worker } = story;
+const changes = (model: WorkerViewModel, teardown: Form | undefined): Html => {
+  const { worker } = model;
   return html`<section aria-labelledby="change">
     <h2 id="change">Change</h2>
     <p>
@@ -216,7 +214,7 @@ const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
         >Edit its name, labels and deployment</a
       >
     </p>
-    ${teardownView(worker, story, teardown)}
+    ${teardownView(worker, model, teardown)}
     <div class="actions">
       ${ask(
         "New token…",
@@ -240,7 +238,7 @@ const changes = (story: WorkerStory, teardown: Form | undefined): Html => {
       ${ask(
         "Remove this worker…",
         html`<p id="held" data-live>
-            ${heldText(story.jobs)} Jobs that it has when it is removed count as lost at once, and
+            ${heldText(model.jobs)} Jobs that it has when it is removed count as lost at once, and
             its token stops working. To lose no job, drain the worker first and wait until it has no
             jobs.
           </p>

@@ -14,7 +14,7 @@ import {
   updateZone,
 } from "../../services/zones/zones.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -29,12 +29,11 @@ const configurationsShown = 50;
 /** Variable sets that can be chosen. */
 const mostSets = 1000;
 const refresh = 10;
-const judgeZone = judge(CreateZone);
+const validateZone = validatorOf(CreateZone);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones", refresh });
-const zoneOf = (fields: unknown) => judgeZone({ name: new Form(fields).word("name") });
+const zoneOf = (fields: unknown) => validateZone({ name: new Form(fields).word("name") });
 
-/** Adds them. */
 export function zonePages(pages: SignedIn, context: Context): void {
   const page = async (
     caller: UserCaller,
@@ -58,9 +57,9 @@ export function zonePages(pages: SignedIn, context: Context): void {
     const spaces = caller.spaces.filter(
       ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
     );
-    const story = { zone, configurations, runs, next, sets: { ...sets, all }, spaces, now };
+    const model = { zone, configurations, runs, next, sets: { ...sets, all }, spaces, now };
     const empty = { move: new Form(), remove: new Form(), sets: new Form() };
-    const body = zonePage(story, { rename, ...empty, ...forms });
+    const body = zonePage(model, { rename, ...empty, ...forms });
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
   };
   const list = async (caller: UserCaller, query: unknown, form: Form) => {

@@ -13,7 +13,7 @@ import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
-import { attachedSets, type SetsStory } from "../variable-sets/attached-view.ts";
+import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
 export const zonesPage = (
@@ -73,19 +73,17 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
 }
 
 /** A zone and a page of its configurations; `next` continues it. */
-export interface ZoneStory {
+export interface ZoneViewModel {
   readonly zone: BareZone;
   readonly configurations: readonly ConfigurationSummary[];
   readonly runs: Runs;
   readonly next: string | undefined;
-  readonly sets: SetsStory;
+  readonly sets: SetsViewModel;
   /** The other spaces of which the reader is an admin. */
   readonly spaces: readonly Space[];
-  /** The server's time. */
   readonly now: string;
 }
 
-/** The forms of the page. */
 export interface ZoneForms {
   readonly rename: Form;
   readonly move: Form;
@@ -93,9 +91,8 @@ export interface ZoneForms {
   readonly sets: Form;
 }
 
-/** One zone. */
 export const zonePage = (
-  { zone, configurations, runs, next, sets, spaces, now }: ZoneStory,
+  { zone, configurations, runs, next, sets, spaces, now }: ZoneViewModel,
   { rename, move, remove, sets: setsForm }: ZoneForms,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
@@ -157,7 +154,11 @@ const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Ht
     </form>
   </section>`;
 
-const configurationTable = (specs: ZoneStory["configurations"], runs: Runs, now: string): Html => {
+const configurationTable = (
+  specs: ZoneViewModel["configurations"],
+  runs: Runs,
+  now: string,
+): Html => {
   const wentWrong = specs.some((one) => one.error_message !== null || failedApply(one) !== null);
   const heads = ["Name", "Status", "Last runs", "Deployed", "Source", "Changed"];
   return table(

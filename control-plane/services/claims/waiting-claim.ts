@@ -11,7 +11,7 @@ export interface ClaimRequest {
   readonly key: string | undefined;
   readonly waitMilliseconds: number;
   /** Aborted when the caller's connection closes. */
-  readonly gone: () => AbortSignal;
+  readonly disconnected: () => AbortSignal;
 }
 
 /** What a waiting claim needs of the queue. */
@@ -40,7 +40,7 @@ export interface Queue {
  * - parked, woken → ended, refused: its worker was removed, or its token was replaced or has
  *   expired.
  * - parked, woken → ended, failed: the store cannot be read.
- * - parked → ended, gone: the last connection has closed. If woken, after the attempt.
+ * - parked → ended, disconnected: the last connection has closed. If woken, after the attempt.
  * - parked → ended, stopped: the server stops. If woken, after the attempt, with the job that it
  *   took.
  *
@@ -68,9 +68,9 @@ export class WaitingClaim {
   /** Adds a request; returns the result. Throws what the claim is refused with. */
   async join({
     waitMilliseconds,
-    gone,
-  }: Pick<ClaimRequest, "waitMilliseconds" | "gone">): Promise<ClaimRow | null> {
-    const signal = gone();
+    disconnected,
+  }: Pick<ClaimRequest, "waitMilliseconds" | "disconnected">): Promise<ClaimRow | null> {
+    const signal = disconnected();
     const leave = () => {
       this.#requests -= 1;
       this.#endUnwanted();

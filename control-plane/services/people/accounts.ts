@@ -28,7 +28,7 @@ import {
   type AccountId,
   type AccountRow,
 } from "../../store/people/accounts.ts";
-import { findPerson, saveStanding } from "../../store/people/admission.ts";
+import { findPerson, saveAdmission } from "../../store/people/admission.ts";
 import type { Queries } from "../../store/db.ts";
 import { findFact, refreshesFrom, removeFact, setFact } from "../../store/facts.ts";
 import { person, record } from "../audit/audit.ts";
@@ -89,7 +89,7 @@ export function signInWithAccount(
       await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
     }
     if (group !== undefined)
-      await saveStanding(tx, user.id, {
+      await saveAdmission(tx, user.id, {
         asked_at: now,
         unanswered_since: null,
         allowed_group: group,

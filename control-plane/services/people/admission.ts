@@ -1,5 +1,5 @@
 /**
- * Whether a person may still use this server. WINDLASS_SIGN_IN_ALLOW is judged at each renewal of a
+ * Whether a person may still use this server. WINDLASS_SIGN_IN_ALLOW is checked at each renewal of a
  * session and each refresh of a client's tokens, because an entry may be removed, and a person may
  * leave a group.
  */
@@ -13,7 +13,7 @@ import {
   endLoginsOf,
   findPerson,
   listAccountRows,
-  saveStanding,
+  saveAdmission,
   takeQuestion,
   type PersonRow,
 } from "../../store/people/admission.ts";
@@ -101,12 +101,12 @@ export async function mayStay(context: Context, user: string): Promise<boolean> 
     (one) => (one.status === "fulfilled" && one.value) || [],
   )[0];
   if (allowed_group !== undefined) {
-    await store.write((tx) => saveStanding(tx, user, { allowed_group, unanswered_since: null }));
+    await store.write((tx) => saveAdmission(tx, user, { allowed_group, unanswered_since: null }));
     return true;
   }
   if (answers.some(({ status }) => status === "rejected")) {
     const unanswered_since = person.unanswered_since ?? at;
-    await store.write((tx) => saveStanding(tx, user, { unanswered_since }));
+    await store.write((tx) => saveAdmission(tx, user, { unanswered_since }));
     if (unanswered_since > at - unansweredMilliseconds) return true;
   }
   return endUnless(context, person, at);
@@ -149,7 +149,7 @@ async function endUnless(
     if (!person) return false;
     const admission = await findAdmission(context, tx, person);
     if ((admission && admission.by !== "group") || person.asked_at !== askedAt) return true;
-    await saveStanding(tx, user, { allowed_group: null, unanswered_since: null });
+    await saveAdmission(tx, user, { allowed_group: null, unanswered_since: null });
     await signOut(tx, person, { by: system, details: { reason: "not_permitted" } }, now());
     return false;
   });

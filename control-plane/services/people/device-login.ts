@@ -119,16 +119,16 @@ export async function exchangeDeviceLogin(
   let isCounted = false;
   const outcome = await context.store.write(async (tx) => {
     if (!isCounted) for (const limit of limits) limit.check();
-    const judged = await judgeGuess(context, tx, {
+    const checked = await checkGuess(context, tx, {
       device_code,
       guess: verification_code,
       origin,
     });
-    if (typeof judged === "string" && !isCounted) {
+    if (typeof checked === "string" && !isCounted) {
       for (const limit of limits) limit.count();
       isCounted = true;
     }
-    return judged;
+    return checked;
   });
   if (typeof outcome === "string") throw new RefusalError(outcome);
   const pair = await tokenPair(context, outcome, outcome.email);
@@ -140,7 +140,7 @@ export async function exchangeDeviceLogin(
  * Returns a new login for the right code, or the reason for a refusal. Refusals must be recorded,
  * so they are not thrown here.
  */
-async function judgeGuess(
+async function checkGuess(
   context: Context,
   tx: Queries,
   { device_code, guess, origin }: { device_code: string; guess: string; origin: Origin },

@@ -63,7 +63,7 @@ export const exchangeCode = (
   returned: URL,
   { state, verifier }: Challenge,
 ): Promise<ProviderTokens> =>
-  judged(async () => {
+  requestTokens(async () => {
     const config = await configurationOf(name, settings);
     return client.authorizationCodeGrant(config, returned, {
       expectedState: state,
@@ -78,7 +78,9 @@ export const refreshGrant = (
   settings: ProviderSettings,
   refreshToken: string,
 ): Promise<ProviderTokens> =>
-  judged(async () => client.refreshTokenGrant(await configurationOf(name, settings), refreshToken));
+  requestTokens(async () =>
+    client.refreshTokenGrant(await configurationOf(name, settings), refreshToken),
+  );
 
 /** Returns the claims of the user info endpoint. Throws unless they are of this subject. */
 export async function userInfo(
@@ -94,7 +96,7 @@ export async function userInfo(
   }
 }
 
-async function judged(
+async function requestTokens(
   grant: () => Promise<client.TokenEndpointResponse & client.TokenEndpointResponseHelpers>,
 ): Promise<ProviderTokens> {
   try {

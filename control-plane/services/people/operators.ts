@@ -10,7 +10,7 @@ import {
   findByAddress,
   findPerson,
   listPeople as listRows,
-  saveStanding,
+  saveAdmission,
   type PersonRow,
 } from "../../store/people/admission.ts";
 import { findLogin } from "../../store/people/logins.ts";
@@ -90,7 +90,7 @@ export const blockPerson = (context: Context, caller: UserCaller, user: string):
     if (user === caller.user_id)
       throw new RefusalError("permission_denied", "You cannot block yourself");
     if (found.blocked_at !== null) return;
-    await saveStanding(tx, user, { blocked_at: context.now() });
+    await saveAdmission(tx, user, { blocked_at: context.now() });
     await signOut(tx, found, { by, action: "user.block" }, context.now());
   });
 
@@ -98,7 +98,7 @@ export const blockPerson = (context: Context, caller: UserCaller, user: string):
 export const unblockPerson = (context: Context, caller: UserCaller, user: string): Promise<void> =>
   change(context, caller, user, async (tx, { email: name, blocked_at }, by) => {
     if (blocked_at === null) return;
-    await saveStanding(tx, user, { blocked_at: null });
+    await saveAdmission(tx, user, { blocked_at: null });
     const entry = { action: "user.unblock", id: user, name } as const;
     await record(tx, { by, owner: user, ...entry }, context.now());
   });

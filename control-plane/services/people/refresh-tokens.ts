@@ -1,4 +1,4 @@
-/** The refresh of a CLI login: each time, whether the person may still use this server is judged. */
+/** The refresh of a CLI login: each time, whether the person may still use this server is checked. */
 import { randomUUID } from "node:crypto";
 import type { TokenPair } from "../../../protocol/auth.ts";
 import { RefusalError } from "../../domain/refusal.ts";

@@ -17,7 +17,7 @@ const textLimit = 100;
 const foundLimit = 20;
 
 /** What was found, by kind; a kind without anything is not listed. */
-export interface Found {
+export interface SearchHits {
   readonly kind: SearchedTable;
   readonly things: readonly NamedRow[];
 }
@@ -35,7 +35,7 @@ export async function search(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   asked: string,
-): Promise<Found[]> {
+): Promise<SearchHits[]> {
   const text = asked.trim().slice(0, textLimit);
   if (text === "") return [];
   const found = await Promise.all(

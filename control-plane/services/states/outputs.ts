@@ -2,7 +2,7 @@
 import { buffer } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseExactly } from "../../../common/exact-json.ts";
-import { bound, judge, type Output } from "../../../common/outputs.ts";
+import { bound, markSensitive, type Output } from "../../../common/outputs.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { kibibyte, mebibyte } from "../../../common/units.ts";
 import { outputsLimit, type ExecutionMetadata } from "../../../protocol/jobs.ts";
@@ -46,16 +46,19 @@ export async function outputsOf(
   const outputs = Object.entries(parseExactly(json.toString()) as Record<string, unknown>).filter(
     (entry): entry is [string, Output] => isOutput(...entry),
   );
-  const judged: [string, Output][] = [];
+  const marked: [string, Output][] = [];
   let turn = performance.now();
   for (const [name, output] of outputs.slice(0, outputsLimit)) {
     if (performance.now() - turn > turnMilliseconds) {
       await nextTurn();
       turn = performance.now();
     }
-    judged.push([name, judge(hidden.has(name) ? { ...output, sensitive: true } : output, hides)]);
+    marked.push([
+      name,
+      markSensitive(hidden.has(name) ? { ...output, sensitive: true } : output, hides),
+    ]);
   }
-  const { metadata } = bound(Object.fromEntries(judged));
+  const { metadata } = bound(Object.fromEntries(marked));
   const omitted = outputs.length - Object.keys(metadata.outputs).length;
   return { ...metadata, ...(omitted > 0 ? { outputs_omitted: omitted } : {}) };
 }

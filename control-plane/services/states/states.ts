@@ -93,7 +93,7 @@ export async function writeState(
   lockId: string | undefined,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  // Judged before the body is read, and again when it is there.
+  // Checked before the body is read, and again when it is there.
   await checkLocked(context.store.read, caller, lockId);
   const seen = newReading();
   await storeContent(context, observe(content, seen), stateLimit, (written) =>

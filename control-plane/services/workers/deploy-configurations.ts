@@ -18,7 +18,7 @@ import {
   updatedDefinition,
 } from "../../domain/snapshot.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
-import { judge } from "../../domain/validator-of.ts";
+import { validatorOf } from "../../domain/validator-of.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
@@ -100,7 +100,7 @@ export interface Teardown {
 /** What of the state is destroyed. */
 export type TeardownScope = { readonly targets: readonly string[] } | { readonly all: true };
 
-const judgeStored = judge(DeployConfiguration, "deploy_configuration");
+const validateStored = validatorOf(DeployConfiguration, "deploy_configuration");
 
 /**
  * Returns the worker's deploy configuration, ready to use. Throws `no_deploy_configuration` if the
@@ -119,7 +119,7 @@ export async function findTeardown(
     );
   try {
     const { snapshot } = stored;
-    const opened = judgeStored({
+    const opened = validateStored({
       ...stored,
       ...(snapshot && { snapshot: unseal(snapshot, box("variables"), worker.id) }),
     });

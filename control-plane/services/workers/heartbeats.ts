@@ -25,13 +25,13 @@ export interface HeartbeatRequest {
   readonly worker: WorkerCaller;
   readonly body: Heartbeat;
   readonly waitMilliseconds: number;
-  readonly gone: () => AbortSignal;
+  readonly disconnected: () => AbortSignal;
 }
 
 /** POST /api/workers/heartbeat. */
 export async function heartbeat(
   context: Context,
-  { worker, body, waitMilliseconds, gone }: HeartbeatRequest,
+  { worker, body, waitMilliseconds, disconnected }: HeartbeatRequest,
 ): Promise<HeartbeatAnswer> {
   refuseSecondAgent(context, worker, body.instance_id);
   // If the worker holds jobs, it is an ordinary heartbeat, so that the jobs are not lost before
@@ -65,7 +65,7 @@ export async function heartbeat(
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
-  return waitForChange(context, worker, { status, cancelled }, wait, gone());
+  return waitForChange(context, worker, { status, cancelled }, wait, disconnected());
 }
 
 /** Whether the worker was offline, or had never sent a heartbeat. */
@@ -145,7 +145,7 @@ async function waitForChange(
   { id, presented_hash }: WorkerCaller,
   before: Orders,
   milliseconds: number,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<HeartbeatAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<Orders>();
   let isOver = false;
@@ -176,7 +176,7 @@ async function waitForChange(
   ];
   const end = () => resolve(before);
   const timer = setTimeout(end, milliseconds);
-  for (const signal of [gone, context.draining]) {
+  for (const signal of [disconnected, context.draining]) {
     signal.addEventListener("abort", end, { once: true });
     // A signal that was aborted earlier fires no event.
     if (signal.aborted) end();
@@ -191,7 +191,7 @@ async function waitForChange(
     clearTimeout(timer);
     clearTimeout(expiry);
     for (const stop of unlisten) stop();
-    for (const signal of [gone, context.draining]) signal.removeEventListener("abort", end);
+    for (const signal of [disconnected, context.draining]) signal.removeEventListener("abort", end);
   }
 }
 

@@ -16,7 +16,7 @@ export const mayApprove = (role: string): RawBuilder<unknown> =>
   sql`${sql.ref(role)} in (${sql.join(rolesWith("approve").map((name) => sql.lit(name)))})`;
 
 /** Whether the rule of `specs` lets a user approve a job, as far as its authors are concerned. */
-const isNoForbiddenAuthor = (job: string, user: unknown): RawBuilder<unknown> => sql`(
+const passesAuthorRule = (job: string, user: unknown): RawBuilder<unknown> => sql`(
   specs.approval_by_author = 1 or not coalesce(${isAuthor(job, user)}, false))`;
 
 /** How many people have approved a job, of those who may by the rule of `specs` and their role. */
@@ -26,7 +26,7 @@ const countApprovals = (job: string): RawBuilder<unknown> => sql`(
     and (vote.user_id = ${sql.ref(`${job}.owner_id`)} or exists (
       select 1 from memberships where memberships.space_id = ${sql.ref(`${job}.owner_id`)}
         and memberships.user_id = vote.user_id and ${mayApprove("memberships.role")}))
-    and ${isNoForbiddenAuthor(job, sql`vote.user_id`)})`;
+    and ${passesAuthorRule(job, sql`vote.user_id`)})`;
 
 /** Whether the approval rule of `specs`, which has one, covers a job. */
 const isCovered = (job: string): RawBuilder<unknown> => sql`(
@@ -122,7 +122,7 @@ const lacksVoteOf = (user: unknown, job: string): RawBuilder<unknown> => sql`(
       where vote.job_id = ${sql.ref(`${job}.id`)} and vote.user_id = ${user} and vote.decision = 'approve')
   and exists (
     select 1 from specs
-      where specs.id = ${sql.ref(`${job}.spec_id`)} and ${isNoForbiddenAuthor(job, user)}))`;
+      where specs.id = ${sql.ref(`${job}.spec_id`)} and ${passesAuthorRule(job, user)}))`;
 
 /** The addresses of those who may approve a job, by the rule of its configuration, and have not. */
 export const findApprovers = statement<

@@ -4,7 +4,7 @@
  *
  * The workers are equal: one owner, the same labels and features. So they may take the same jobs,
  * and the oldest of those are handed out in the order of the claims. A claim gets none here if
- * `claims.ts` has to judge it by itself: its worker has changed meanwhile or has jobs of its own, its
+ * `claims.ts` has to decide alone: its worker has changed meanwhile or has jobs of its own, its
  * key has taken a job before, or the queue is short.
  */
 import { sql, type Kysely } from "kysely";

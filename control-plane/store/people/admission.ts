@@ -44,7 +44,7 @@ export async function takeQuestion(
   return numUpdatedRows > 0n;
 }
 
-export async function saveStanding(
+export async function saveAdmission(
   { sql }: Queries,
   user: string,
   change: Partial<

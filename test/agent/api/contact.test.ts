@@ -8,7 +8,7 @@ test("Contact.silence returns the longest silence of the active calls", () => {
   expect(contact.silence()).toBe(10);
   contact.heard("heartbeat");
   expect(contact.silence()).toBe(10);
-  contact.rest("claim");
+  contact.pause("claim");
   expect(contact.silence()).toBe(0);
   now = 15_000;
   contact.resume("claim");

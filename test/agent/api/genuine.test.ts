@@ -94,18 +94,18 @@ async function heldJob() {
     },
   };
 }
-type Held = Awaited<ReturnType<typeof heldJob>>;
+type HeldJob = Awaited<ReturnType<typeof heldJob>>;
 
-const artifact = async ({ job, worker, file }: Held) => {
+const artifact = async ({ job, worker, file }: HeldJob) => {
   const path = `/api/jobs/${job.id}/plan-artifact`;
   const { body } = await ask(plane, "GET", path, { headers: worker.headers });
   return body.equals(readFileSync(file));
 };
-const upload = async ({ job, worker }: Held) => {
+const upload = async ({ job, worker }: HeldJob) => {
   const path = `/api/jobs/${job.id}/plan-artifact`;
   await ask(plane, "POST", path, { headers: worker.headers, body: Buffer.from("stored") });
 };
-const writeState = async ({ job, spec_id }: Held) => {
+const writeState = async ({ job, spec_id }: HeldJob) => {
   const headers = stateHeaders(plane, job);
   const path = `/api/state/${spec_id}`;
   await ask(plane, "LOCK", path, { headers, json: { ID: "lock" } });
@@ -116,7 +116,7 @@ const writeState = async ({ job, spec_id }: Held) => {
   expect(stored.status).toBe(200);
   return jobCredential(plane, job).password;
 };
-const post = ({ calls }: Held) =>
+const post = ({ calls }: HeldJob) =>
   deliver([{ log_chunk: "line\n", stream_type: "STDOUT", seq: 1 }], Promise.resolve(), {
     sink: calls,
     retry: { first: 1, most: 1 },
@@ -127,7 +127,7 @@ const post = ({ calls }: Held) =>
   });
 
 /** Each call, and what the test sees of it once the control plane has responded. */
-const calls: Record<string, (held: Held) => Promise<unknown>> = {
+const calls: Record<string, (held: HeldJob) => Promise<unknown>> = {
   heartbeat: async ({ api, signal }) => {
     const { cancelled_job_ids } = await api.heartbeat({ version: "1.0.0" }, 0, signal);
     return cancelled_job_ids;

@@ -1,6 +1,6 @@
 import { outputsNote, statusWords } from "../../../protocol/words.ts";
 import { expect, test } from "vitest";
-import { originOf } from "../../../cli/configurations/facts.ts";
+import { originOf } from "../../../cli/configurations/show.ts";
 import { deployedText } from "../../../cli/configurations/deployed.ts";
 import { failedText, failureText, hasErrorOfFailure } from "../../../cli/configurations/failed.ts";
 

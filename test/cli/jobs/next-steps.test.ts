@@ -10,7 +10,7 @@ import type { Run } from "../../../cli/run.ts";
 import { list, push, show } from "../../../cli/states/states.ts";
 import { showJob, showPlan } from "../../../cli/jobs/read.ts";
 import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
-import { whatIsLeft } from "../../../cli/jobs/next-steps.ts";
+import { nextSteps } from "../../../cli/jobs/next-steps.ts";
 import { adviseWorker } from "../../../cli/workers/advise.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { addTestWorker, ask, clientHeaders } from "../../helpers/plane/plane.ts";
@@ -44,7 +44,7 @@ test("a job that ended without success says what exists and what to do", async (
     const id = await user.start();
     await user.end(id, status, more);
     const job = await user.read(id);
-    return whatIsLeft(run, job, up);
+    return nextSteps(run, job, up);
   };
   expect(await end("PLAN", "FAILED")).toBe(
     "No resource was changed. Once the cause is removed, run windlass up again.",
@@ -80,7 +80,7 @@ test("a job that ended without success says what exists and what to do", async (
     for (const step of steps)
       for (const event of ["started", "ended"] as const) await user.step(id, step, event);
     await user.end(id, "FAILED", { error_message: "failed", last_seq: 0 });
-    return whatIsLeft(run, await user.read(id), up);
+    return nextSteps(run, await user.read(id), up);
   };
   const unchanged = "No resource was changed. Once the cause is removed, run windlass up again.";
   expect(await early()).toBe(unchanged);
@@ -91,11 +91,11 @@ test("a job that ended without success says what exists and what to do", async (
   );
   const { id } = await user.queue({ job_type: "DEPLOY", configuration_id });
   const cancelled = await user.client.call("cancelJob", { params: { id } });
-  expect(await whatIsLeft(run, cancelled, up)).toBe(
+  expect(await nextSteps(run, cancelled, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
   const ofStalePlan = { ...cancelled, status: "FAILED", plan_job_id: id } as const;
-  expect(await whatIsLeft(run, ofStalePlan, up)).toBe(
+  expect(await nextSteps(run, ofStalePlan, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
   const rows: Record<string, unknown> = {};
@@ -122,23 +122,23 @@ test("a job that ended without success says what exists and what to do", async (
     failure: { kind: "plan_overtaken", summary: "apply failed (exit code 1)" },
   };
   const other = { ...cancelled, ...overtaken, status: "FAILED" as const };
-  expect(await whatIsLeft(run, { ...other, started_at: cancelled.created_at }, up)).toBe(
+  expect(await nextSteps(run, { ...other, started_at: cancelled.created_at }, up)).toBe(
     "No resource was changed. To go on, run windlass up again.",
   );
   expect(outcomeText(other)).toContain("Saved plan is stale");
   const archive = { type: "archive", sha256: "0".repeat(64) } as const;
   const packed = { ...other, config_snapshot: { ...config_snapshot, source: archive } };
-  expect(await whatIsLeft(run, { ...packed, failure: null })).toMatch(
+  expect(await nextSteps(run, { ...packed, failure: null })).toMatch(
     /\nTo change its files first, run: windlass configurations update network --dir DIRECTORY$/,
   );
   // Of `jobs deploy --wait` and all others.
-  expect(await whatIsLeft(run, cancelled)).toBe(
+  expect(await nextSteps(run, cancelled)).toBe(
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );
-  expect(await whatIsLeft(run, { ...cancelled, failure })).toBe(
+  expect(await nextSteps(run, { ...cancelled, failure })).toBe(
     "No resource was changed. To set the variable, run: windlass configurations update network --var 'region=VALUE'\nFor a secret, pass --sensitive region instead: it asks for the value.\nIf a file has the values, run: windlass configurations update network --var-file FILE",
   );
-  expect(await whatIsLeft(run, { ...packed, failure })).toMatch(
+  expect(await nextSteps(run, { ...packed, failure })).toMatch(
     /\nIf a file has the values, run: windlass configurations update network --dir DIRECTORY --var-file FILE$/,
   );
 });
@@ -160,9 +160,9 @@ test("a teardown that failed says that its worker stays drained, and how to end 
   await user.end(job, "FAILED");
   const drained =
     "\nThe worker \"old one\" stays drained: it gets no new jobs. To end that: windlass workers undrain 'old one'";
-  expect(await whatIsLeft(run, await user.read(job))).toContain(drained);
+  expect(await nextSteps(run, await user.read(job))).toContain(drained);
   await user.client.call("undrainWorker", { params: { id } });
-  expect(await whatIsLeft(run, await user.read(job))).not.toContain("drained");
+  expect(await nextSteps(run, await user.read(job))).not.toContain("drained");
 });
 
 test("a lost apply says that its outcome is unknown, and how to unlock the state", async () => {
@@ -180,13 +180,13 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
     /^What it changed is not known\. The last known deployment, which may be out of date: [^.]+ ago\. /;
   const lost = await user.read(id);
   await user.client.call("breakStateLock", { params: { name: configuration_id } });
-  const withoutLock = await whatIsLeft(run, lost, up);
+  const withoutLock = await nextSteps(run, lost, up);
   expect(withoutLock).toMatch(unknown);
   expect(withoutLock).toContain("Once its terraform has ended, run windlass up again.");
 
   const lock = { spec_id: configuration_id, lock_id: "a", job_id: id, info: "{}", created_at: 1 };
   await addRows(plane.context.store, "state_locks", lock);
-  const said = await whatIsLeft(run, lost, up);
+  const said = await nextSteps(run, lost, up);
   expect(said).toMatch(/ago\.\nThe state is locked since/);
   const by = new RegExp(
     `locked since 1970-01-01 .* ago\\) by the job ${id}, whose outcome is unknown`,

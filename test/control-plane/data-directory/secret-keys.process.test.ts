@@ -87,7 +87,7 @@ async function claim(context: OpenContext, owner: Owner) {
     worker: { ...worker, origin: undefined } as never,
     key: undefined,
     waitMilliseconds: 0,
-    gone: () => AbortSignal.abort(),
+    disconnected: () => AbortSignal.abort(),
   });
   await claims.close();
   return answer === null ? null : (JSON.parse(answer) as { job: { id: string } });

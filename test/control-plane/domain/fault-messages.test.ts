@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { faultText } from "../../../protocol/words.ts";
 import { faultMessages } from "../../../control-plane/domain/fault-messages.ts";
-import { judge } from "../../../control-plane/domain/validator-of.ts";
+import { validatorOf } from "../../../control-plane/domain/validator-of.ts";
 import type { RefusalError } from "../../../control-plane/domain/refusal.ts";
 
 /** The messages for this input. */
-function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[] {
+function faultsOf(schema: Parameters<typeof validatorOf>[0], input: unknown): string[] {
   try {
-    judge(schema)(input);
+    validatorOf(schema)(input);
     return [];
   } catch (error) {
     return ((error as RefusalError).more.errors ?? []).map(faultText);
@@ -18,7 +18,7 @@ const given = { name: "n", zone_id: "019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04" };
 const inline = { type: "inline", files: { "main.tf": "" } };
 
 describe("the message for a fault", () => {
-  it.each<[schema: Parameters<typeof judge>[0], input: unknown, faults: string[]]>([
+  it.each<[schema: Parameters<typeof validatorOf>[0], input: unknown, faults: string[]]>([
     [endpoints.createJob.body, {}, ["job_type is missing"]],
     [
       endpoints.createJob.body,
@@ -133,9 +133,9 @@ describe("the message for a fault", () => {
       endpoints,
     ) as never as Record<string, unknown>[])
       for (const schema of [params, query, headers, body]) walk(schema, caller === "client");
-    const judged = [...words].filter((word) => isKeyword(word));
-    expect(judged.length).toBeGreaterThan(15);
-    expect(judged.filter((word) => !(word in faultMessages))).toEqual([]);
+    const used = [...words].filter((word) => isKeyword(word));
+    expect(used.length).toBeGreaterThan(15);
+    expect(used.filter((word) => !(word in faultMessages))).toEqual([]);
     expect(formless).toEqual([]);
   });
 });

@@ -8,11 +8,11 @@ const schema = Type.Object({
     uniqueItems: true,
   }),
 });
-const judge = compileValidator({ schema, httpPart: "body" });
+const validate = compileValidator({ schema, httpPart: "body" });
 const faultsOf = (input: unknown) =>
-  judge(input)
+  validate(input)
     ? []
-    : (judge.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+    : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 
 describe("the validator of a body", () => {
   it("accepts valid input without converting it", () => {

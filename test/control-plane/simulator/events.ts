@@ -119,7 +119,7 @@ const claim: Event = async (scene) => {
       worker,
       key: `${runner.id}-${runner.key}`,
       waitMilliseconds: 0,
-      gone: () => new AbortController().signal,
+      disconnected: () => new AbortController().signal,
     });
     return answer === null ? null : (JSON.parse(answer) as Claimed).job;
   };
@@ -196,7 +196,7 @@ const beat: Event = async (scene) => {
     worker: await world.workerCaller(runner.id),
     body: { version: "1.0.0", ...lists[random(3)] },
     waitMilliseconds: 0,
-    gone: () => new AbortController().signal,
+    disconnected: () => new AbortController().signal,
   });
 };
 

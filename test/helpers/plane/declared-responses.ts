@@ -25,17 +25,17 @@ subscribe("fastify.initialization", (message) => {
   fastify.addHook("onSend", (request, reply, payload, done) => {
     const isProblem = String(reply.getHeader("content-type")).startsWith("application/problem");
     const { code } = (isProblem ? JSON.parse(String(payload)) : {}) as { code?: ProblemCode };
-    judge(request.routeOptions.config.endpoint, reply.statusCode, code);
+    check(request.routeOptions.config.endpoint, reply.statusCode, code);
     done();
   });
   // A response that does not pass that hook (a refused body, a stream) has at least a status.
   fastify.addHook("onResponse", ({ routeOptions }, { statusCode }, done) => {
-    if (statusCode === 413) judge(routeOptions.config.endpoint, statusCode, "payload_too_large");
+    if (statusCode === 413) check(routeOptions.config.endpoint, statusCode, "payload_too_large");
     done();
   });
 });
 
-function judge(endpoint: Endpoint | undefined, status: number, code?: ProblemCode): void {
+function check(endpoint: Endpoint | undefined, status: number, code?: ProblemCode): void {
   if (!endpoint) return;
   const isDeclared =
     code === undefined

@@ -11,7 +11,7 @@ const terraformDirectories = untyped as (
   archive: ReadableStream,
 ) => Promise<Map<string, boolean> | undefined>;
 
-async function foldersOf(paths: readonly string[], portable = true) {
+async function directoriesOf(paths: readonly string[], portable = true) {
   using folder = scratch();
   for (const path of paths) {
     mkdirSync(join(folder.path, dirname(path)), { recursive: true });
@@ -38,8 +38,8 @@ test.each<[string, string[], Record<string, boolean>]>([
   ["hidden files and copies", [".a.tf", "._main.tf", "main.tf~", "x.tfvars"], {}],
   ["long names", [`${deep}/main.tf`], { [deep]: true }],
 ])("of an archive with %s", async (_, paths, expected) => {
-  expect(await foldersOf(paths)).toEqual(expected);
-  expect(await foldersOf(paths, false)).toEqual(expected);
+  expect(await directoriesOf(paths)).toEqual(expected);
+  expect(await directoriesOf(paths, false)).toEqual(expected);
 });
 
 test.each([

@@ -506,7 +506,7 @@ describe("a plan that goes stale while its deployment waits for approvals", () =
       deploy_job_id: null,
       not_deployable: { code: "plan_is_stale" },
     });
-    // An approved one is judged at its claim, by the configuration of that moment.
+    // An approved one is checked at its claim, by the configuration of that moment.
     const approved = await steps.deploy(await steps.plan());
     await steps.rule({ by_author: true });
     await steps.approve(approved);

@@ -162,7 +162,7 @@ describe("a claim", () => {
         worker: { ...worker_caller!, presented_hash: worker_caller!.token_hash, origin },
         key: "key-3",
         waitMilliseconds: 0,
-        gone: () => new AbortController().signal,
+        disconnected: () => new AbortController().signal,
       });
     const [one, two] = await Promise.all([ask(), ask()]);
     await claims.close();

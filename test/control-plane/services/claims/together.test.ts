@@ -29,7 +29,7 @@ async function claim(row: WorkerRow, key?: string): Promise<string | undefined> 
     worker: { ...row, presented_hash: row.token_hash, origin },
     key,
     waitMilliseconds: 0,
-    gone: () => new AbortController().signal,
+    disconnected: () => new AbortController().signal,
   });
   return text === null ? undefined : (JSON.parse(text) as { job: { id: string } }).job.id;
 }

@@ -35,7 +35,7 @@ function park(waitMilliseconds = 60_000) {
     giveBack: async (taken) => void returned.push(taken),
   };
   const claim = new WaitingClaim({ worker, key: undefined }, server.signal);
-  const outcome = claim.join({ waitMilliseconds, gone: () => connection.signal }).then(
+  const outcome = claim.join({ waitMilliseconds, disconnected: () => connection.signal }).then(
     (taken) => taken?.id ?? "none",
     (error: Error) => error.message,
   );
@@ -123,7 +123,7 @@ describe("a waiting claim", () => {
     const { claim, queue, attempt, outcome, events } = park();
     const other = claim.join({
       waitMilliseconds: 60_000,
-      gone: () => new AbortController().signal,
+      disconnected: () => new AbortController().signal,
     });
     events["the connection closes"]();
     expect(claim.wants(hint)).toBe(true);
