@@ -65,8 +65,18 @@ export default defineConfig({
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.
       project("faults", ["test/faults/**/*.test.ts"]),
-      // With real programs of others that are installed for it: container engines.
-      project("peers", ["test/peers/**/*.test.ts"]),
+      // With real programs of others that are installed for it: a container engine, reverse proxies,
+      // an object store, on which two files of the other projects run again. One file at a time, so
+      // that the image is built once.
+      project(
+        "peers",
+        [
+          "test/peers/**/*.test.ts",
+          "test/acceptance/s3-blobs.test.ts",
+          "test/faults/object-store-away.test.ts",
+        ],
+        { maxWorkers: 1, env: { WINDLASS_TEST_S3: "versitygw" } },
+      ),
     ],
   },
 });

@@ -22,6 +22,8 @@ const advice: Readonly<Record<string, string>> = {
     "access is denied: allow s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload and s3:ListBucketMultipartUploads",
   Forbidden: "access is denied",
   InvalidAccessKeyId: "the access key does not exist",
+  // versitygw's name for it, with 404.
+  XAdminUserNotFound: "the access key does not exist",
   SignatureDoesNotMatch: "the secret access key is wrong",
   ExpiredToken: "the credentials have expired",
   PermanentRedirect: "the bucket is in another region: set AWS_REGION",

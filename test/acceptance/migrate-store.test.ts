@@ -17,7 +17,7 @@ import { moveStore } from "../../control-plane/backup/move.ts";
 import { readConfig, readConfigOf } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { blobTables } from "../../control-plane/store/storage/blob-tables.ts";
-import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
+import { lackOfS3, startS3, type S3Server } from "../helpers/store/s3-server.ts";
 import type { Plane } from "../helpers/plane/plane.ts";
 import { inPieces } from "../helpers/machine/pieces.ts";
 import {
@@ -31,7 +31,7 @@ import { dump } from "../helpers/store/store-dump.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 import { bin, windlass } from "../helpers/cli/windlass.ts";
 
-const lack = lackOfPostgres() ?? lackOfMoto;
+const lack = lackOfPostgres() ?? lackOfS3;
 skipAt(lack);
 
 const bucket = "moved";
@@ -42,16 +42,16 @@ const line = "a NUL \0, a SUB \u001a and a flag 🏳️\n";
 let scratch: string;
 let source: string;
 let database: PostgresServer;
-let moto: Moto;
+let s3: S3Server;
 let aws: Record<string, string>;
 let secrets: Record<string, string>;
 beforeAll(async () => {
   if (lack !== undefined) return;
   scratch = await mkdtemp(join(tmpdir(), "migrate-store-"));
   source = join(scratch, "source");
-  [database, moto] = await Promise.all([startPostgres(), startMoto(bucket)]);
+  [database, s3] = await Promise.all([startPostgres(), startS3(bucket)]);
   aws = {
-    AWS_ENDPOINT_URL_S3: moto.url,
+    AWS_ENDPOINT_URL_S3: s3.url,
     AWS_REGION: "us-east-1",
     AWS_ACCESS_KEY_ID: "id",
     AWS_SECRET_ACCESS_KEY: "secret",
@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (lack !== undefined) return;
   for (const name of Object.keys(aws)) delete process.env[name];
-  await Promise.all([database.close(), moto[Symbol.asyncDispose]()]);
+  await Promise.all([database.close(), s3[Symbol.asyncDispose]()]);
   await rm(scratch, { recursive: true });
 });
 
@@ -325,7 +325,7 @@ describe("migrate-store", () => {
   test("continues after kill -9 while it copies files, some of them and half of one", async () => {
     const url = await database.createMigrated();
     const there = await onPostgres(url, "killed-in-files");
-    await using proxy = await s3FaultProxy(moto.url);
+    await using proxy = await s3FaultProxy(s3.url);
     // The second part of the plan, after the small files.
     proxy.fault = ({ url }) => (url.includes("partNumber=2") ? "hang" : undefined);
     const child = spawn(bin, ["server", "migrate-store", "--from", source, "--to", there], {

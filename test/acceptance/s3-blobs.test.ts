@@ -24,33 +24,38 @@ import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { startServer, type RunningServer } from "../../control-plane/server.ts";
 import { blobsContract } from "../control-plane/blobs/contract.ts";
 import { inPieces } from "../helpers/machine/pieces.ts";
-import { lackOfMoto, startMoto, type Moto } from "../helpers/store/moto.ts";
+import {
+  isVersity,
+  lackOfS3,
+  s3Credentials,
+  startS3,
+  type S3Server,
+} from "../helpers/store/s3-server.ts";
 import { addHeldJob, ask, readRows, type Plane } from "../helpers/plane/plane.ts";
 import { addJob, addOwner, addRows } from "../helpers/plane/rows.ts";
 import { addTestUser } from "../helpers/people/user.ts";
 import { s3FaultProxy, type S3FaultProxy } from "../helpers/store/s3-fault-proxy.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 
-skipAt(lackOfMoto);
+skipAt(lackOfS3);
 
 const Bucket = "blobs";
 /** For findings that a server caches for some seconds. */
 const patience = { timeout: 60_000, interval: 200 };
-let moto: Moto;
+let s3: S3Server;
 let proxy: S3FaultProxy;
 let direct: S3Client;
 const environment = { ...process.env };
 beforeAll(async () => {
-  if (lackOfMoto !== undefined) return;
-  moto = await startMoto(Bucket);
-  proxy = await s3FaultProxy(moto.url);
+  if (lackOfS3 !== undefined) return;
+  s3 = await startS3(Bucket);
+  proxy = await s3FaultProxy(s3.url);
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_S3: proxy.url,
     AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "planted-key-id",
-    AWS_SECRET_ACCESS_KEY: "planted-secret",
+    ...s3Credentials,
   });
-  direct = new S3Client({ endpoint: moto.url, forcePathStyle: true });
+  direct = new S3Client({ endpoint: s3.url, forcePathStyle: true });
 });
 afterEach(() => {
   if (proxy) proxy.fault = () => undefined;
@@ -58,7 +63,7 @@ afterEach(() => {
 afterAll(async () => {
   direct?.destroy();
   await proxy?.[Symbol.asyncDispose]();
-  await moto?.[Symbol.asyncDispose]();
+  await s3?.[Symbol.asyncDispose]();
   for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
   Object.assign(process.env, environment);
 });
@@ -142,7 +147,8 @@ test("an upload that a crash left is swept, and one of another prefix stays", as
   expect(await uploads()).toEqual([]);
 });
 
-test("the store is asked to encrypt, and to refuse to replace an object", async () => {
+test("the store is asked to encrypt, and to refuse to replace an object", async ({ skip }) => {
+  skip(isVersity, "needs a store that encrypts: versitygw does not");
   const blobs = await open({ encryption: "aws:kms", kmsKey: "alias/windlass" });
   for (const content of [Buffer.from("short"), large]) {
     const { blob } = await write(blobs, content);
@@ -380,8 +386,8 @@ describe("a server whose files are in S3", () => {
     proxy.fault = ({ method }) => (method === "PUT" ? "rot" : undefined);
     const stored = await ask(plane, "POST", rotten, { headers: octets, body: plan });
     proxy.fault = () => undefined;
-    // AWS compares the checksum and refuses it; moto does not.
-    expect([201, 503]).toContain(stored.status);
+    // A real store compares the checksum and refuses it; moto does not.
+    expect(stored.status).toBe(isVersity ? 503 : 201);
     const got = await ask(plane, "GET", rotten, { headers: worker.headers }).catch(() => undefined);
     expect(got?.status).not.toBe(200);
     await server.close();

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { lackOfMoto } from "../helpers/store/moto.ts";
+import { lackOfS3 } from "../helpers/store/s3-server.ts";
 import { startStrictS3 } from "./strict-s3.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 import { caller } from "../helpers/agent/strict-sts.ts";
@@ -184,7 +184,7 @@ describe.concurrent("a job", () => {
   });
 
   describe("with a cloud identity and a state in S3", () => {
-    skipAt(lackOfMoto);
+    skipAt(lackOfS3);
 
     test("saves its state after an apply that outlasts its first credentials", async () => {
       await using here = await openFixture();

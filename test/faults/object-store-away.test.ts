@@ -15,7 +15,7 @@ import {
 import { findUnserved } from "../helpers/load/find-unserved.ts";
 import { seeded } from "../helpers/plane/hostile-values.ts";
 import { Load } from "../helpers/load/load.ts";
-import { lackOfMoto, startMoto } from "../helpers/store/moto.ts";
+import { lackOfS3, s3Credentials, startS3 } from "../helpers/store/s3-server.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { command, lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
 import { proving } from "../helpers/project/proving.ts";
@@ -24,15 +24,15 @@ import { spawnServer } from "../helpers/plane/server-process.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 
 skipAt(lackOfPostgres());
-skipAt(lackOfMoto);
+skipAt(lackOfS3);
 
 const rounds = proving ? 5 : 1;
 const faults: readonly S3Fault[] = ["error", "slow", "cut", "lose", "hang"];
 
 test("S3 fails while jobs run: they end right, other requests are served, logs are not lost", async () => {
   using place = scratch();
-  await using moto = await startMoto("blobs");
-  await using proxy = await s3FaultProxy(moto.url);
+  await using s3 = await startS3("blobs");
+  await using proxy = await s3FaultProxy(s3.url);
   const database = await startPostgres();
   const url = await database.create();
   await using balancer = await startBalancer();
@@ -43,8 +43,7 @@ test("S3 fails while jobs run: they end right, other requests are served, logs a
     WINDLASS_TEST_LIMITS: '{"logArchiveSeconds": 0.05}',
     AWS_ENDPOINT_URL_S3: proxy.url,
     AWS_REGION: "us-east-1",
-    AWS_ACCESS_KEY_ID: "key",
-    AWS_SECRET_ACCESS_KEY: "secret",
+    ...s3Credentials,
   };
   const servers = [0, 1].map((n) => spawnServer(join(place.path, `data-${n}`), settings));
   const load = new Load(seeded(3));

@@ -13,7 +13,7 @@ import type { Job } from "../../protocol/jobs.ts";
 import { scratch, until } from "../helpers/agent/agent-process.ts";
 import { faultProxy } from "../helpers/network/fault-proxy.ts";
 import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
-import { lackOfMoto, startMoto } from "../helpers/store/moto.ts";
+import { lackOfS3, startS3 } from "../helpers/store/s3-server.ts";
 import type { Plane } from "../helpers/plane/plane.ts";
 import { asServer, lackOfPostgres, startPostgres } from "../helpers/store/postgres.ts";
 import { proving } from "../helpers/project/proving.ts";
@@ -99,10 +99,10 @@ async function outlive(plane: Plane, { begin, end }: Outage): Promise<void> {
 it(
   "an object store that is away costs no job anything",
   async (context) => {
-    if (lackOfMoto !== undefined) return context.skip(lackOfMoto);
+    if (lackOfS3 !== undefined) return context.skip(lackOfS3);
     using place = scratch();
-    await using moto = await startMoto("blobs");
-    await using store = await s3FaultProxy(moto.url);
+    await using s3 = await startS3("blobs");
+    await using store = await s3FaultProxy(s3.url);
     vi.stubEnv("AWS_ENDPOINT_URL_S3", store.url);
     vi.stubEnv("AWS_REGION", "us-east-1");
     vi.stubEnv("AWS_ACCESS_KEY_ID", "key");

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
 import { request } from "undici";
-import { startMoto } from "../helpers/store/moto.ts";
+import { startS3 } from "../helpers/store/s3-server.ts";
 import type { StrictSts } from "../helpers/agent/strict-sts.ts";
 
 export interface StrictS3 extends AsyncDisposable {
@@ -24,7 +24,7 @@ export interface StrictS3 extends AsyncDisposable {
 
 /** Starts both and creates the bucket. */
 export async function startStrictS3(sts: StrictSts, bucket: string): Promise<StrictS3> {
-  const moto = await startMoto(bucket);
+  const moto = await startS3(bucket);
   const { port, url: behind } = moto;
 
   const used: number[] = [];
