@@ -19,3 +19,9 @@ test.each([
   expect(Number(wait.exec(text)?.[1])).toBeGreaterThan(2 * longestWait);
   expect(text).toMatch(/proxy_buffering off;|flush_interval -1/);
 });
+
+test("haproxy.cfg accepts the longest wait; HAProxy limits no body and buffers no response", () => {
+  const waits = [...read("haproxy.cfg").matchAll(/timeout (?:client|server) (\d+)s/g)];
+  expect(waits).toHaveLength(2);
+  for (const [, seconds] of waits) expect(Number(seconds)).toBeGreaterThan(2 * longestWait);
+});
