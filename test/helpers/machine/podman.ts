@@ -82,7 +82,7 @@ async function makeBase(): Promise<void> {
       "/etc/resolv.conf",
     ];
     for (const path of settings) cpSync(path, join(folder, path), { recursive: true });
-    const npmrc = join(homedir(), ".npmrc");
+    const npmrc = process.env["NPM_CONFIG_USERCONFIG"] ?? join(homedir(), ".npmrc");
     if (existsSync(npmrc)) cpSync(npmrc, join(folder, "root/.npmrc"));
     const local = join(folder, "usr/local");
     cpSync(process.execPath, join(local, "bin/node"));
