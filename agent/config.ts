@@ -17,6 +17,7 @@ import { limitsIn } from "../common/settings/test-limits.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
 import { mebibyte, second } from "../common/units.ts";
 import { cloudSettings, type CloudSettings } from "./job/credentials/cloud-providers.ts";
+import type { EngineMirrors } from "./job/engine/releases.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 import { readGitAccess, type GitAccess } from "./job/source/git-access.ts";
@@ -49,7 +50,7 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly logLimitBytes: number;
   readonly debugLogLimitBytes: number;
   readonly gitAccess: readonly GitAccess[];
-  readonly engineMirror: string | undefined;
+  readonly engineMirrors: EngineMirrors;
   readonly engineOffline: boolean;
   readonly providerMirror: string | undefined;
   readonly cacheBytes: number;
@@ -129,7 +130,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     logLimitBytes: read("WINDLASS_LOG_LIMIT_MIB"),
     ...limitsIn(environment, limits),
     gitAccess: gitAccessOf(read("WINDLASS_GIT_CREDENTIALS")),
-    engineMirror: read("WINDLASS_ENGINE_MIRROR"),
+    engineMirrors: {
+      terraform: read("WINDLASS_ENGINE_MIRROR")?.replace(/\/+$/, ""),
+      opentofu: read("WINDLASS_TOFU_MIRROR")?.replace(/\/+$/, ""),
+    },
     engineOffline: read("WINDLASS_ENGINE_OFFLINE"),
     providerMirror: read("WINDLASS_PROVIDER_MIRROR"),
     cacheBytes: read("WINDLASS_CACHE_GIB"),

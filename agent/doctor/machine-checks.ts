@@ -11,8 +11,9 @@ import type { Address, AgentConfig } from "../config.ts";
 import { isInImage, isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
 import { newestRelease } from "../job/engine/download.ts";
-import { mirrorOf, reasonOf } from "../job/engine/engine.ts";
-import { findInstalled } from "../job/engine/installed.ts";
+import { reasonOf } from "../job/engine/engine.ts";
+import { findInstalled, programs } from "../job/engine/installed.ts";
+import { releases } from "../job/engine/releases.ts";
 import { imageAdvice } from "../job/isolation/choose.ts";
 import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
 import { limitsBy } from "../job/isolation/limits.ts";
@@ -42,6 +43,8 @@ export async function status({ workDir }: AgentConfig, address: Address): Promis
   }
 }
 
+const engineNames = ["terraform", "opentofu"] satisfies Engine[];
+
 /** Looks for terraform and OpenTofu on the PATH and in the cache. */
 export async function engines(config: AgentConfig): Promise<Finding> {
   const found: string[] = [];
@@ -51,7 +54,7 @@ export async function engines(config: AgentConfig): Promise<Finding> {
   try {
     const signal = AbortSignal.timeout(30_000);
     const where = { path: config.path, cacheDirectory, memory, signal };
-    for (const engine of ["terraform", "opentofu"] satisfies Engine[]) {
+    for (const engine of engineNames) {
       const { fitting } = await findInstalled(engine, parseConstraint(null), where);
       if (fitting) found.push(`${engine} ${fitting.version.text} (${fitting.path})`);
     }
@@ -69,25 +72,35 @@ export async function engines(config: AgentConfig): Promise<Finding> {
   return download(config);
 }
 
-/** Reads the list of releases, as a job does before it downloads one. */
-async function download({ engineMirror, network }: AgentConfig): Promise<Finding> {
+/** Reads the lists of releases, as a job does before it downloads one. */
+async function download({ engineMirrors, network }: AgentConfig): Promise<Finding> {
   const none = "neither terraform nor tofu is on the PATH";
-  const mirror = mirrorOf(engineMirror);
-  try {
-    const options = { mirror, network, signal: AbortSignal.timeout(30_000) };
-    const { text } = await newestRelease(options);
-    return ok(
-      "engine",
-      `${none}; jobs download terraform from ${mirror} (the newest one there is ${text})`,
-    );
-  } catch (error) {
-    return finding(
-      "engine",
-      "failed",
-      `${none}, and terraform cannot be downloaded: ${reasonOf(error)}`,
-      "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
-    );
-  }
+  const signal = AbortSignal.timeout(30_000);
+  const found = await Promise.all(
+    engineNames.map(async (engine) => {
+      const mirror = engineMirrors[engine];
+      try {
+        const { text } = await newestRelease({ engine, mirror, network, signal });
+        const place = mirror ?? releases[engine].usual.list;
+        const words = `jobs download ${programs[engine]} from ${place} (the newest one there is ${text})`;
+        return { isThere: true, words };
+      } catch (error) {
+        return {
+          isThere: false,
+          words: `${programs[engine]} cannot be downloaded: ${reasonOf(error)}`,
+        };
+      }
+    }),
+  );
+  const text = [none, ...found.map(({ words }) => words)].join("; ");
+  return found.some(({ isThere }) => isThere)
+    ? ok("engine", text)
+    : finding(
+        "engine",
+        "failed",
+        text,
+        "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR or WINDLASS_TOFU_MIRROR to an address of releases that this machine can reach",
+      );
 }
 
 /** Looks for git, which fetches configurations from repositories. */

@@ -4,6 +4,7 @@ import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { BackoffLimits } from "../../common/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./credentials/cloud-providers.ts";
+import type { EngineMirrors } from "./engine/releases.ts";
 import type { Facts } from "./facts.ts";
 import type { GitAccess } from "./source/git-access.ts";
 import type { Isolation, IsolationSettings } from "./isolation/isolation.ts";
@@ -29,7 +30,7 @@ export interface JobSettings {
   readonly gitAccess: readonly GitAccess[];
   /** Whether git may use `http:`, where others on the network can change what is fetched. */
   readonly allowHttp: boolean;
-  readonly engineMirror: string | undefined;
+  readonly engineMirrors: EngineMirrors;
   /**
    * The only place from which providers come: a directory, or an https address; undefined: their
    * registries.

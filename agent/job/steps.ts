@@ -35,7 +35,7 @@ const findEngine: Step = {
             path: settings.path,
             network: settings.network,
             cacheDirectory,
-            mirror: settings.engineMirror,
+            mirrors: settings.engineMirrors,
             offline: settings.engineOffline,
             publicKeys: settings.enginePublicKeys,
             signal: stop,

@@ -3,6 +3,12 @@ import { logging } from "./logging.ts";
 import { proxies } from "./network.ts";
 import type { Settings } from "./setting.ts";
 
+const mirror = {
+  type: "text",
+  pattern: /^https?:\/\/\S+$/,
+  expected: "an http or https address",
+} as const;
+const onlyHttps = "From an https address, only redirects to https are followed";
 const period = { type: "number", unit: "seconds", min: 0.01 } as const;
 /**
  * 15 minutes after a cancel that was not acknowledged, the server gives the state to the next job.
@@ -229,18 +235,22 @@ export const sources = {
     help: "the disk space that a git source may use with its submodules, LFS files and modules, in MiB",
   },
   WINDLASS_ENGINE_MIRROR: {
-    type: "text",
-    pattern: /^https?:\/\/\S+$/,
-    expected: "an http or https address",
+    ...mirror,
     otherwise: "https://releases.hashicorp.com",
     help: "the address from which terraform is downloaded",
-    details:
-      "It must serve the same files as the public one. From an https address, only redirects to https are followed",
+    details: `It must serve the same files as the public one. ${onlyHttps}`,
+  },
+  WINDLASS_TOFU_MIRROR: {
+    ...mirror,
+    otherwise: "https://get.opentofu.org/tofu for the list, GitHub for the files",
+    help: "the address from which OpenTofu is downloaded",
+    details: `It must serve \`api.json\` and \`v1.2.3/tofu_1.2.3_linux_amd64.zip\` with its checksums, as tofudl's mirrors do. ${onlyHttps}`,
   },
   WINDLASS_ENGINE_KEYS: {
     type: "file",
-    otherwise: "HashiCorp's key",
-    help: "a file with armored OpenPGP keys, for the releases of your own mirror",
+    otherwise: "the keys of HashiCorp and OpenTofu",
+    help: "a file with armored OpenPGP keys, for the releases of your own mirrors",
+    details: "It replaces the keys of both engines",
   },
   WINDLASS_ENGINE_OFFLINE: {
     type: "boolean",

@@ -170,20 +170,25 @@ describe.concurrent("windlass agent doctor", () => {
     await using listening = await listen(mirror);
     // Without bin/windlass, which needs programs of the PATH.
     const engineWith = async (WINDLASS_ENGINE_MIRROR: string) => {
-      const env = environment({ PATH: join(place, "empty"), WINDLASS_ENGINE_MIRROR });
+      const WINDLASS_TOFU_MIRROR = WINDLASS_ENGINE_MIRROR;
+      const env = environment({
+        PATH: join(place, "empty"),
+        WINDLASS_ENGINE_MIRROR,
+        WINDLASS_TOFU_MIRROR,
+      });
       const words = [join(root, "main.ts"), "agent", "doctor", "--json"];
       const { stdout } = await execa(process.execPath, words, { env, reject: false });
       return (JSON.parse(stdout) as Finding[]).find(({ check }) => check === "engine");
     };
     expect(await engineWith(listening.url)).toMatchObject({
       state: "ok",
-      text: `neither terraform nor tofu is on the PATH; jobs download terraform from ${listening.url} (the newest one there is 1.11.4)`,
+      text: `neither terraform nor tofu is on the PATH; jobs download terraform from ${listening.url} (the newest one there is 1.11.4); tofu cannot be downloaded: ${listening.url}/api.json responded with status 404`,
     });
     expect(await engineWith(`${listening.url}/wrong/`)).toMatchObject({
       state: "failed",
-      text: `neither terraform nor tofu is on the PATH, and terraform cannot be downloaded: ${listening.url}/wrong/terraform/index.json responded with status 404`,
+      text: `neither terraform nor tofu is on the PATH; terraform cannot be downloaded: ${listening.url}/wrong/terraform/index.json responded with status 404; tofu cannot be downloaded: ${listening.url}/wrong/api.json responded with status 404`,
       advice:
-        "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
+        "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR or WINDLASS_TOFU_MIRROR to an address of releases that this machine can reach",
     });
   });
 

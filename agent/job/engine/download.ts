@@ -1,5 +1,5 @@
 /**
- * Downloads a release of terraform into the cache: newest version that satisfies the constraint →
+ * Downloads a release of an engine into the cache: newest version that satisfies the constraint →
  * checksums and their signature → zip → binary → the version that it prints → rename. Until the
  * rename no job can find it.
  */
@@ -18,7 +18,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LockHeldError, lockDirectory } from "../../machine/lock.ts";
 import type { Network } from "../../machine/network.ts";
 import { fetchBytes, fetchFile } from "./fetch.ts";
-import { askVersion, cachedPath, type Installed } from "./installed.ts";
+import type { Engine } from "../../../protocol/configurations.ts";
+import { askVersion, cachedPath, programs, type Installed } from "./installed.ts";
+import { releases } from "./releases.ts";
 import { signedChecksum } from "./signature.ts";
 import {
   compareVersions,
@@ -30,9 +32,12 @@ import {
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface DownloadOptions {
+  readonly engine: Engine;
   readonly constraint: Constraint;
-  readonly mirror: string;
-  readonly publicKeys: string;
+  /** Undefined: the public releases. */
+  readonly mirror: string | undefined;
+  /** Armored OpenPGP keys that may sign releases; default: the pinned one of the engine. */
+  readonly publicKeys?: string | undefined;
   readonly cacheDirectory: string;
   readonly path: string;
   readonly network: Network;
@@ -55,12 +60,10 @@ export const usualLimits: DownloadLimits = {
   binary: gibibyte,
 };
 
-const program = "terraform";
-
 /** Returns the installed binary. Throws an error of one line. */
-export async function downloadTerraform(options: DownloadOptions): Promise<Installed> {
+export async function downloadEngine(options: DownloadOptions): Promise<Installed> {
   const version = await chooseVersion(options);
-  const path = cachedPath("terraform", version, options.cacheDirectory);
+  const path = cachedPath(options.engine, version, options.cacheDirectory);
   const unlock = await lockVersion(dirname(path), version, options);
   try {
     // Another agent may have installed it in the meantime.
@@ -77,7 +80,7 @@ export async function downloadTerraform(options: DownloadOptions): Promise<Insta
 
 /** Returns the newest stable release that a mirror offers. Throws an error of one line. */
 export const newestRelease = (
-  options: Pick<DownloadOptions, "mirror" | "network" | "signal">,
+  options: Pick<DownloadOptions, "engine" | "mirror" | "network" | "signal">,
 ): Promise<Version> =>
   chooseVersion({
     ...options,
@@ -89,11 +92,13 @@ export const newestRelease = (
 async function chooseVersion(
   options: Omit<DownloadOptions, "publicKeys" | "cacheDirectory" | "path">,
 ): Promise<Version> {
-  const { constraint, mirror, network, signal, limits, onPhase } = options;
-  const address = `${mirror}/${program}/index.json`;
-  onPhase(() => `reading the list of terraform releases at ${mirror}`);
+  const { engine, constraint, network, signal, limits, onPhase } = options;
+  const { usual, list } = releases[engine];
+  const mirror = options.mirror ?? usual.list;
+  onPhase(() => `reading the list of ${programs[engine]} releases at ${mirror}`);
+  const address = mirror + list;
   const bytes = await fetchBytes(address, { limit: limits.index, network, signal });
-  const offered = versionsIn(bytes, address).filter(
+  const offered = versionsIn(engine, bytes, address).filter(
     ({ pre }) => pre === "" || constraint.text !== "",
   );
   const sorted = offered.toSorted((a, b) => compareVersions(b, a));
@@ -101,39 +106,38 @@ async function chooseVersion(
   if (fitting) return fitting;
   const newest = sorted.find(({ pre }) => pre === "");
   throw new Error(
-    `no release of terraform at ${mirror} for ${platform()} is ${constraint.text || "stable"}` +
+    `no release of ${programs[engine]} at ${mirror} for ${platform()} is ${constraint.text || "stable"}` +
       (newest ? ` (the newest one there is ${newest.text})` : ""),
   );
 }
 
-/** Versions that have a build for this platform. Editions (`1.2.3+ent`) are other products. */
-function versionsIn(bytes: Buffer, address: string): Version[] {
-  let index: { versions?: Record<string, { builds?: { os?: string; arch?: string }[] }> };
+/** Versions that have a zip for this platform. */
+function versionsIn(engine: Engine, bytes: Buffer, address: string): Version[] {
   try {
-    index = JSON.parse(bytes.toString("utf8")) as typeof index;
+    return releases[engine]
+      .versions(JSON.parse(bytes.toString("utf8")), platform())
+      .flatMap((name) => parseVersion(name) ?? []);
   } catch {
     throw new Error(`${address} is not a list of releases`);
   }
-  return Object.entries(index.versions ?? {})
-    .filter(([name]) => !name.includes("+"))
-    .filter(([, { builds }]) => builds?.some(({ os, arch }) => `${os}_${arch}` === platform()))
-    .flatMap(([name]) => parseVersion(name) ?? []);
 }
 
 async function install(version: Version, path: string, options: DownloadOptions): Promise<void> {
-  const { mirror, publicKeys, network, signal, limits, onPhase } = options;
+  const { engine, network, signal, limits, onPhase } = options;
+  const { usual, folder: at, signature: extension, key } = releases[engine];
+  const program = programs[engine];
   const folder = dirname(path);
-  const release = `${mirror}/${program}/${version.text}`;
+  const release = (options.mirror ?? usual.files) + at(version.text);
   const prefix = `${program}_${version.text}`;
   const zip = `${prefix}_${platform()}.zip`;
   removePartials(folder);
   const partial = mkdtempSync(join(folder, partialPrefix));
   try {
-    onPhase(() => `reading the checksums of terraform ${version.text}`);
+    onPhase(() => `reading the checksums of ${program} ${version.text}`);
     const small = { limit: mebibyte, network, signal };
     const sums = await fetchBytes(`${release}/${prefix}_SHA256SUMS`, small);
-    const signature = await fetchBytes(`${release}/${prefix}_SHA256SUMS.sig`, small);
-    const expected = await signedChecksum(zip, sums, signature, publicKeys);
+    const signature = await fetchBytes(`${release}/${prefix}_SHA256SUMS${extension}`, small);
+    const expected = await signedChecksum(zip, sums, signature, options.publicKeys ?? key);
 
     let bytes = 0;
     const megabytes = (): string => (bytes / 1_000_000).toFixed(1);
@@ -150,9 +154,9 @@ async function install(version: Version, path: string, options: DownloadOptions)
       );
     }
 
-    onPhase(() => `unpacking terraform ${version.text}`);
+    onPhase(() => `unpacking ${program} ${version.text}`);
     const binary = join(partial, program);
-    await unpack(join(partial, "release.zip"), binary, limits.binary, signal);
+    await unpack(join(partial, "release.zip"), program, binary, limits.binary, signal);
     await chmod(binary, 0o755);
     const said = await askVersion(binary, options.path, partial, signal);
     if (said?.text !== version.text) {
@@ -169,6 +173,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
 /** Unpacks the one file from the zip, whatever else there is. Names in the zip decide no path. */
 async function unpack(
   zip: string,
+  program: string,
   file: string,
   limit: number,
   signal: AbortSignal,
@@ -206,10 +211,10 @@ function removePartials(folder: string): void {
 async function lockVersion(
   folder: string,
   version: Version,
-  { signal, onPhase }: DownloadOptions,
+  { engine, signal, onPhase }: DownloadOptions,
 ): Promise<() => void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  onPhase(() => `waiting for another job that installs terraform ${version.text}`);
+  onPhase(() => `waiting for another job that installs ${programs[engine]} ${version.text}`);
   for (;;) {
     try {
       return await lockDirectory(folder);

@@ -4,9 +4,9 @@
  */
 import type { Engine } from "../../../protocol/configurations.ts";
 import type { Network } from "../../machine/network.ts";
-import { downloadTerraform, usualLimits, type DownloadLimits } from "./download.ts";
+import { downloadEngine, usualLimits, type DownloadLimits } from "./download.ts";
 import { findInstalled, programs, type EngineSearch } from "./installed.ts";
-import { hashicorpKey } from "./hashicorp-key.ts";
+import { releases, type EngineMirrors } from "./releases.ts";
 import { parseConstraint } from "../../../common/version-constraint.ts";
 
 export interface EngineBinary {
@@ -22,11 +22,10 @@ export interface EngineOptions {
   /** The proxies for downloads. */
   readonly network: Network;
   readonly cacheDirectory: string;
-  /** Base address of releases; default https://releases.hashicorp.com. */
-  readonly mirror: string | undefined;
+  readonly mirrors: EngineMirrors;
   /** Uses only what is installed and downloads nothing. */
   readonly offline: boolean;
-  /** Armored OpenPGP keys that may sign releases; default HashiCorp's pinned one. */
+  /** Armored OpenPGP keys that may sign releases; default: the pinned one of each engine. */
   readonly publicKeys?: string | undefined;
   readonly signal: AbortSignal;
   /** Called when something takes longer than a second. */
@@ -38,12 +37,6 @@ export interface EngineWish {
   /** Like terraform's `required_version`; null: any version. */
   readonly constraint: string | null;
 }
-
-const usualMirror = "https://releases.hashicorp.com";
-
-/** The base address of releases, without a slash at the end. */
-export const mirrorOf = (mirror: string | undefined): string =>
-  (mirror ?? usualMirror).replace(/\/+$/, "");
 
 /**
  * Resolves to a binary that satisfies the constraint. Throws an error of one line that says what to
@@ -65,29 +58,26 @@ export async function resolveEngine(
     }
     const wanted = [programs[engine], constraint.text].filter(Boolean).join(" ");
     const missing = missingText(wanted, found);
-    if (engine === "opentofu") {
-      throw new Error(`${missing}: install ${wanted} and put it on the agent's PATH`);
-    }
     if (options.offline) {
       throw new Error(
         `${missing} and downloads are off: install ${wanted} and put it on the agent's PATH, or set WINDLASS_ENGINE_OFFLINE=0`,
       );
     }
     try {
-      const { path, version } = await downloadTerraform({
+      const { path, version } = await downloadEngine({
         ...options,
         ...progress,
+        engine,
         constraint,
         limits,
-        mirror: mirrorOf(options.mirror),
-        publicKeys: options.publicKeys ?? hashicorpKey,
+        mirror: options.mirrors[engine],
       });
       return { engine, version: version.text, path };
     } catch (error) {
       options.signal.throwIfAborted();
       throw new Error(
         `${missing} and could not be downloaded (${reasonOf(error)}): install ${wanted} and put it on the agent's PATH, ` +
-          "or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
+          `or set ${releases[engine].setting} to an address of ${programs[engine]} releases that this machine can reach`,
         { cause: error },
       );
     }

@@ -1,5 +1,4 @@
 /** Checks that a release's checksums are signed by an accepted key. */
-import type { PublicKey } from "openpgp";
 
 /**
  * Returns the signed checksum of a file. Throws if no accepted key has signed the list, or the list
@@ -13,11 +12,13 @@ export async function signedChecksum(
 ): Promise<string> {
   // Loaded only here, because loading it takes longer than most jobs take to find their engine.
   const { createMessage, readKeys, readSignature, verify } = await import("openpgp");
-  const verificationKeys: PublicKey[] = await readKeys({ armoredKeys: publicKeys });
+  // Of several armored keys, openpgp reads only the first.
+  const blocks = publicKeys.split(/(?<=-----END PGP PUBLIC KEY BLOCK-----)[^]*?(?=-----BEGIN )/);
+  const keys = await Promise.all(blocks.map((armoredKeys) => readKeys({ armoredKeys })));
   const { signatures } = await verify({
     message: await createMessage({ binary: new Uint8Array(sums) }),
     signature: await readSignature({ binarySignature: new Uint8Array(signature) }),
-    verificationKeys,
+    verificationKeys: keys.flat(),
   });
   const checked = await Promise.allSettled(signatures.map(({ verified }) => verified));
   if (!checked.some(({ status }) => status === "fulfilled")) {

@@ -98,6 +98,29 @@ export interface Release {
   readonly zip?: Buffer;
 }
 
+/** Adds releases of OpenTofu and the list of them to the mirror, signed with the key. */
+export async function publishTofu(
+  mirror: Mirror,
+  key: Key,
+  versions: readonly string[],
+): Promise<void> {
+  const list: { id: string; files: string[] }[] = [
+    { id: "99.0.0", files: ["tofu_99.0.0_plan9_mips.zip"] },
+  ];
+  for (const id of versions) {
+    const [zip, sums] = [`tofu_${id}_${platform}.zip`, `tofu_${id}_SHA256SUMS`];
+    const bytes = zipOf({ "README.md": "free", tofu: fakeTerraform(id) });
+    const checksums = Buffer.from(`${sha256(bytes)}  ${zip}\n`);
+    mirror.files.set(`/v${id}/${zip}`, bytes);
+    mirror.files.set(`/v${id}/${sums}`, checksums);
+    // One of cosign, which nothing reads.
+    mirror.files.set(`/v${id}/${sums}.sig`, Buffer.from("MEUCIQ=="));
+    mirror.files.set(`/v${id}/${sums}.gpgsig`, await signatureOf(checksums, key));
+    list.push({ id, files: [zip, sums, `${sums}.sig`, `${sums}.gpgsig`] });
+  }
+  mirror.files.set("/api.json", Buffer.from(JSON.stringify({ versions: list })));
+}
+
 /** Adds the releases and the list of them to the mirror, signed with the key. */
 export async function publish(
   mirror: Mirror,

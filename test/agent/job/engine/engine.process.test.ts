@@ -25,10 +25,12 @@ import {
 } from "../../../../agent/job/engine/engine.ts";
 import { makeCertificate } from "../../../helpers/network/certificate.ts";
 import { hashicorpFingerprint, hashicorpKey } from "../../../../agent/job/engine/hashicorp-key.ts";
+import { opentofuFingerprint, opentofuKey } from "../../../../agent/job/engine/opentofu-key.ts";
 import {
   fakeTerraform,
   makeKey,
   publish,
+  publishTofu,
   signatureOf,
   startMirror,
   sumsPath,
@@ -71,7 +73,7 @@ function resolve(
       path: join(root, "bin"),
       network: {},
       cacheDirectory: cache(),
-      mirror: `${mirror.url}/`,
+      mirrors: { terraform: mirror.url, opentofu: mirror.url },
       offline: false,
       publicKeys: key.publicKey,
       signal: new AbortController().signal,
@@ -404,6 +406,36 @@ describe("an engine is not installed", () => {
   });
 });
 
+describe("a download of OpenTofu", () => {
+  const tofu = { engine: "opentofu" as const };
+
+  test("installs the newest version from a mirror with the layout of tofudl's", async () => {
+    await publish(mirror, key, [{ version: "1.12.0" }]);
+    await publishTofu(mirror, key, ["1.10.2", "1.9.1", "1.11.0-rc1"]);
+    expect(await resolve(tofu)).toEqual({
+      engine: "opentofu",
+      version: "1.10.2",
+      path: cache("tofu", "1.10.2", "tofu"),
+    });
+    expect((await resolve({ ...tofu, constraint: "< 1.10" })).version).toBe("1.9.1");
+    expect(leftovers()).toEqual([]);
+  });
+
+  test("accepts each key of a file with several", async () => {
+    await publishTofu(mirror, key, ["1.10.2"]);
+    const publicKeys = `${(await makeKey()).publicKey}\n${key.publicKey}`;
+    expect((await resolve(tofu, { publicKeys })).version).toBe("1.10.2");
+  });
+
+  test("fails if another key signed the checksums", async () => {
+    await publishTofu(mirror, await makeKey(), ["1.10.2"]);
+    expect(await failure(resolve({ ...tofu, constraint: "~> 1.10" }))).toMatch(
+      /^tofu ~> 1\.10 is not installed and could not be downloaded \(the signature of the checksums is not valid.*\): install tofu ~> 1\.10 and put it on the agent's PATH, or set WINDLASS_TOFU_MIRROR to an address of tofu releases/,
+    );
+    expect(existsSync(cache("tofu", "1.10.2", "tofu"))).toBe(false);
+  });
+});
+
 describe("the error says in one line what to do", () => {
   test("when no release satisfies the constraint", async () => {
     program("bin/terraform", fakeTerraform("1.5.7"));
@@ -430,13 +462,6 @@ describe("the error says in one line what to do", () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test("for opentofu, which is not downloaded", async () => {
-    expect(await failure(resolve({ engine: "opentofu", constraint: "~> 1.9" }))).toBe(
-      "tofu ~> 1.9 is not installed: install tofu ~> 1.9 and put it on the agent's PATH",
-    );
-    expect(mirror.requests).toEqual([]);
-  });
-
   test("for a constraint that terraform does not accept", async () => {
     expect(await failure(resolve({ constraint: "^1.5" }))).toMatch(
       /^engine_version "\^1\.5" is not valid/,
@@ -455,19 +480,25 @@ test("a mirror over https must not redirect to plain http", async () => {
     setDefaultCACertificates([...before, certificate.tls.cert.toString()]);
     await using listening = await listen(secure);
     const { port } = listening;
-    expect(await failure(resolve({}, { mirror: `https://127.0.0.1:${port}` }))).toMatch(
-      /redirects to http:\/\/127\.0\.0\.1:\d+, which is not https/,
-    );
+    expect(
+      await failure(
+        resolve({}, { mirrors: { terraform: `https://127.0.0.1:${port}`, opentofu: undefined } }),
+      ),
+    ).toMatch(/redirects to http:\/\/127\.0\.0\.1:\d+, which is not https/);
     expect(existsSync(cache("terraform", "1.11.4", "terraform"))).toBe(false);
   } finally {
     setDefaultCACertificates(before);
   }
 });
 
-test("the pinned key is the release key of HashiCorp", async () => {
-  const pinned = await readKey({ armoredKey: hashicorpKey });
-  expect(pinned.getFingerprint().toUpperCase()).toBe(hashicorpFingerprint);
-  expect(hashicorpFingerprint).toBe("C874011F0AB405110D02105534365D9472D7468F");
+// The key that signed tofu_1.8.5_SHA256SUMS.gpgsig, and the only one in OpenTofu's own tofudl.
+test.each([
+  ["HashiCorp", hashicorpKey, hashicorpFingerprint, "C874011F0AB405110D02105534365D9472D7468F"],
+  ["OpenTofu", opentofuKey, opentofuFingerprint, "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80"],
+])("the pinned key is the release key of %s", async (_, armoredKey, named, published) => {
+  const pinned = await readKey({ armoredKey });
+  expect(pinned.getFingerprint().toUpperCase()).toBe(named);
+  expect(named).toBe(published);
   expect(pinned.isPrivate()).toBe(false);
   await expect(pinned.verifyPrimaryKey(new Date("2029-01-01"))).resolves.toBeUndefined();
 });
