@@ -4,6 +4,7 @@
  */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
+import { every, ticking } from "../common/every.ts";
 import { hour, minute, second } from "../common/units.ts";
 import { version } from "../common/version.ts";
 import { buildApp } from "./app.ts";
@@ -11,7 +12,6 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { roundMilliseconds } from "./domain/retention.ts";
-import { every } from "./every.ts";
 import { endStale } from "./services/approvals/staleness.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
 import { archiveLogs } from "./services/logs/archiving.ts";
@@ -135,10 +135,10 @@ export async function startServer(
         app.server.closeAllConnections();
       }, config.drainSeconds * 1000);
       // A connection that stays open after its last response would delay the stop.
-      const tidy = setInterval(() => app.server.closeIdleConnections(), tidyMilliseconds);
+      const endTidying = ticking(tidyMilliseconds, () => app.server.closeIdleConnections());
       await app.close();
       clearTimeout(cut);
-      clearInterval(tidy);
+      endTidying();
       stop.abort();
       await Promise.all(background);
       await context.close();

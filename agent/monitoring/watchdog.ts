@@ -5,6 +5,8 @@
  */
 import { execFile } from "node:child_process";
 import type { Logger } from "pino";
+import { ticking } from "../../common/every.ts";
+import { second } from "../../common/units.ts";
 import type { Contact } from "../api/contact.ts";
 
 export interface Watchdog {
@@ -31,22 +33,22 @@ export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOp
       if (error) log.warn({ error: error.message }, "systemd could not be notified");
     });
   };
-  let timer: NodeJS.Timeout | undefined;
+  let end: (() => void) | undefined;
   if (periodSeconds !== undefined) {
     const pause = periodSeconds / 4;
-    timer = setInterval(() => {
+    end = ticking(pause * second, () => {
       const silence = contact.silence();
       const status =
         silence < pause * 2
           ? "in contact with the control plane"
           : `no response from the control plane for ${Math.round(silence)} s`;
       notify("WATCHDOG=1", `STATUS=${status}`);
-    }, pause * 1000);
+    });
   }
   return {
     ready: () => notify("READY=1"),
     stop: () => {
-      clearInterval(timer);
+      end?.();
       notify("STOPPING=1");
     },
   };

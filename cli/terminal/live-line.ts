@@ -1,4 +1,5 @@
 /** A status line at the bottom of the terminal, redrawn below printed lines. Silent in a pipe. */
+import { ticking } from "../../common/every.ts";
 import { clean, print, say } from "./output.ts";
 import { cut } from "./table.ts";
 
@@ -27,10 +28,10 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
     const width = (process.stderr.columns || 80) - 3;
     process.stderr.write(`\r\u001b[K${frames[frame % frames.length]} ${cut(clean(text()), width)}`);
   };
-  const timer = setInterval(() => {
+  const end = ticking(frameMilliseconds, () => {
     frame++;
     draw();
-  }, frameMilliseconds);
+  });
   const above = (write: () => void): void => {
     if (held) return void held.push(write);
     erase();
@@ -56,7 +57,7 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
       }
     },
     [Symbol.dispose]: () => {
-      clearInterval(timer);
+      end();
       // A question may still be open. Its held lines are printed, but the line is not redrawn.
       text = undefined;
       erase();

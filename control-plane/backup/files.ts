@@ -1,6 +1,8 @@
 /** Digests of the files of a backup, and making them durable. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
+import { ticking } from "../../common/every.ts";
+import { second } from "../../common/units.ts";
 
 /** Returns size and SHA-256 of a file. With `flush`, the file is durable afterwards. */
 export async function digestOf(
@@ -32,14 +34,14 @@ export function progress(
 ): { step(count?: number): void; end(): void } {
   let done = 0;
   let isShown = false;
-  const timer = setInterval(() => {
+  const end = ticking(second, () => {
     isShown = true;
     process.stderr.write(`${what}: ${done} of ${total()} ${unit}\n`);
-  }, 1000);
+  });
   return {
     step: (count = 1) => void (done += count),
     end: () => {
-      clearInterval(timer);
+      end();
       if (isShown) process.stderr.write(`${what}: done\n`);
     },
   };

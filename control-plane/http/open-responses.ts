@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller, WorkerCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { watchRevocations } from "../services/people/revocations.ts";
+import { ticking } from "../../common/every.ts";
 import { kibibyte } from "../../common/units.ts";
 
 /** The buffers of a connection accept less than this at once. */
@@ -35,12 +36,12 @@ export function boundOpenAnswers(app: FastifyInstance, context: Context): void {
  */
 export function cutStalled(raw: ServerResponse, patience: number): void {
   let before = sentTo(raw);
-  const timer = setInterval(() => {
+  const end = ticking(patience, () => {
     const now = sentTo(raw);
     if (raw.writableLength > 0 && now === before) raw.destroy();
     before = now;
-  }, patience).unref();
-  raw.once("close", () => clearInterval(timer));
+  });
+  raw.once("close", end);
 }
 
 /** Changes whenever the client reads something. */

@@ -16,8 +16,8 @@ import {
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createGzip } from "node:zlib";
+import { every } from "../../../common/every.ts";
 import { debugLogLimit } from "../../../protocol/limits.ts";
 import { redactorOf, type Redactor } from "../../../common/redaction/redactor.ts";
 import type { JobContext } from "../context.ts";
@@ -54,26 +54,18 @@ export async function boundDebugLog<T>(
 ): Promise<T> {
   if (!isWanted(context)) return ended;
   const over = new AbortController();
-  const bounded = keepCut(context, over.signal);
+  // If the job has replaced the file, the error is reported when the log is to be sent.
+  const bounded = every(
+    lookEvery,
+    () => cut(context),
+    over.signal,
+    () => undefined,
+  );
   try {
     return await ended;
   } finally {
     over.abort();
     await bounded;
-  }
-}
-
-async function keepCut(
-  context: Wanted & Pick<JobContext, "settings">,
-  over: AbortSignal,
-): Promise<void> {
-  while (!over.aborted) {
-    try {
-      cut(context);
-    } catch {
-      // If the job has replaced the file, the error is reported when the log is to be sent.
-    }
-    await sleep(lookEvery, undefined, { signal: over }).catch(() => undefined);
   }
 }
 

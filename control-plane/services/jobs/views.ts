@@ -13,7 +13,7 @@ import { mask } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findJobFile } from "../../store/storage/job-files.ts";
+import { findDebugLog } from "../../store/storage/job-files.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
@@ -79,7 +79,7 @@ async function viewSnapshot(
   } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
   const counts = await queries.first(findPlanCounts, { job: job.plan_job_id ?? job.id });
   const debug = hasDebug(job);
-  const debugLog = debug ? await queries.first(findJobFile.debug_logs, { job: job.id }) : undefined;
+  const debugLog = debug ? await queries.first(findDebugLog, { job: job.id }) : undefined;
   return {
     id: job.id,
     job_type: job.job_type,

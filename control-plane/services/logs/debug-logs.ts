@@ -7,7 +7,7 @@ import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
-import { findJobFile } from "../../store/storage/job-files.ts";
+import { findDebugLog } from "../../store/storage/job-files.ts";
 import { gzipOnly } from "../configurations/archives.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
@@ -63,7 +63,7 @@ export async function findDebugLogContent(
   const row = await context.store.write(async (tx) => {
     const job = await tx.first(findOwnJob, { id, owner: user.space_id });
     if (!job) throw notFound("job");
-    const found = await tx.first(findJobFile.debug_logs, { job: id });
+    const found = await tx.first(findDebugLog, { job: id });
     if (!found) throw notFound("debug log");
     const target = { id, name: job.job_type, details: { size_bytes: found.size_bytes } };
     await recordOwn(tx, user, { action: "job.download_debug_log", ...target }, context.now());

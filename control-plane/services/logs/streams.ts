@@ -7,6 +7,7 @@
  * when it has read at least as far as the live ones. There is no duplicate, because each reader
  * knows its last id and gets only later ones.
  */
+import { ticking } from "../../../common/every.ts";
 import type { UserCaller } from "../callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
@@ -40,13 +41,12 @@ export function logStreams(context: Context): LogStreams {
   /** Open streams by user. */
   const open = new Map<string, number>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
-  const every = (milliseconds: number, what: (feed: JobFeed) => void) =>
-    setInterval(() => {
-      for (const feed of feeds.values()) what(feed);
-    }, milliseconds).unref();
-  const timers = [
-    every(lookMilliseconds, (feed) => feed.look()),
-    every(commentMilliseconds, (feed) => feed.comment()),
+  const each = (period: number, what: (feed: JobFeed) => void) =>
+    ticking(period, () => feeds.forEach(what));
+  const ends = [
+    each(lookMilliseconds, (feed) => feed.look()),
+    each(commentMilliseconds, (feed) => feed.comment()),
+    unlisten,
   ];
   const endAll = () => {
     for (const feed of feeds.values()) feed.endAll();
@@ -87,8 +87,7 @@ export function logStreams(context: Context): LogStreams {
     },
     close: () => {
       endAll();
-      unlisten();
-      for (const timer of timers) clearInterval(timer);
+      for (const end of ends) end();
       draining.removeEventListener("abort", endAll);
     },
   };

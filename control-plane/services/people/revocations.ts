@@ -1,4 +1,5 @@
 /** Ends responses that are still being sent when the credential of their request ends. */
+import { ticking } from "../../../common/every.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
@@ -33,7 +34,7 @@ export function watchRevocations(context: Context): Revocations {
   const tryLook = () => void look().catch(() => undefined);
   const unlisten = [wakeups.listen("login", tryLook), wakeups.listen("worker", tryLook)];
   /** Runs while something is watched. */
-  let timer: NodeJS.Timeout | undefined;
+  let endLooking: (() => void) | undefined;
 
   return {
     watch: (caller, cut) => {
@@ -43,17 +44,17 @@ export function watchRevocations(context: Context): Revocations {
       const entry = watched.get(key) ?? { caller, cuts: new Set() };
       watched.set(key, entry);
       entry.cuts.add(cut);
-      timer ??= setInterval(tryLook, lookMilliseconds).unref();
+      endLooking ??= ticking(lookMilliseconds, tryLook);
       return () => {
         entry.cuts.delete(cut);
         if (entry.cuts.size === 0) watched.delete(key);
         if (watched.size > 0) return;
-        clearInterval(timer);
-        timer = undefined;
+        endLooking?.();
+        endLooking = undefined;
       };
     },
     close: () => {
-      clearInterval(timer);
+      endLooking?.();
       for (const end of unlisten) end();
     },
   };

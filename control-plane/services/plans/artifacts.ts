@@ -4,7 +4,7 @@ import type { WorkerCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldUseOfPlan, findJob } from "../../store/jobs/jobs.ts";
-import { findJobFile } from "../../store/storage/job-files.ts";
+import { findArtifact } from "../../store/storage/job-files.ts";
 import type { Context } from "../context.ts";
 import { findFenced } from "../job-changes/holder.ts";
 import { storeJobFile } from "../storage/job-files.ts";
@@ -46,7 +46,7 @@ export async function findPlanArtifact(
     (job.worker_id === worker.id ||
       (await read.first(findHeldUseOfPlan, { plan: id, worker: worker.id })));
   if (!mayRead) throw notFound("job");
-  const artifact = await read.first(findJobFile.plan_artifacts, { job: job.plan_job_id ?? job.id });
+  const artifact = await read.first(findArtifact, { job: job.plan_job_id ?? job.id });
   if (!artifact) throw notFound("plan artifact");
   return contentOf(context, artifact);
 }

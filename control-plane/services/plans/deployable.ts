@@ -8,7 +8,7 @@ import { findFact, restoredAt } from "../../store/facts.ts";
 import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findUsedIdentity, type UsedIdentity } from "../../store/identities/identities.ts";
-import { findJobFile } from "../../store/storage/job-files.ts";
+import { findArtifact } from "../../store/storage/job-files.ts";
 import { findState } from "../../store/states/states.ts";
 
 /**
@@ -80,7 +80,7 @@ function checkPlacement(
  */
 export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
   await checkIdentity(tx, plan);
-  if (!(await tx.first(findJobFile.plan_artifacts, { job: plan.id })))
+  if (!(await tx.first(findArtifact, { job: plan.id })))
     throw new RefusalError(
       "invalid_plan",
       "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
+import { every } from "../../../common/every.ts";
 import { second } from "../../../common/units.ts";
 import { connectionOf, storageErrorOf } from "./postgres-connection.ts";
 
@@ -83,11 +84,7 @@ export class PostgresChannel {
     this.#client.on("end", breaks).on("error", breaks);
     this.#client.on("notification", ({ payload }) => this.#events?.received(payload ?? ""));
     const over = AbortSignal.any([signal, broken.signal]);
-    while (!over.aborted) {
-      await pause(checkMilliseconds, undefined, { signal: over }).catch(() => undefined);
-      if (over.aborted) return;
-      await this.#client.query("select 1").catch(breaks);
-    }
+    await every(checkMilliseconds, () => this.#client.query("select 1"), over, breaks);
   }
 
   async #reconnect(): Promise<pg.Client | undefined> {

@@ -11,10 +11,9 @@ const ofJob = (table: JobFiles) =>
     db.selectFrom(table).selectAll().where("job_id", "=", job),
   );
 
-export const findJobFile = {
-  plan_artifacts: ofJob("plan_artifacts"),
-  debug_logs: ofJob("debug_logs"),
-};
+export const findArtifact = ofJob("plan_artifacts");
+export const findDebugLog = ofJob("debug_logs");
+export const findJobFile = { plan_artifacts: findArtifact, debug_logs: findDebugLog };
 
 /** Stores the file of a job in place of one of an earlier attempt. */
 export async function saveJobFile(

@@ -39,11 +39,11 @@ describe("a masked debug log", () => {
   });
 
   test("ends at its limit with a notice, without the start of a secret", () => {
-    const notice = "\n[windlass] The debug log ends here: it is larger than 1000 bytes";
+    const notice = "\n[windlass] The debug log ends here: it is larger than 1000 bytes.\n";
     for (const inside of [1, 10, secret.length - 1]) {
       const before = "x".repeat(1000 - inside);
       const { text } = read(`${before}${secret} and more`, 1000);
-      expect(text.split(notice)).toEqual([before, expect.stringContaining("_LIMIT_MIB")]);
+      expect(text.split(notice)).toEqual([before, ""]);
     }
     expect(read("x".repeat(1000), 1000).text).toBe("x".repeat(1000));
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { every } from "../../control-plane/every.ts";
+import { every } from "../../common/every.ts";
 
 test("every runs rounds until it is aborted, also after a failed round", async () => {
   const stop = new AbortController();

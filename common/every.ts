@@ -1,4 +1,4 @@
-/** Background work: one loop for every round that a server repeats. */
+/** What a program repeats while it runs. */
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
@@ -20,4 +20,13 @@ export async function every(
     }
     await pause(period, undefined, { signal: stop }).catch(() => undefined);
   }
+}
+
+/**
+ * Calls `tick` every `period` milliseconds, first after one, until the returned function is called.
+ * It keeps no process alive. For what ends at once: calls that wait would overlap.
+ */
+export function ticking(period: number, tick: () => void): () => void {
+  const timer = setInterval(tick, period).unref();
+  return () => clearInterval(timer);
 }
