@@ -56,7 +56,7 @@ const commands = new Map<string, (args: string[]) => Promise<number>>([
   ["health", async (args) => (await import("./monitoring/health.ts")).healthCommand(args)],
 ]);
 
-/** Runs the agent. Loads it only here, because its commands need little of it. */
+/** Loads the agent only here, because its other commands need little of it. */
 async function run(): Promise<void> {
   const [
     { readConfig },

@@ -9,7 +9,7 @@ import { profile, type Spent, type Times } from "./lib/profile.ts";
 
 const warmUp = 60_000;
 const profiled = 4000;
-/** Of the reports that end a job each. */
+/** Reports that end a job each. */
 const fewer = 5000;
 
 let filled!: Filled;
@@ -74,7 +74,7 @@ try {
   await server.stop();
 }
 
-/** Of the time in which the server was not idle: on a busy machine each function takes longer. */
+/** The share of the time in which the server was not idle: a busy machine slows each function. */
 const shareOf = (times: Times, name: string): string => {
   const busy = [...times].reduce((sum, [part, time]) => (part === "(idle)" ? sum : sum + time), 0);
   return `${((100 * (times.get(name) ?? 0)) / busy).toFixed(1)} %`;

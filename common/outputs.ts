@@ -52,7 +52,6 @@ export function outputsInState(
   }
 }
 
-/** Bounds outputs. */
 export const metadataFrom = (
   given: Readonly<Record<string, Output>>,
   hides: (value: unknown) => boolean,

@@ -28,7 +28,7 @@ export function installedIn(): string {
 export interface Build {
   /** How it was packed: `tarball`, `deb`, `npm`, `image`; `build` by `npm run build`. */
   readonly package: string;
-  /** Of the source, with `-dirty` if files had changed; `unknown` without git. */
+  /** The commit of the source, with `-dirty` if files had changed; `unknown` without git. */
   readonly commit: string;
 }
 

@@ -260,7 +260,6 @@ function artifactsOf(read: ReadServerSetting): Artifacts {
   return { s3: { ...address, isPathStyle, encryption, kmsKey }, warnings: [] };
 }
 
-/** The providers that are on. */
 function providersOf(read: ReadServerSetting): { on: Providers; warnings: readonly string[] } {
   const on: { -readonly [N in ProviderName]?: Providers[N] } = {};
   const warnings: string[] = [];
@@ -303,7 +302,6 @@ function signInAllowOf(entries: readonly string[]): SignInRule[] {
   return rules;
 }
 
-/** The people whom a setting names. */
 function addressesOf(
   name: "WINDLASS_TEAM_CREATORS" | "WINDLASS_OPERATORS",
   entries: readonly string[],

@@ -250,7 +250,7 @@ export const Configuration = Type.Object({
   failed_job: Type.Optional(
     about(
       Nullable(FailedJob),
-      "The job whose failure has not been made good: a DEPLOY or DESTROY that failed, or was cancelled after it changed something or with an unknown outcome, until one succeeds, even if a PLAN has since ended the status FAILED; else a PLAN that failed, until a job succeeds.",
+      "The job whose failure is unresolved: a DEPLOY or DESTROY that failed, or was cancelled after it changed something or with an unknown outcome, until one succeeds, even if a PLAN has since ended the status FAILED; else a PLAN that failed, until a job succeeds.",
     ),
   ),
   cluster_name: Nullable(Type.String()),

@@ -1,4 +1,4 @@
-/** A job that failed, and whose failure has not been made good. */
+/** A job whose failure is unresolved. */
 import { Type, type Static } from "typebox";
 import { about, ErrorMessage, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
 import { jobTypes } from "./limits.ts";

@@ -103,7 +103,7 @@ function easierRule({ by_author, count }: ApprovalRule): string {
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
   `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
 
-/** Whether an apply or a destruction runs, which may make good what failed before it. */
+/** Whether an apply or a destruction runs, which may resolve an earlier failure. */
 export const isChanging = (status: Configuration["status"]): boolean =>
   status === "DEPLOYING" || status === "DESTROYING";
 

@@ -39,7 +39,6 @@ export class Revocation {
   #first: number | undefined;
   #count = 0;
   #isRevoked = false;
-  /** How many calls the server has accepted. */
   acceptedCalls = 0;
 
   constructor(periodSeconds: number, onRevoked: () => void) {

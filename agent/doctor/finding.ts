@@ -10,7 +10,6 @@ export interface Finding {
   readonly check: string;
   readonly state: State;
   readonly text: string;
-  /** What to do. */
   readonly advice?: string;
 }
 

@@ -103,7 +103,6 @@ async function download({ engineMirrors, network }: AgentConfig): Promise<Findin
       );
 }
 
-/** Looks for git, which fetches configurations from repositories. */
 export async function git({ path }: AgentConfig): Promise<Finding> {
   try {
     const version = await runProgram("git", ["--version"], { env: { PATH: path } });

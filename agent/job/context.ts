@@ -14,7 +14,6 @@ import type { StopPatience } from "./terraform/process.ts";
 import type { PreparedRun } from "./terraform/spawn.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Settings of the agent that jobs depend on. */
 export interface JobSettings {
   readonly workDir: string;
   readonly isolation: IsolationSettings;

@@ -24,7 +24,7 @@ export interface Facts {
   engine?: { engine: Engine; version: string; path: string };
   /** Where the state is kept. */
   backend?: BackendKind;
-  /** Of the downloaded plan; null if there is none and this job makes its own. */
+  /** The manifest of the downloaded plan; null if there is none and this job makes its own. */
   manifest?: PlanManifest | null;
   /** Whether the plan of this job changes anything. */
   changes?: boolean;

@@ -5,7 +5,7 @@ import { readJobFile } from "./job-files.ts";
 import { mebibyte } from "../../common/units.ts";
 
 /**
- * Of all files of a directory. More is not searched, because everything else of the agent waits
+ * Limit for all files of a directory. More is not searched, because the rest of the agent waits
  * meanwhile.
  */
 const lookLimit = 8 * mebibyte;
@@ -51,7 +51,6 @@ interface SearchedFile {
   readonly isJson?: boolean;
 }
 
-/** The terraform files of the directory. */
 function* textsIn(root: string, folder: string): Iterable<SearchedFile> {
   let room = lookLimit;
   let names: string[];

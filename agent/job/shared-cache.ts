@@ -23,7 +23,6 @@ import { day } from "../../common/units.ts";
 /** What no job of a quarter of a year used belongs to versions that were left behind. */
 const unusedDays = 90;
 
-/** The directory of downloaded engines. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
 
 interface CacheEntry {

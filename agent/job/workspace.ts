@@ -48,13 +48,11 @@ export const jobDirectory = (workDir: string, jobId: string): string =>
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 
-/** The directory of all workspaces. */
 export const workspacesFolder = (workDir: string): string => join(workDir, "workspaces");
 
 /** Two jobs with the same one cannot run here at the same time. */
 export const workspaceId = (job: ClaimedJob["job"]): string => job.plan_job_id ?? job.id;
 
-/** The parts of the workspace at this path. */
 export function workspaceAt(root: string): Workspace {
   const artifact = join(root, "artifact");
   const folders = {

@@ -18,7 +18,7 @@ export interface ChunkerOptions {
   readonly entries: Iterable<Entry>;
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
-  /** Of output, only the number of bytes is sent. */
+  /** Only the number of bytes of output is sent. */
   readonly isWithheld: boolean;
   /**
    * The time of what a run prints now, for the marks of resources; undefined for a server that knows

@@ -18,7 +18,7 @@ import { minute } from "../../common/units.ts";
 export interface Timing {
   /** Between the starts of two posts, unless a full one is ready. */
   readonly pace: number;
-  /** The same once `burstPosts` have followed one another: each post is a row at the server. */
+  /** The pace once `burstPosts` have followed one another: each post is a row at the server. */
   readonly steadyPace: number;
   /** Between two checks of a run that sends no notifications. */
   readonly poll: number;
@@ -42,7 +42,7 @@ export const usualTiming: Timing = {
 const burstPosts = 300;
 /** The full chunks of one post to a server that accepts several. */
 const postChunks = 8;
-/** Of chunks that are short, because each has a line about a resource, or empty. */
+/** For chunks that are short, because each has a line about a resource, or empty. */
 const postShortChunks = 100;
 
 export interface ShipperOptions {

@@ -92,7 +92,7 @@ const lookupPlain: LookupFunction = (host, options, done) =>
 export const plainConnectorFor = (url: string): typeof plainConnector | undefined =>
   url.startsWith("http:") ? plainConnector : undefined;
 
-/** The same address for terraform. */
+/** The address for terraform. */
 export const plainAddress = (url: string): string =>
   url.replace(/^http:\/\/localhost(?=[:/]|$)/i, "http://127.0.0.1");
 

@@ -16,7 +16,7 @@ export interface ProgramOptions {
  */
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
-  /** Of the attempt to start it, such as `ENOENT`. */
+  /** Why it could not be started, such as `ENOENT`. */
   readonly code: string | undefined;
   /** What it printed before. */
   readonly stdout: string;

@@ -7,7 +7,6 @@ import { openLocalStatus } from "./local-status.ts";
 import { openWatchdog } from "./watchdog.ts";
 
 export interface Monitoring extends Disposable {
-  /** A job has ended. */
   ended(type: string, result: JobResult): void;
 }
 

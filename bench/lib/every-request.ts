@@ -31,7 +31,6 @@ const page = (path: string, what = path) => ({
   as: "browser" as const,
 });
 
-/** Every request whose cost must not depend on the history. */
 export function everyRequest(history: History): TimedRequest[] {
   const { zone, emptyZone, configuration, variableSet, waitingJob, finishedJob, worker } = history;
   return [

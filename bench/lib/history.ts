@@ -39,16 +39,13 @@ export interface History {
   readonly owner: string;
   /** The worker that ran every finished job. */
   readonly worker: string;
-  /** The zone of every configuration. */
   readonly zone: string;
   readonly emptyZone: string;
-  /** One of the configurations. */
   readonly configuration: string;
   /** One of the sets of the zone, which every configuration has too. */
   readonly variableSet: string;
   /** A job that waits because its worker does not exist. */
   readonly waitingJob: string;
-  /** A finished job. */
   readonly finishedJob: string;
 }
 

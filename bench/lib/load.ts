@@ -8,7 +8,7 @@ export interface Load {
   readonly path: string;
   /** Default POST. */
   readonly method?: "POST" | "PUT";
-  /** Of each request, if they differ. */
+  /** The path of each request, if they differ. */
   readonly paths?: readonly string[];
   readonly headers?: Record<string, string>;
   readonly body?: string;

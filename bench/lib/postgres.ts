@@ -48,7 +48,7 @@ function postmasterOf(url: string): number {
   return Number.parseInt(readFileSync(join(folder, "data/postmaster.pid"), "utf8"));
 }
 
-/** Of the processes that it started, those that have ended included. */
+/** The CPU time of the processes that it started, including those that have ended. */
 function cpuOfChildren(pid: number): number {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").map(Number),

@@ -41,7 +41,7 @@ export async function startWindlass(
   return (await startServer(prepare, settings, [])).server;
 }
 
-/** The same, with a debugger. */
+/** Starts it with a debugger. */
 export const startProfiled = (prepare: (dataDirectory: string) => Promise<void>) =>
   startServer(prepare, {}, ["--inspect=127.0.0.1:0"]);
 
@@ -106,7 +106,6 @@ export function startAgent(
   });
 }
 
-/** Ends a process and waits for its end. */
 export async function stop(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");

@@ -50,7 +50,6 @@ export class Runners {
     ]);
   }
 
-  /** Claims, starts, logs and ends a job. */
   async runJob(
     worker: string,
     { posts, postsPerSecond }: JobLoad,

@@ -35,7 +35,6 @@ const line = (perRunner: number, color: string, dashes = "none") =>
   `<line x1="${x(10)}" y1="${y(perRunner * 10)}" x2="${x(100_000)}" y2="${y(perRunner * 100_000)}" stroke="${color}" stroke-width="2" stroke-dasharray="${dashes}"/>`;
 const tick = (text: string, at: string) => `<text ${at} font-size="12" fill="#555">${text}</text>`;
 
-/** Returns the SVG. */
 export function drawScaling(series: readonly ScalingCosts[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" role="img">
 <title>Processor cores that control planes need, by the number of runners</title>

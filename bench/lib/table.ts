@@ -34,7 +34,6 @@ export function printTable(title: string, figures: readonly Figure[]): void {
     );
 }
 
-/** Returns the median. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

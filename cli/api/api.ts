@@ -216,7 +216,6 @@ interface Credential {
   readonly server: string;
   readonly email: string | undefined;
   readonly isAccessToken: boolean;
-  /** The team of the profile. */
   readonly team: string | undefined;
   token(renew: boolean): Promise<string>;
 }

@@ -132,7 +132,6 @@ const isWrongUsage = ({ errors = [] }: Partial<Problem>): boolean =>
   errors.length > 0 &&
   errors.every(({ path }) => optionNames[/^body\.\w+/.exec(path)?.[0] ?? ""] !== undefined);
 
-/** Lists the invalid fields of a request. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {
   const lines = errors.map(({ path, message }) =>
     faultText({ path: optionOf(path), message: withOptions(message) }),

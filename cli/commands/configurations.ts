@@ -107,7 +107,6 @@ export function configurationsCommand() {
   ]);
 }
 
-/** Adds the options that `create` and `update` share. */
 function addFields(command: CommandUnknownOpts, zone: string): void {
   command
     .option("--zone <name>", zone)

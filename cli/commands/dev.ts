@@ -2,7 +2,6 @@
 import { Command } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 
-/** Builds the command; its code is loaded only when it runs. */
 export const devCommand = () =>
   examples(
     new Command("dev")

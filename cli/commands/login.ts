@@ -5,7 +5,6 @@ import { examples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
-/** Builds `windlass login`, which signs in by the device flow. */
 export const loginCommand = () =>
   examples(
     new Command("login")
@@ -63,7 +62,6 @@ const teamText = (team: ShownTeam | null): string =>
     ? "none: the personal space"
     : `${team.slug} ${team.role === null ? "(you are not a member)" : `(you are ${team.role})`}`;
 
-/** Shows what `WINDLASS_TOKEN` is. */
 async function showAccessToken(
   api: Run["api"],
   show: Run["show"],

@@ -6,7 +6,6 @@ import { build, describeCommit, installedIn, version, type Build } from "../../c
 import { examples } from "../noun.ts";
 import { action } from "../run.ts";
 
-/** Builds the command. */
 export const versionCommand = () =>
   examples(
     new Command("version")

@@ -1,4 +1,4 @@
-/** A failure of a configuration that has not been made good, in words. */
+/** An unresolved failure of a configuration, in words. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import { statusWords } from "../../protocol/words.ts";
 import { styled } from "../terminal/output.ts";

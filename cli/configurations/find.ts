@@ -9,7 +9,6 @@ import { spaceHint, withSpace } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
 import { shellWordsOr } from "../terminal/shell-word.ts";
 
-/** Returns the configuration with this name or id, or undefined. */
 export async function findConfiguration(
   api: Api,
   name: string,

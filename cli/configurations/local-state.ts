@@ -40,7 +40,7 @@ export async function noteLocalState(
 interface LocalState {
   /** Where it is, and what follows from that. */
   readonly what: string;
-  /** The files that tell of it. */
+  /** The files that show it. */
   readonly files: readonly string[];
   /** Returns how to take it over, with this beginning of the command line. */
   readonly takeOver: (push: string) => string;

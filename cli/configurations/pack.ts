@@ -142,7 +142,6 @@ export async function packDirectory(
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), files, skipped };
 }
 
-/** The directories on the way to the files. */
 function directoriesOf(files: readonly string[]): Set<string> {
   const directories = new Set<string>();
   for (const file of files)

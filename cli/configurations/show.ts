@@ -72,7 +72,6 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
 const setsOf = ({ api }: Run, { variable_sets = [] }: Configuration): Promise<VariableSet[]> =>
   Promise.all(variable_sets.map(({ id }) => api.call("getVariableSet", { params: { id } })));
 
-/** The names of its zone and its cloud identity. */
 async function namesOf(
   { api }: Run,
   { zone_id, cloud_identity_id }: Configuration,

@@ -131,7 +131,6 @@ export class DemoProcesses {
  */
 const apart = { detached: true, extendEnv: false, reject: false } as const;
 
-/** The arguments that make Node run `windlass <words>`. */
 const windlass = (words: readonly string[]): string[] => [process.argv[1] ?? "", ...words];
 
 /** How long processes may take to end after the second SIGTERM. A cancelled apply takes 10 minutes. */

@@ -65,7 +65,6 @@ export async function startControlPlane(demo: DemoProcesses, email: string, port
   return { server, loginLink };
 }
 
-/** Signs in with the link. */
 export async function openSession(
   { directory, signal }: DemoProcesses,
   server: string,
@@ -145,7 +144,6 @@ async function runJob(
   return job;
 }
 
-/** Prints the outputs that the control plane has stored. */
 async function showOutputs(api: Api, configuration: Configuration): Promise<void> {
   const deployed = await api.call("getConfiguration", {
     params: { name: configuration.name },

@@ -15,13 +15,13 @@ export interface NextStep {
   readonly again: string;
   /** Gives a value to variables; their options follow. */
   readonly set: string;
-  /** The same with a file of variables, whose option follows. */
+  /** As `set`, with a file of variables, whose option follows. */
   readonly setByFile?: string;
   /** How to run the job with other files, as a sentence, if it does not take them by itself. */
   readonly files?: string;
 }
 
-/** Returns it in sentences. */
+/** Says what the job has left and how to continue. */
 export async function nextSteps(run: Run, job: Job, step = retryOf(run, job)): Promise<string> {
   return `${await resourcesLeft(run, job, step)}${await workerLeft(run, job)}`;
 }
@@ -120,7 +120,6 @@ function nextStep(
 const isOvertaken = (job: Job): boolean =>
   failedBy(job, "plan_overtaken") || (job.plan_job_id !== null && job.started_at === null);
 
-/** Queues the job again. */
 export function retryOf({ api }: Run, job: Job): NextStep {
   const team = teamWords(api.team);
   const update = `windlass configurations update ${shellWord(nameIn(job))}`;

@@ -231,7 +231,6 @@ async function planUse(
     : `To deploy exactly this plan: ${command}`;
 }
 
-/** Prints the job's plan for a pull request. */
 async function showMarkdown(run: Run, id: string): Promise<void> {
   const job = await run.api.call("getJob", { params: { id } });
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
@@ -251,7 +250,6 @@ const decisionsText = ({ approvals = [], approval_need: need }: Job): string => 
   return [...approvals.map(decisionText), ...(idle === null ? [] : [idle])].join("\n");
 };
 
-/** Prints the job as names and values. */
 export async function showJob(run: Run, job: Job): Promise<void> {
   const { config_snapshot: snapshot, approval_need: need } = job;
   const worker = job.worker_id ?? job.assigned_worker_id;

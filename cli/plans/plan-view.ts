@@ -47,7 +47,6 @@ interface Shown {
   readonly deployment?: Pick<Job, "status"> | undefined;
 }
 
-/** Returns the plan as lines. */
 export function planView(
   plan: PlanSummary,
   { attributes = true, outputs = true, applied, deployment }: Shown = {},

@@ -13,7 +13,6 @@ interface RoleOption {
   readonly role: Role;
 }
 
-/** `teams members list`. */
 export async function listMembers(run: Run): Promise<void> {
   const params = { slug: await slugOf(run) };
   const { members } = await run.api.call("listMembers", { params, query: {} });
@@ -29,7 +28,6 @@ export async function listMembers(run: Run): Promise<void> {
   );
 }
 
-/** `teams members update`: changes a role. */
 export async function updateMember(run: Run, named: string, { role }: RoleOption): Promise<void> {
   const slug = await slugOf(run);
   const { user_id, email } = await memberOf(run, slug, named);
@@ -39,7 +37,6 @@ export async function updateMember(run: Run, named: string, { role }: RoleOption
   run.done(`${email} is ${member.role} of the team "${slug}" from now on.`);
 }
 
-/** `teams members remove`: asks for confirmation. */
 export async function removeMember(
   run: Run,
   named: string,
@@ -95,7 +92,6 @@ export async function invite(
     );
 }
 
-/** `teams invitations list`. */
 export async function listInvitations(run: Run): Promise<void> {
   const slug = await slugOf(run);
   const params = { slug };
@@ -113,7 +109,6 @@ export async function listInvitations(run: Run): Promise<void> {
   );
 }
 
-/** `teams invitations revoke`. */
 export async function revokeInvitation(run: Run, named: string): Promise<void> {
   const slug = await slugOf(run);
   const { invitations } = await run.api.call("listInvitations", { params: { slug }, query: {} });

@@ -81,7 +81,6 @@ export async function remove(
   run.done(`The variable set "${found}" is deleted.`);
 }
 
-/** The command that detaches a set from everything. */
 async function detachCommand(run: Run, set: VariableSet): Promise<string> {
   const { zones, configurations } = await targetNames(run, set);
   return (

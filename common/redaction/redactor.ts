@@ -58,7 +58,6 @@ export interface Redactor {
   cut(bytes: Buffer, limit: number, options: CutOptions): Cut & { readonly text: string };
 }
 
-/** Returns a redactor for these secrets. */
 export function redactorOf(secrets: readonly string[]): Redactor {
   const forms = formsOf(secrets);
   const searches: Search[] = [

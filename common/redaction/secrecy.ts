@@ -3,7 +3,6 @@ import { redactorOf } from "./redactor.ts";
 
 /** Finds secrets in what is not the log. */
 export interface Secrecy {
-  /** Returns the text with each secret masked. */
   readonly mask: (text: string) => string;
   /** Whether a JSON value contains a secret, in any form that is masked in the log. */
   readonly hides: (value: unknown) => boolean;

@@ -28,14 +28,12 @@ export interface ApprovalRow {
   decided_at: number;
 }
 
-/** Returns the columns of a rule; null: none. */
 export const approvalColumns = (rule: WrittenApprovalRule | null): ApprovalColumns => ({
   approval_when: rule?.when ?? null,
   approval_count: rule?.count ?? 1,
   approval_by_author: rule?.by_author === true ? 1 : 0,
 });
 
-/** Returns the rule that columns keep; null: none. */
 export const approvalRule = (columns: ApprovalColumns): ApprovalRule | null =>
   columns.approval_when === null
     ? null
@@ -45,7 +43,6 @@ export const approvalRule = (columns: ApprovalColumns): ApprovalRule | null =>
         by_author: columns.approval_by_author === 1,
       };
 
-/** Whether two columns keep different rules. */
 export const differs = (a: ApprovalColumns, b: ApprovalColumns): boolean =>
   JSON.stringify(approvalRule(a)) !== JSON.stringify(approvalRule(b));
 

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { invalid, RefusalError } from "./refusal.ts";
 
-/** The digests that content must have. */
 export interface ExpectedDigest {
   readonly algorithm: "sha256" | "sha512" | "md5";
   readonly value: Buffer;

@@ -38,14 +38,13 @@ export const labelLength = 30;
 const labelSpace = 50;
 const gap = 14;
 const padding = 14;
-/** Of the title of an open module. */
+/** The height of the title of an open module. */
 const titleHeight = 28;
 /** Up to so many nodes the best placement is searched for; it takes too long for more. */
 const exactLimit = 60;
 /** Nodes without arrows stand in rows about this wide. */
 const rowWidth = 700;
 
-/** Returns the places of everything in a view. */
 export const drawingOf = ({ root }: GraphView): Drawing => place(root);
 
 interface Item {

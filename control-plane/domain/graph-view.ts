@@ -24,7 +24,7 @@ export interface GraphNode {
   /** The type of a resource, or `module`. */
   readonly type: string;
   readonly name: string;
-  /** Of a resource its instances, of a module the instances of its managed resources. */
+  /** Instances of the resource, or of the managed resources of the module. */
   readonly count: number;
   readonly actions: Partial<Record<PlanAction, number>>;
   /** The other nodes that it depends on, without those that follow from others. */
@@ -61,7 +61,6 @@ export const nodesIn = ({ nodes, boxes }: GraphBox): GraphNode[] => [
   ...boxes.flatMap(nodesIn),
 ];
 
-/** Returns what is shown of a graph. */
 export function viewOf(graph: ResourceGraph, wanted: GraphChoice): GraphView {
   const resources = [...graph.resources.values()];
   const asked = place(resources, wanted);

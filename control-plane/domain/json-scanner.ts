@@ -41,7 +41,7 @@ export class JsonScanner {
   /** The listener of the map whose members come now. */
   #current: JsonListener | undefined;
   readonly #levels: number;
-  /** Of each level, 1 if it is a map, 0 if it is a list. */
+  /** One byte for each level: 1 for a map, 0 for a list. */
   readonly #maps: Uint8Array;
   #level = 0;
   #expected: Expected = "map";

@@ -2,7 +2,6 @@
  * Measures JSON text before it is parsed, in one pass over the bytes and without building anything.
  */
 
-/** How much one body may hold. */
 export interface JsonLimits {
   /** Lists and maps inside each other. */
   readonly levels: number;

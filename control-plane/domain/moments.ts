@@ -12,9 +12,7 @@ export function momentOf(field: string, text: string | undefined): number | unde
   return moment;
 }
 
-/** A time on the wire. */
 export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** A time on the wire, or null. */
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);

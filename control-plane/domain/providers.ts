@@ -7,7 +7,6 @@ export type ProviderName = (typeof providerNames)[number];
 export const codeHosts = ["github", "gitlab", "bitbucket"] as const;
 export type CodeHost = (typeof codeHosts)[number];
 
-/** Its name for users. */
 export const providerTitles: Readonly<Record<ProviderName, string>> = {
   github: "GitHub",
   gitlab: "GitLab",
@@ -15,7 +14,6 @@ export const providerTitles: Readonly<Record<ProviderName, string>> = {
   google: "Google",
 };
 
-/** One provider, as configured by the operator. */
 export interface ProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -25,7 +23,6 @@ export interface ProviderSettings {
   readonly timeoutMilliseconds: number;
 }
 
-/** The enabled providers. */
 export type Providers = Readonly<Partial<Record<ProviderName, ProviderSettings>>>;
 
 const publicHosts: Readonly<Record<ProviderName, string>> = {
@@ -61,10 +58,8 @@ export function apiOf(name: CodeHost, settings: ProviderSettings): string {
   }
 }
 
-/** Whether a word is the name of a provider. */
 export const isProvider = (word: string): word is ProviderName =>
   (providerNames as readonly string[]).includes(word);
 
-/** Whether a word is the name of a code host. */
 export const isCodeHost = (word: string): word is CodeHost =>
   (codeHosts as readonly string[]).includes(word);

@@ -7,7 +7,7 @@ export interface Quotas {
   readonly workers: number;
   readonly archiveBytes: number;
   readonly stateBytes: number;
-  /** Of one job's log. */
+  /** The log of one job. */
   readonly logBytes: number;
 }
 

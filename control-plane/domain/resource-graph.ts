@@ -13,7 +13,7 @@ export interface GraphResource {
   readonly name: string;
   readonly isData: boolean;
   instances: number;
-  /** Of a plan: how many instances have each action. */
+  /** How many instances have each action of a plan. */
   readonly actions: Partial<Record<PlanAction, number>>;
 }
 
@@ -64,7 +64,6 @@ export class ResourceGraph {
     this.#edgeCount++;
   }
 
-  /** The dependencies between resources of the graph. */
   get edges(): Edge[] {
     return [...this.#edges].flatMap(([from, targets]) =>
       this.resources.has(from)

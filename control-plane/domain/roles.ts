@@ -49,7 +49,6 @@ export function roleFor(
   return leastRole[permission];
 }
 
-/** The roles with a permission. */
 export const rolesWith = (permission: Permission): Role[] =>
   roles.filter((role) => roleFor({ role }, permission) === undefined);
 
@@ -57,7 +56,6 @@ export const rolesWith = (permission: Permission): Role[] =>
 const isPersonal = (caller: Permitted, permission: Permission): boolean =>
   caller.login_kind === "token" && personal.has(permission);
 
-/** Whether the caller has the permission. */
 export const mayDo = (caller: Permitted, permission: Permission): boolean =>
   !isPersonal(caller, permission) && roleFor(caller, permission) === undefined;
 

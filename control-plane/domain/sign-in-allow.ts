@@ -40,7 +40,6 @@ export function findAllowing(
   );
 }
 
-/** Whether one of these verified addresses is allowed. */
 export const allowsAddress = (
   rules: readonly SignInRule[],
   addresses: readonly string[],

@@ -38,7 +38,7 @@ export type StoredSnapshot = Partial<ConfigSnapshot> & {
   readonly plan_options?: PlanOptions;
   /** The names of its variables that come from variable sets, for the runner. */
   readonly set_variables?: readonly string[];
-  /** Of a DESTROY_WORKER: an earlier attempt may have destroyed some of its targets. */
+  /** For a DESTROY_WORKER: an earlier attempt may have destroyed some of its targets. */
   readonly resumes_teardown?: true;
 };
 
@@ -61,7 +61,6 @@ export const isSecretName = (group: TextGroup | "variables", name: string): bool
 export const placeOf = (group: TextGroup | "variables", name: string): string =>
   group === "variables" ? name : `${group}/${name}`;
 
-/** Changes every value. */
 export function mapEntries<T extends Partial<Definition>>(
   definition: T,
   change: (entry: Entry, place: string) => Entry,

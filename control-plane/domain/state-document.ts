@@ -25,7 +25,7 @@ export interface Range {
 /** Deeper than any real state; bounds what a hostile one costs. */
 const depthLimit = 500;
 const lineageLimit = 400;
-/** Of the document itself. Terraform writes seven, OpenTofu a few more. */
+/** Members of the document itself. Terraform writes seven, OpenTofu a few more. */
 const memberLimit = 1000;
 
 /**
@@ -35,7 +35,7 @@ const memberLimit = 1000;
 export class StateDocumentReader {
   readonly #fields = new Map<string, unknown>();
   #members = 0;
-  /** Of the entries of `resources` that have ended. */
+  /** Instances in the entries of `resources` that have ended. */
   #resources = 0;
   #isInResources = false;
   /** What the present entry of `resources` counts as; one that does not list instances, as one. */
@@ -90,7 +90,7 @@ export class StateDocumentReader {
     this.#onSerial = onSerial;
   }
 
-  /** Of a name that comes twice, the last value counts. */
+  /** The last value counts if a name comes twice. */
   #found(name: string, json: string | undefined): void {
     this.#members++;
     if (this.#members > memberLimit) throw noState("it has too many members");

@@ -9,7 +9,6 @@ import {
 import { RefusalError } from "./refusal.ts";
 import type { Values } from "./snapshot-values.ts";
 
-/** A set with its values. */
 export type ValuedSet = AttachedSet & { readonly values: Values };
 
 /** Whose values a set may give. */

@@ -33,7 +33,6 @@ export interface Surroundings {
   readonly workers: readonly Candidate[];
 }
 
-/** The facts that decide the reason. */
 export type WaitingJob = Pick<
   JobRow,
   "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels" | "features"
@@ -105,7 +104,7 @@ const about = (
 
 const compare = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
-/** Of the labels of the job those that no worker has, or all if there is a worker for each. */
+/** The labels of the job that no worker has, or all if there is a worker for each. */
 function missing({ labels }: Claimable, workers: readonly Candidate[]): string[] {
   const lacking = labels.filter(
     (label) => !workers.some((worker) => worker.labels.includes(label)),
@@ -113,7 +112,7 @@ function missing({ labels }: Claimable, workers: readonly Candidate[]): string[]
   return lacking.length === 0 ? [...labels] : lacking;
 }
 
-/** Of the features that the job needs, the one that the fewest workers support. */
+/** The feature that the job needs and the fewest workers support. */
 function rarest({ features }: Claimable, workers: readonly Candidate[]): Feature {
   const able = (feature: string) =>
     workers.filter((worker) => worker.features.includes(feature)).length;

@@ -23,7 +23,7 @@ export async function actingFor(
   return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
 }
 
-/** The same. Names that space in the response to a user who has several. */
+/** Also names that space in the response to a user who has several. */
 export async function actingWithNote(
   context: Context,
   request: FastifyRequest,
@@ -55,6 +55,6 @@ export async function actingBelow(
   return acting;
 }
 
-/** Of the console's pages only: an endpoint's query has no such field. */
+/** For the console's pages only: an endpoint's query has no such field. */
 const pageTeamOf = ({ query, routeOptions }: FastifyRequest): unknown =>
   routeOptions.config.endpoint === undefined ? (query as { team?: unknown }).team : undefined;

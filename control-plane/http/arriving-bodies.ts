@@ -1,15 +1,14 @@
 /** Counts the memory of bodies that have not arrived whole, by the user or owner who sends them. */
 import { kibibyte, mebibyte } from "../../common/units.ts";
 
-/** Of all callers together. */
+/** Limit for all callers together. */
 export const arrivingLimit = 256 * mebibyte;
-/** Of one user, or of the workers of one space. */
+/** Limit for one user, or the workers of one space. */
 export const arrivingLimitOfOne = 64 * mebibyte;
 
 /** What may have come with the head, before anything was counted. */
 const firstPart = 64 * kibibyte;
 
-/** One body that is arriving. */
 export interface Arriving {
   /** Counts received bytes; false if there is no room for them. */
   receive(bytes: number): boolean;

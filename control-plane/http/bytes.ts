@@ -45,7 +45,6 @@ async function* arriving(raw: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** Sends content, or the requested range of it. */
 export async function sendContent(
   { headers }: FastifyRequest,
   reply: FastifyReply,

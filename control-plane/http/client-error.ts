@@ -63,7 +63,7 @@ export function refuseHeads(app: FastifyInstance): void {
 }
 
 /**
- * Of two, a proxy may have used the other one (RFC 9112, 3.2). Node shows the first and says
+ * If there are two, a proxy may have used the other one (RFC 9112, 3.2). Node shows the first and says
  * nothing.
  */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {

@@ -20,7 +20,6 @@ export interface Flow extends Challenge {
   readonly expires_at: number;
 }
 
-/** Stores a sign-in in the browser. */
 export function setFlow(context: Context, reply: FastifyReply, flow: Omit<Flow, "expires_at">) {
   const content = JSON.stringify({ ...flow, expires_at: context.now() + seconds * 1000 });
   const value = context.box("oauth-flow").seal(Buffer.from(content), "flow").toString("base64url");

@@ -17,7 +17,6 @@ import { actingBelow, actingWithNote } from "./acting.ts";
 import type { Guards } from "./route.ts";
 import { findSession, refuseForeignOrigin } from "./session.ts";
 
-/** All guards over one context. */
 export function makeGuards(context: Context): Guards {
   const worker = workerGuard(context);
   const client = clientGuard(context);

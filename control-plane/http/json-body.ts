@@ -107,7 +107,7 @@ export interface JsonOptions {
   readonly isExact: boolean;
   /** Default `jsonValues`. */
   readonly values?: number;
-  /** Of a map with too many values, keeps the plain ones and drops its lists and maps. */
+  /** Keeps the plain values of a map that has too many, and drops its lists and maps. */
   readonly dropsExcess?: boolean;
 }
 

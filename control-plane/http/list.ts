@@ -19,7 +19,6 @@ const pieceLength = 64 * 1024;
 /** Reads up to `limit` objects older than `before`; fewer only at the end of the list. */
 export type ReadSome<T> = (before: string | undefined, limit: number) => Promise<T[]>;
 
-/** Part of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
   /** The cursor of the next page; undefined at the end of the list. */

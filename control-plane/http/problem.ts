@@ -12,7 +12,6 @@ import { UnreadableError } from "../domain/secret-box.ts";
 import { routeOf } from "./route-of.ts";
 import { answerUnread } from "./unread-body.ts";
 
-/** Returns the problem document of a code. */
 export function problemText(
   code: ProblemCode,
   requestId: string,

@@ -39,19 +39,17 @@ interface Callers extends Record<Caller, unknown> {
   readonly pipeline: PipelineCaller;
 }
 
-/** The guard of each kind of caller. */
 export type Guards = { readonly [K in Caller]: Guard<Callers[K]> } & {
-  /** Of endpoints whose body decides in which space they act. */
+  /** For endpoints whose body decides in which space they act. */
   readonly below: (caller: UserCaller, endpoint: Endpoint, body: unknown) => Promise<UserCaller>;
 };
 
-/** The arguments of a handler. */
 export interface Call<E extends Endpoint> {
   readonly caller: Callers[E["caller"]];
   readonly params: Params<E>;
   readonly query: Query<E>;
   readonly headers: Headers<E>;
-  /** Of a body of bytes, the bytes as they arrive; the service bounds and checks them. */
+  /** Bytes are passed on as they arrive; the service bounds and checks them. */
   readonly body: E["bytes"] extends "request" ? AsyncIterable<Uint8Array> : Body<E>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -77,7 +75,7 @@ export interface RouteOptions {
   readonly quiet?: boolean;
   /** Served also while the server stops, because it reports that. */
   readonly alsoWhileStopping?: boolean;
-  /** Of a body with too many values, keeps the plain ones instead of refusing it. */
+  /** Keeps the plain values of a body that has too many, instead of refusing it. */
   readonly dropsExcess?: boolean;
   /** Makes a body fit its schema as far as possible, so that it is not lost because of a detail. */
   readonly repair?: (body: unknown) => unknown;

@@ -35,7 +35,6 @@ export async function findSession(
   return caller;
 }
 
-/** Sets the cookie of a session. */
 export async function setSession(
   context: Context,
   reply: FastifyReply,
@@ -45,7 +44,6 @@ export async function setSession(
   setCookie(context, reply, cookieName, token, secondsOf.session);
 }
 
-/** Removes the cookie. */
 export function clearSession(context: Context, reply: FastifyReply): void {
   setCookie(context, reply, cookieName, "", 0);
 }

@@ -67,7 +67,6 @@ export const parameters = {
   IfNoneMatch: requestHeader("If-None-Match", "304 if the content is unchanged.", etag),
 };
 
-/** Response headers. */
 export const headers = {
   "X-Request-Id": text("The id of this request, also in the server's log.", "7f3a5c0e91b2-2s"),
   ETag: text("Names the content by its SHA-256.", etag),

@@ -14,7 +14,6 @@ export interface Shared {
   readonly problems: Problems;
 }
 
-/** Returns the operation of the endpoint called `name`. */
 export function operationOf(name: string, tag: string, endpoint: Endpoint, shared: Shared): Json {
   const { summary, description } = endpoint;
   const parameters = parametersOf(endpoint, shared);

@@ -23,7 +23,6 @@ import * as stateVersions from "../../protocol/state-versions.ts";
 import * as variableSets from "../../protocol/variable-sets.ts";
 import * as workers from "../../protocol/workers.ts";
 
-/** A JSON Schema of the document. */
 export type Json = { readonly [name: string]: unknown };
 
 /** `NextCursor` is inlined: it is only a nullable string. */
@@ -68,7 +67,6 @@ export class Schemas {
     return this.#refer(schema as Json);
   }
 
-  /** Returns every referenced component, by name. */
   components(): Record<string, Json> {
     return Object.fromEntries([...this.#used].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }

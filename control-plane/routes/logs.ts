@@ -92,7 +92,7 @@ async function sendLog(
   query: { after?: number; limit?: number },
 ): Promise<typeof sent> {
   const log_pruned_at = await findPrunedAt(context, job);
-  // Some of it may still be there: a log without its beginning would be a lie.
+  // Some chunks may still exist, but a log is not shown without its beginning.
   if (log_pruned_at !== null) reply.send({ logs: [], next_after: null, log_pruned_at });
   else {
     // The first page is read before the status line, so that a refusal is still an error.

@@ -14,7 +14,6 @@ export interface Origin {
   readonly headers: { readonly "user-agent"?: string | undefined };
 }
 
-/** The login of a person. */
 export interface SignedIn {
   readonly user_id: string;
   readonly email: string;
@@ -22,12 +21,10 @@ export interface SignedIn {
   readonly login_id: string;
 }
 
-/** A space in which a caller may act. */
 export interface Space {
   readonly space_id: string;
   /** Null: a personal space. */
   readonly slug: string | null;
-  /** What the caller may do there (domain/roles.ts). */
   readonly role: Role;
 }
 
@@ -41,7 +38,6 @@ export interface UserCaller extends SignedIn {
   readonly token_name?: string;
   /** The space in which the caller acts: what it creates belongs to it. A personal space has the id of its user. */
   readonly space_id: string;
-  /** What the caller may do in that space (domain/roles.ts). */
   readonly role: Role;
   /** All spaces in which the caller may act; of an access token, the one it was created in. */
   readonly spaces: readonly Space[];

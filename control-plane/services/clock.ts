@@ -14,11 +14,9 @@ export interface Clock {
   now(): number;
   /** How far the wall clock is ahead of this one; negative: behind. */
   ahead(): number;
-  /** Moves this clock. */
   shift(milliseconds: number): void;
 }
 
-/** A clock that starts at this time. */
 export function steadyClock(start = Date.now()): Clock {
   let offset = start - performance.now();
   const now = () => Math.round(performance.now() + offset);

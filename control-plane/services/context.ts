@@ -17,7 +17,6 @@ export interface Context {
   /** Signs access, refresh and session tokens: the UTF-8 bytes of CLI_JWT_SECRET. */
   readonly jwtSecret: Uint8Array;
   readonly releaseSecret: string | undefined;
-  /** The enabled sign-in providers. */
   readonly providers: Providers;
   /** Who may sign in with one of them. */
   readonly signInAllow: readonly SignInRule[];

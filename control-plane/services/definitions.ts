@@ -40,7 +40,6 @@ export function sealedText(sealed: {
   return { text: JSON.stringify(sealed), short: rest.source ? { ...rest, source } : rest };
 }
 
-/** What is written to the row. */
 export interface Writing {
   readonly definition: StoredJson;
   readonly definition_id: string | null;

@@ -109,7 +109,7 @@ export class Drafts {
     this.#isMade = made !== undefined;
   }
 
-  /** The same for the transaction, in which nothing more is made. */
+  /** Returns the drafts for the transaction, in which nothing more is made. */
   made(): Drafts {
     return new Drafts(this.#made);
   }

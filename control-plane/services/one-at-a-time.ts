@@ -3,7 +3,7 @@ import { RefusalError } from "../domain/refusal.ts";
 
 export class OneAtATime {
   #last: Promise<unknown> = Promise.resolve();
-  /** Of each user, what runs or waits. */
+  /** What runs or waits, by user. */
   readonly #open = new Map<string, number>();
   readonly #perUser: number;
   readonly #refusal: string;

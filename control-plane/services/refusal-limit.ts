@@ -10,11 +10,9 @@ const windowMilliseconds = minute;
  */
 const keysLimit = 100_000;
 
-/** The limit of one caller. */
 export interface RefusalLimit {
   /** Throws 429 if there were too many refusals in this minute. */
   check(): void;
-  /** Counts a refusal. */
   count(): void;
 }
 

@@ -77,7 +77,7 @@ export interface SpecsTable extends ApprovalColumns {
    */
   deployed_backend: "managed" | "own" | null;
   /**
-   * The job whose failure has not been made good: an apply or destruction until one succeeds, a PLAN
+   * The job whose failure is unresolved: an apply or destruction until one succeeds, a PLAN
    * until a job succeeds.
    */
   failed_job_id: string | null;

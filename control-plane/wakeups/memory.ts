@@ -18,7 +18,7 @@ export function memoryWakeups(): Wakeups {
     listen: (topic, listener) => {
       let called = listeners.get(topic);
       if (called === undefined) listeners.set(topic, (called = new Set()));
-      // For the spaces of what listens (store/spaces.ts), not for those of what afterCommit.
+      // For the spaces of what listens (store/spaces.ts), not for those of what notifies.
       const bound = AsyncLocalStorage.bind(listener);
       called.add(bound);
       return () => called.delete(bound);

@@ -1,4 +1,4 @@
-/** A directory without terraform files is no reason to destroy what is deployed. */
+/** A directory without terraform files must not destroy what is deployed. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packDirectory } from "../../cli/configurations/pack.ts";

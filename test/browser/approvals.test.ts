@@ -61,13 +61,13 @@ describe("the page of a deployment that needs approvals", () => {
     await page.getByText("only the bastion changes").first().waitFor();
   });
 
-  test("keeps why a form was refused while the page is drawn anew", async () => {
+  test("keeps why a form was refused while the page is redrawn", async () => {
     const { team, id, grace } = await openWaiting(1);
     const { page } = await visitor.visit(plane, grace.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     const params = { slug: team.slug, user_id: grace.id };
     await team.admin.client.call("updateMember", { params, body: { role: "planner" } });
-    // The page may have been drawn anew already, without the button.
+    // The page may have been redrawn already, without the button.
     await page.evaluate(`document.getElementById("cancel").form.submit()`);
     const refusal = page.getByText("Nothing was changed. This needs the role deployer.");
     await refusal.waitFor();

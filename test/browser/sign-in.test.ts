@@ -73,7 +73,7 @@ describe("in a browser", () => {
     expect(await page.getByRole("button", { name: "Revoke ci" }).count()).toBe(1);
   });
 
-  test("a page that is drawn anew keeps what is typed after the login ended", async () => {
+  test("a page that is redrawn keeps what is typed after the login ended", async () => {
     const { page } = await visitor.visit(plane, "ada@example.com");
     await page.goto(`${plane.url}/zones`);
     await page.getByRole("link", { name: "staging" }).click();

@@ -52,7 +52,6 @@ export class Endpoint {
     };
   }
 
-  /** Opens an address. Throws if that fails. */
   open(): Promise<void> {
     this.#opening ??= this.#tryToOpen().finally(() => {
       this.#opening = undefined;

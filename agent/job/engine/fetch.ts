@@ -43,7 +43,6 @@ class DowngradeError extends Error {
   override readonly name = "DowngradeError";
 }
 
-/** Returns the content of a small file. */
 export async function fetchBytes(address: string, options: FetchOptions): Promise<Buffer> {
   const parts: Buffer[] = [];
   await fetchInto(address, options, {
@@ -74,14 +73,12 @@ export async function fetchFile(
   return hash.digest("hex");
 }
 
-/** Receives the content. */
 interface Target {
   /** Starts with the first byte, whatever was written before. */
   begin(): Promise<void> | void;
   write(part: Buffer): Promise<void> | void;
 }
 
-/** The progress of a download. */
 interface Progress {
   bytes: number;
   /** The `ETag` of the file, with which the rest of it can be requested. */

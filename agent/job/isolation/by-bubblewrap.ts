@@ -13,7 +13,6 @@ import { enter } from "./enter.ts";
 import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 
-/** Runs the job in a bubblewrap sandbox. */
 export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   return {

@@ -17,7 +17,6 @@ import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 import { minute } from "../../../common/units.ts";
 
-/** Runs the job in a container. */
 export function byContainer(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   const { engine, environment } = settings.container;

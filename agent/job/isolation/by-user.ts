@@ -23,7 +23,6 @@ import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeShared, sharedFolders } from "./shared-folders.ts";
 import { endedPath, moveAway, removeTree } from "./wipe.ts";
 
-/** Runs the job as its own user. */
 export function byUser(
   { id, workspace, state, user }: Place,
   settings: IsolationSettings,

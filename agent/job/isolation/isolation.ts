@@ -14,7 +14,6 @@ export type Level = (typeof levels)[number];
 export const processWarning =
   "Jobs run as the runner's own user: a configuration can read and change everything that the runner can, including its identity and other jobs";
 
-/** The isolation of one job. */
 export interface Isolation {
   readonly level: Level;
   /**
@@ -57,7 +56,7 @@ export interface ContainerSettings {
 /** How much of the machine one job may use; 0: no limit. */
 export interface JobLimits {
   /**
-   * Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it
+   * Per process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it
    * uses, so address space is not limited.
    */
   readonly memoryBytes: number;
@@ -70,7 +69,6 @@ export interface JobLimits {
   readonly fileBytes: number;
 }
 
-/** What a level needs and provides. */
 export type LevelIsolation = Omit<Isolation, "isOutOfMemory">;
 
 export interface IsolationSettings {

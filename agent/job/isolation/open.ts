@@ -19,7 +19,6 @@ import type {
 import { limited } from "./limits.ts";
 import { processesOf } from "./processes.ts";
 
-/** Returns the isolation of one job at this level. */
 export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
   const isolation = { ...isolationAt(level, place, settings), isOutOfMemory: () => false };
   const { limits, groups } = settings;

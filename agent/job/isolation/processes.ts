@@ -49,7 +49,6 @@ export async function endAll(
   }
 }
 
-/** Sends SIGKILL to each. */
 export function killEach(pids: number[]): void {
   for (const pid of pids) {
     try {

@@ -104,7 +104,7 @@ export function* attributesOf(change: Change, secrecy: Secrecy): Iterable<Planne
 
 /** Shorter values are masked nowhere: they appear everywhere by chance. */
 const shortestSecret = 6;
-/** Of the texts of one resource that are searched in its other attributes. */
+/** How many texts of one resource are searched in its other attributes. */
 const ownLimit = 100;
 const pathLimit = 256;
 /** Deeper values are shown as one attribute without its value. */

@@ -17,7 +17,6 @@ export class LargeNumber {
   }
 }
 
-/** Parses a number of JSON. */
 export function parseNumber(text: string): number | LargeNumber {
   const value = exactNumber(text);
   return typeof value === "string" ? new LargeNumber(value) : value;

@@ -11,7 +11,7 @@ import { PlanOptions } from "../../../protocol/plan-options.ts";
 /** Identifies the terraform files exactly. */
 const SourceRevision = Type.Object({
   type: Type.String({ maxLength: 20 }),
-  /** Of the whole source: the archive's SHA-256, the commit, or a hash of all inline files. */
+  /** Identifies the whole source: the archive's SHA-256, the commit, or a hash of all inline files. */
   digest: Type.String({ maxLength: 100 }),
 });
 export type SourceRevision = Static<typeof SourceRevision>;

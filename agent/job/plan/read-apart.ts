@@ -13,13 +13,12 @@ import { readPlan, type PlanFacts } from "./json.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
-/** What the thread must read. */
 export interface Reading {
   readonly what: "plan" | "outputs";
   readonly file: string;
   /** Secrets that must not be in what is read. */
   readonly secrets: readonly string[];
-  /** Of a plan: its targets. */
+  /** The targets of a plan. */
   readonly targets?: readonly string[];
 }
 
@@ -44,7 +43,6 @@ export const readPlanApart = (
 export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
   read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
-/** Reads the file in this thread. */
 export const readHere = ({ what, file, secrets, targets }: Reading): Promise<PlanFacts | Outputs> =>
   what === "plan"
     ? readPlan(file, secrecyOf(secrets), targets)

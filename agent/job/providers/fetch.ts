@@ -215,7 +215,7 @@ const mayCallModules = (root: string, folder: string): boolean =>
   mentions(root, folder, ["module"]);
 
 /**
- * Of the run that fetched modules only the modules stay: no provider, no setting, no file in
+ * Only the modules stay of the run that fetched them: no provider, no setting, no file in
  * `HOME`.
  */
 function forgetModuleRun(context: JobContext, folder: string): void {

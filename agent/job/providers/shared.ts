@@ -32,7 +32,6 @@ import {
   type StoredPackage,
 } from "./store.ts";
 
-/** What a job is offered. */
 export interface Offer {
   readonly packages: readonly StoredPackage[];
   /** They are all that the lock file names, so nothing has to be downloaded. */

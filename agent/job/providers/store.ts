@@ -61,7 +61,6 @@ export const storeFolder = (workDir: string): string => join(workDir, "providers
 /** A copy in progress, not yet visible to other jobs. */
 export const partialPrefix = ".partial-";
 
-/** Returns the path of a package. */
 export const packagePath = (
   store: string,
   { address, version, platform }: ProviderPackage,
@@ -103,7 +102,6 @@ export function storedPackages(store: string, level?: Level): StoredPackage[] {
   return packagesIn(store).flatMap((found) => storedAt(found, level) ?? []);
 }
 
-/** Returns one package of the store. */
 export function storedPackage(
   store: string,
   level: Level,

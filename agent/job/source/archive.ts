@@ -14,7 +14,7 @@ import { mebibyte } from "../../../common/units.ts";
 
 export interface ArchiveLimits {
   readonly entries: number;
-  /** Of all files, unpacked. */
+  /** All files, unpacked. */
   readonly bytes: number;
 }
 const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * mebibyte };

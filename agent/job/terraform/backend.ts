@@ -1,4 +1,4 @@
-/** Decides where a job's state is kept, and tells terraform. */
+/** Decides where a job's state is kept, and configures terraform for it. */
 import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { ReportStatus } from "../../../protocol/executions.ts";

@@ -21,7 +21,7 @@ export const resultLimit = ({ settings: { patience } }: JobContext) => ({
  * either.
  */
 const stateLimit = 64 * mebibyte;
-/** Of all such states on this machine. */
+/** Limit for all such states on this machine. */
 const rescuedLimit = gibibyte;
 
 /** Where terraform writes a state that it can save nowhere else. */

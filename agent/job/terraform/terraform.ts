@@ -116,7 +116,7 @@ export async function runTerraform(
   return { code: end.code, stdout: join(directory, "stdout"), stderr };
 }
 
-/** Of a process that SIGKILL ended. */
+/** The exit code of a process that SIGKILL ended. */
 const killedCode = 137;
 
 /**

@@ -22,7 +22,7 @@ export async function warningsOf(context: Known): Promise<JobWarning[]> {
     entry.at === "run" && entry.logged ? [entry.run] : [],
   );
   const texts = await Promise.all(
-    // A warning that cannot be read is no reason to lose the result of the job.
+    // The result of the job is kept even if a warning cannot be read.
     runs.map((run) => readEnd(join(directory, "runs", run, "stdout")).catch(() => "")),
   );
   // Users do not know the places of the agent.

@@ -34,7 +34,6 @@ export interface ApprovalViewModel {
 export const waitsForApproval = ({ approval_need: need, plan_job_id }: Job): boolean =>
   need ? need.missing > 0 || plan_job_id === null : false;
 
-/** Whether a person has rejected a job. */
 export const isRejected = ({ approvals = [] }: Job): boolean =>
   approvals.some(({ decision }) => decision === "reject");
 

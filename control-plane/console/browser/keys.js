@@ -66,7 +66,7 @@ function search() {
   } else location.href = "/search";
 }
 
-/** Of the navigation, which knows the team. @param {string} path */
+/** The link of the navigation, which knows the team. @param {string} path */
 const addressOf = (path) =>
   [...document.querySelectorAll('header nav a, header a[href^="/teams"]')]
     .map((link) => /** @type {HTMLAnchorElement} */ (link).href)

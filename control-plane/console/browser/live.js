@@ -10,7 +10,7 @@ import { showTimes } from "./times.js";
 
 /** What the server last drew of each part: most of the time it draws the same again. */
 const drawn = new Map(parts(document).map((part) => [part.id, part.innerHTML]));
-/** A page that answers a form is drawn anew from elsewhere. */
+/** The page of a refused form is redrawn from another address. */
 const from =
   document.querySelector("[data-from]")?.getAttribute("data-from") ??
   location.pathname + location.search;

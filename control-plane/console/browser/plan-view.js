@@ -10,7 +10,7 @@ class WindlassPlan extends HTMLElement {
   connectedCallback() {
     this.addEventListener("input", (event) => this.#changed(event));
     this.addEventListener("click", (event) => void this.#clicked(event));
-    // The server's page, drawn anew, has no filter.
+    // The server's page, redrawn, has no filter.
     document.addEventListener("drawn", this.#apply);
     this.#show();
   }

@@ -1,4 +1,4 @@
-/** The pages on which a configuration is described: a new one, and one that there is. */
+/** The pages with the form of a new and of an existing configuration. */
 import {
   CreateConfiguration,
   UpdateConfiguration,
@@ -30,7 +30,6 @@ const validateChange = formValidatorOf(UpdateConfiguration);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
 
-/** Adds `/zones/{id}/new`. */
 export function newConfigurationPages(pages: SignedIn, context: Context): void {
   const page = async (caller: UserCaller, zone: ZoneName, form: Form): Promise<Page> => {
     const identities = await listCloudIdentities(context, caller, undefined, most);

@@ -150,7 +150,6 @@ function filesOf(form: Form): Record<string, string> {
 const canBe = (path: string): boolean =>
   isValid(() => sourceValidators.inline({ type: "inline", files: { [path]: "" } }));
 
-/** Whether a value is valid. */
 function isValid(validate: () => unknown): boolean {
   try {
     validate();

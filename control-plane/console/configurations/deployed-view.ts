@@ -13,7 +13,6 @@ export const deployedView = (deployed: Deployed, now: string): Html => {
     ${byOf(deployed)} ${serial === null ? null : html`<span class="soft">(serial ${serial})</span>`}`;
 };
 
-/** The same for a table. */
 export const deployedInShort = (deployed: Deployed | null, now: string): Html | string =>
   deployed === null
     ? "–"

@@ -13,7 +13,6 @@ import { textOf } from "./outputs-view.ts";
 export const entryKinds = ["variables", "environment", "backend_config"] as const;
 export type Entries = (typeof entryKinds)[number];
 
-/** A configuration or a variable set. */
 export type Valued = Pick<Configuration, Entries>;
 
 const words = {
@@ -40,7 +39,6 @@ const words = {
   },
 };
 
-/** The form of an entry that was refused. */
 export interface RefusedEntry {
   readonly kind: Entries;
   readonly form: Form;

@@ -1,10 +1,10 @@
-/** A failure of a configuration that has not been made good. */
+/** An unresolved failure of a configuration. */
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import { statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, badge } from "../page/words.ts";
 
-/** The status; a failure that has not been made good gives it the colour of one. */
+/** The status, coloured as failed while a failure is unresolved. */
 export function standingBadge(one: Parameters<typeof statusWords>[0]): Html {
   const words = statusWords(one);
   return words === one.status ? badge(words) : html`<span class="badge FAILED">${words}</span>`;

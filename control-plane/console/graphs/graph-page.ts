@@ -11,7 +11,6 @@ type Graph = Exclude<StateGraph["graph"], string>;
 /** Modules that an address names; a longer one would not be accepted. */
 const flipLimit = 50;
 
-/** Reads which modules are open. */
 export function choiceOf(query: unknown): GraphChoice {
   const { modules, flip = [] } = query as { modules?: unknown; flip?: string | string[] };
   const flipped = [flip].flat().slice(-flipLimit);

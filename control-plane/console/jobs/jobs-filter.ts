@@ -98,7 +98,6 @@ export const endOf = (text: string | undefined): number | undefined => {
   return start === undefined ? undefined : start + day;
 };
 
-/** The address of the list with this filter. */
 export function addressOf(filter: JobsFilter, before?: string): string {
   const query = new URLSearchParams({
     ...(filter as Record<string, string>),

@@ -41,7 +41,6 @@ export interface Overview extends Attention {
   readonly now: string;
 }
 
-/** The overview, redrawn while it is open. */
 export const overviewPage = (overview: Overview): Html => {
   const { workers, running, queued, recent, latest, now } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;

@@ -19,7 +19,6 @@ const shown = 50;
 /** What is searched for is at most as long as an address. */
 const textLimit = 254;
 
-/** Adds `/operator`. */
 export function operatorPages(pages: SignedIn, context: Context): void {
   pages.get("/operator", "account", async (caller, { query }, reply) => {
     await checkOperator(context, context.store.read, caller);

@@ -38,7 +38,6 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/settings" });
 
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
-/** Adds `/settings` and `/audit`. */
 export function peoplePages(pages: SignedIn, context: Context): void {
   const settings = async (caller: UserCaller, form: Form): Promise<Page> => {
     const [accounts, logins, isOperating, tokens] = await Promise.all([

@@ -69,7 +69,6 @@ export const settingsPage = ({
 const isCurrent = (offered: Settings["offered"], provider: ProviderName, host: string): boolean =>
   offered.some((one) => one.provider === provider && one.host === host);
 
-/** The ways to connect one more. */
 const connections = (
   accounts: readonly ConnectedAccount[],
   offered: Settings["offered"],

@@ -23,7 +23,6 @@ interface Results {
   readonly runs: Runs;
 }
 
-/** What was found; the form is in the frame of every page. */
 export const searchPage = ({ text, found, jobs, runs }: Results, now: string): Html =>
   html`<h1>Search</h1>
     <div id="found">

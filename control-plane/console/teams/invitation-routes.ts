@@ -11,7 +11,6 @@ import { sendPage } from "../page/layout.ts";
 import { clock } from "../page/words.ts";
 import type { SignedIn } from "../signed-in.ts";
 
-/** Adds `/invitations/{token}`. */
 export function invitationPages(pages: SignedIn, context: Context): void {
   pages.get("/invitations/:token", "read", async (caller, { params }, reply) => {
     const { token } = params as { token: string };

@@ -64,7 +64,6 @@ export interface TeamViewModel {
   readonly members: readonly Member[];
   /** Null: the reader may not see them. */
   readonly invitations: readonly Invitation[] | null;
-  /** Who reads the page. */
   readonly user: string;
 }
 

@@ -39,7 +39,6 @@ const validateInvitation = validatorOf(CreateInvitation);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/teams" });
 
-/** Adds `/teams` and what is below it. */
 export function teamPages(pages: SignedIn, context: Context): void {
   const list = async (caller: UserCaller, form: Form): Promise<Page> => {
     const teams = await listTeams(context, caller, undefined, teamsLimit + 1);

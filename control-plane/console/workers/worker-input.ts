@@ -12,7 +12,6 @@ export const keptSnapshot = "snapshot";
 export const deployConfigurationOf = ({ metadata }: Worker): DeployConfiguration | undefined =>
   metadata["deploy_configuration"] as DeployConfiguration | undefined;
 
-/** Returns the form filled with the current values of a worker. */
 export function formOf(worker: Worker): Form {
   const known = deployConfigurationOf(worker);
   return new Form({

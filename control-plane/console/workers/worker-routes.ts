@@ -149,7 +149,6 @@ export function workerPages(pages: SignedIn, context: Context): void {
   });
 }
 
-/** Adds `/workers/{id}/edit`. */
 function editPages(pages: SignedIn, context: Context): void {
   const page = async (caller: UserCaller, worker: Worker, form: Form): Promise<Page> => {
     const configurations = await listConfigurationNames(context, caller, shown);

@@ -54,7 +54,7 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
 
 /**
- * How many have each status: `2 DEPLOYED`. Those with a failure that has not been made good are
+ * How many have each status: `2 DEPLOYED`. Those with an unresolved failure are
  * counted together, whether or not a PLAN has ended their status FAILED, as is a cancelled apply.
  */
 function badges(statuses: ZoneSummary["statuses"]): Html {

@@ -20,7 +20,6 @@ import type { Context } from "../context.ts";
 import { changeJob, refreshQueue, writeJobs } from "../job-changes/changes.ts";
 import { viewJob } from "../jobs/views.ts";
 
-/** POST /api/jobs/{id}/approvals. */
 export async function decideJob(
   context: Context,
   user: UserCaller,

@@ -13,7 +13,6 @@ import { checkMayDecide } from "./approvals.ts";
 export interface MayDecide {
   /** Why the caller may not decide so; null: they may. */
   readonly refusals: Readonly<Record<ApprovalDecision, RefusalError | null>>;
-  /** Whether the caller has approved it. */
   readonly hasApproved: boolean;
 }
 

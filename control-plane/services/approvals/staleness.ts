@@ -1,4 +1,4 @@
-/** Whether the plan of a deployment is still one of what is there now. */
+/** Whether the plan of a deployment is stale. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";
@@ -75,9 +75,9 @@ async function findObstacle(
 const pageSize = 200;
 
 /**
- * Ends deployments that wait for approvals and whose plan is stale: no approval is accepted any more,
- * and who waits for them would wait for ever. Returns how many. What is approved ends at its claim,
- * and with another WINDLASS_SECRET_KEY an unreadable plan may still be good.
+ * Ends deployments that wait for approvals and whose plan is stale: they accept no approval and would
+ * never end. Returns how many. An approved one ends at its claim, and with another
+ * WINDLASS_SECRET_KEY an unreadable plan may still be good.
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {
   const { read } = context.store;

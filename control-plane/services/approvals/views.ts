@@ -12,7 +12,6 @@ import {
 import { asSystem } from "../../store/spaces.ts";
 import type { Queries } from "../../store/db.ts";
 
-/** Returns what people have decided about a job. */
 export async function viewApprovals(queries: Queries, job: string): Promise<Approval[]> {
   const rows = await queries.all(findApprovals, { job });
   return rows.map(({ user_id, email, decision, comment, decided_at }) => ({

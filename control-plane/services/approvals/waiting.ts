@@ -11,7 +11,6 @@ import { countsOf } from "../jobs/views.ts";
 import { findStaleness } from "./staleness.ts";
 import { findApprovalNeed } from "./views.ts";
 
-/** A deployment that waits for approvals. */
 export interface WaitingDeployment {
   readonly id: string;
   readonly configuration: { readonly id: string; readonly name: string };
@@ -28,7 +27,6 @@ export interface WaitingDeployment {
   readonly isStale: boolean;
 }
 
-/** A list that may be cut. */
 export interface WaitingDeployments {
   readonly jobs: readonly WaitingDeployment[];
   readonly hasMore: boolean;

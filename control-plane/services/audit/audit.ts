@@ -41,7 +41,7 @@ export interface Actor {
   readonly name: string | null;
   /** Null: not caused by a request. */
   readonly origin: Origin | null;
-  /** Of a request that a person or an access token sends. */
+  /** Only for a request that a person or an access token sends. */
   readonly standing?: AdmittedCaller;
 }
 
@@ -139,7 +139,6 @@ export const recordOwn = (
   now: number,
 ): Promise<void> => record(tx, { by: person(user), owner: user.space_id, ...entry }, now);
 
-/** Returns a page of GET /api/cli/audit. */
 export async function listAuditEntries(
   { store }: Context,
   { space_id: owner }: UserCaller,

@@ -22,7 +22,6 @@ const sweepMilliseconds = 1000;
  */
 const sweptJobs = 1000;
 
-/** The claims of one server. */
 export class Claims {
   readonly #context: Context;
   readonly #queue: Queue;
@@ -57,7 +56,6 @@ export class Claims {
     return job && claimedJob(this.#context, job);
   }
 
-  /** How many claims wait. */
   waiting(): number {
     return this.#waiting.size;
   }

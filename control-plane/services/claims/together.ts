@@ -40,7 +40,6 @@ export class ClaimsTogether {
     this.#context = context;
   }
 
-  /** The same as `takeJob`. */
   take(worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ worker, key, resolve, reject });

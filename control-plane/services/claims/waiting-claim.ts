@@ -14,7 +14,6 @@ export interface ClaimRequest {
   readonly disconnected: () => AbortSignal;
 }
 
-/** What a waiting claim needs of the queue. */
 export interface Queue {
   take(worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null>;
   giveBack(job: ClaimRow): Promise<void>;
@@ -129,7 +128,6 @@ export class WaitingClaim {
     return this.#end(() => this.#result.resolve(job));
   }
 
-  /** Ends it with a refusal or an error. */
   fail(error: unknown): void {
     this.#end(() => this.#result.reject(error));
   }

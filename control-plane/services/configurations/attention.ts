@@ -18,7 +18,7 @@ export interface LockedConfiguration extends Pick<Configuration, "id" | "name"> 
   readonly locked_at: string;
 }
 
-/** Returns configurations with a failure that has not been made good, the newest first. */
+/** Returns configurations with an unresolved failure, the newest first. */
 export async function listFailedConfigurations(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -38,7 +38,6 @@ export async function listFailedConfigurations(
   return found.flatMap(({ failed_job, ...one }) => (failed_job ? [{ ...one, failed_job }] : []));
 }
 
-/** Returns configurations whose state is left locked. */
 export async function listLockedConfigurations(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -44,7 +44,6 @@ import { findFailedJob, shownError } from "./failed-job.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { findAttachedSets } from "../variable-sets/attached.ts";
 
-/** POST /api/cli/configurations. */
 export async function createConfiguration(
   context: Context,
   user: UserCaller,
@@ -144,7 +143,6 @@ export async function getConfigurationByProjectName(
   );
 }
 
-/** The ids of a page of GET /api/cli/configurations. */
 export const listConfigurationIds = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -251,7 +249,6 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   return { ...viewed, state_backend, failed_job, variable_sets };
 }
 
-/** Returns a configuration in the form for users. */
 export function viewSpec(
   spec: SpecRow,
   definition: string,

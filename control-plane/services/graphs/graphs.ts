@@ -17,7 +17,7 @@ import type { Graph } from "./draw-here.ts";
 export const drawnStateLimit = 16 * mebibyte;
 
 export interface StateGraph {
-  /** Of the newest version of the state; null if there is none. */
+  /** The newest version of the state; null if there is none. */
   readonly serial: number | null;
   readonly graph: Graph | Undrawn | "no state" | "too large";
 }

@@ -67,7 +67,6 @@ export async function listUsers(
   return listUsersOfIdentity(context.store.read, id.toLowerCase(), limit);
 }
 
-/** A page of GET /api/cli/cloud-identities. */
 export async function listCloudIdentities(
   { store }: Context,
   { space_id }: UserCaller,
@@ -77,7 +76,6 @@ export async function listCloudIdentities(
   return (await listRows(store.read, space_id, before, limit)).map(view);
 }
 
-/** GET /api/cli/cloud-identities/{id}. */
 export async function getCloudIdentity(
   { store }: Context,
   user: UserCaller,

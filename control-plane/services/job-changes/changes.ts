@@ -175,7 +175,7 @@ export async function refreshQueue(
   notifyRefreshed(afterCommit, await tx.all(refreshUnapproved, { spec, owner }));
 }
 
-/** The same after a change of a member's role. */
+/** Refreshes the queue after a change of a member's role. */
 export async function refreshQueueOfVoter(
   tx: Queries,
   afterCommit: AfterCommit,

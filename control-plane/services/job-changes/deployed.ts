@@ -14,7 +14,6 @@ import { time } from "../../domain/moments.ts";
 type StateBackend = NonNullable<Configuration["backend"]>;
 type Spec = Pick<SpecRow, "id" | "deployed_backend">;
 
-/** Returns what is deployed; null if nothing is. */
 export async function findDeployed(queries: Queries, spec: Spec): Promise<Deployed | null> {
   const { state, last, status } = await read(queries, spec);
   if (status !== "DEPLOYED") return null;

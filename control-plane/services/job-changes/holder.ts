@@ -21,7 +21,7 @@ export async function findFenced(
   return fenced(await queries.first(findJob, { id }), worker, attempt);
 }
 
-/** The same for a row that is already read. */
+/** Checks a row that is already read. */
 export function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
   job: J | undefined,
   worker: WorkerCaller,

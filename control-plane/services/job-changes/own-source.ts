@@ -102,9 +102,8 @@ export function markOf(files: OwnFiles): Pick<StoredSnapshot, "own_source" | "ow
 
 /** The definition that a configuration gets when a DEPLOY of such a plan starts. */
 export interface Takeover {
-  /** Of the configuration that it was made of. */
+  /** The version of the configuration that it was made from. */
   readonly version: number;
-  /** What is taken over. */
   readonly fields: readonly string[];
   readonly writing: Writing;
 }

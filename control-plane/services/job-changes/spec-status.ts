@@ -92,7 +92,7 @@ async function isBusy(tx: Queries, spec: string): Promise<boolean> {
 }
 
 /**
- * Returns the job whose failure has still to be made good. A PLAN neither makes good nor hides what
+ * Returns the job whose failure is unresolved. A PLAN neither resolves nor hides what
  * an apply or a destruction left half done.
  */
 async function failedJobAfter(

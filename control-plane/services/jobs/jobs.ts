@@ -52,7 +52,6 @@ interface Retry {
   readonly resumesTeardown: boolean;
 }
 
-/** POST /api/jobs. */
 export async function createJob(
   context: Context,
   user: UserCaller,
@@ -134,7 +133,6 @@ export async function findPlanRefusal(
   }
 }
 
-/** GET /api/cli/jobs/{id}. */
 export async function getJob(
   context: Context,
   { space_id: owner }: UserCaller,
@@ -169,7 +167,6 @@ export async function findJobCancel(
   return job ? cancelOf(job) : null;
 }
 
-/** The ids of a page of GET /api/jobs. */
 export async function findJobIds(
   { store: { read } }: Context,
   user: UserCaller,
@@ -203,7 +200,6 @@ export const countOpenJobs = (
   limit: number,
 ): Promise<number> => countOpenRows(read, { owner, status, limit });
 
-/** Returns a page of an owner's jobs, without their details. */
 export async function listJobSummaries(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -230,7 +226,6 @@ export async function findJobPage(
   return { ...page, jobs: await viewSummaries(read, page.jobs) };
 }
 
-/** POST /api/cli/jobs/{id}/cancel. */
 export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {
   const { space_id: owner } = user;
   await writeJobs(context, async (tx, afterCommit) => {

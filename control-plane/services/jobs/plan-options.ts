@@ -31,7 +31,6 @@ export async function requestedOptions(
 const isSet = (value: boolean | readonly string[]): boolean =>
   typeof value === "boolean" ? value : value.length > 0;
 
-/** Returns the options of a job; undefined if it has none. */
 export async function findPlanOptions(tx: Queries, id: string): Promise<PlanOptions | undefined> {
   const stored = await tx.first(findSnapshot, { id });
   return stored && shortOf<StoredSnapshot>(stored.config_snapshot).plan_options;

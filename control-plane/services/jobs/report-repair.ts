@@ -98,7 +98,6 @@ const texts: ReadonlySet<string> = new Set([
 const isSummary = (value: unknown): boolean =>
   isMap(value) && fitsSummary(value) && JSON.stringify(value).length <= planSummaryLimit;
 
-/** Returns a function that checks whether a value matches the schema. */
 const fits = (schema: TSchema): ((value: unknown) => boolean) =>
   compileValidator({ schema, httpPart: "body" });
 

@@ -19,7 +19,6 @@ import { recordOutcome } from "../job-changes/outcomes.ts";
 import { withTakeover, type Takeover } from "../job-changes/own-source.ts";
 import { viewJob } from "./views.ts";
 
-/** PUT /api/jobs/{id}/status. */
 export async function reportStatus(
   context: Context,
   worker: WorkerCaller,

@@ -36,7 +36,6 @@ import { requestedOptions } from "./plan-options.ts";
 
 /** What takes long to make: it is made before the transaction. */
 interface Draft {
-  /** The snapshot as it is stored. */
   readonly sealed: SealedText;
   readonly hash: string;
   /** What its runner must be able to do. */
@@ -47,9 +46,8 @@ interface Draft {
 /** The columns of the job that a request describes. */
 export interface Resolved extends Draft {
   readonly spec: SpecRow | null;
-  /** How its plan differs from an ordinary one. */
   readonly options?: PlanOptions | undefined;
-  /** Of a DESTROY_WORKER. */
+  /** Only for a DESTROY_WORKER. */
   readonly scope?: TeardownScope;
 }
 
@@ -59,7 +57,6 @@ interface ResolveMode {
   readonly drafts?: Drafts;
 }
 
-/** Returns what a request describes, or throws why it is refused. */
 export async function resolveRequest(
   context: Context,
   tx: Queries,

@@ -6,14 +6,12 @@ import type { Context } from "../context.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
 import { countsOf } from "./views.ts";
 
-/** One of them, without its details. */
 export type Run = Pick<
   Job,
   "id" | "job_type" | "status" | "created_by" | "changes" | "created_at" | "started_at" | "ended_at"
 > &
   Pick<PlanOptions, "destroy">;
 
-/** How many runs a strip shows. */
 const runsShown = 30;
 
 /** The runs of configurations by their ids; of one without runs there are none. */

@@ -33,7 +33,7 @@ export interface JobViewOptions {
    * job, which may be archived.
    */
   readonly progress?: boolean;
-  /** Of a list: a definition of megabytes, which takes 25 ms to open and hash, is hashed once. */
+  /** For a list: a definition of megabytes, which takes 25 ms to open and hash, is hashed once. */
   readonly drafts?: Drafts;
 }
 
@@ -133,7 +133,6 @@ export async function findLiveId(queries: Queries, spec: string | null): Promise
   return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
 }
 
-/** The columns of a table of jobs. */
 export type JobSummary = Pick<
   Job,
   | "id"
@@ -174,7 +173,6 @@ export function cancelOf({
   return status === "CANCELLED" && at !== null ? { at: time(at), by } : null;
 }
 
-/** Jobs of one owner in short. */
 export async function viewSummaries(
   queries: Queries,
   jobs: readonly JobSummaryRow[],
@@ -203,6 +201,5 @@ export async function viewSummaries(
   );
 }
 
-/** The counts of a plan, as stored. */
 export const countsOf = (json: string | null): PlanCounts | null =>
   json === null ? null : (JSON.parse(json) as PlanCounts);

@@ -84,7 +84,7 @@ export async function appendLogs(
       const isGap = error instanceof RefusalError && error.code === "log_gap";
       const left = deadline - performance.now();
       if (!isGap || left <= 0 || context.draining.aborted) throw error;
-      await jobRings(context, id, left);
+      await jobWakeup(context, id, left);
     }
   }
 }
@@ -207,7 +207,7 @@ const resourceText = (resource: LogResource | undefined): string | null =>
     : null;
 
 /** Resolves at a wakeup of the job, or after this many milliseconds. */
-function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
+function jobWakeup({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

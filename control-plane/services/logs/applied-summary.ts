@@ -21,7 +21,7 @@ export async function summaryOfApplied(
   const rows = await tx.all(findResourceEvents, { job, limit: markLimits.resources });
   if (rows.length === markLimits.resources) return null;
   const all = changedBy(rows.map(({ resource }) => JSON.parse(resource) as LogResource));
-  // Only a runner that counts its chunks tells of every resource.
+  // Only a runner that counts its chunks reports every resource.
   const other = all.length > 0 || last_seq === null ? undefined : await findOtherChange(tx, job);
   if (rows.length === 0 && other === undefined) return null;
   const count = (wanted: PlannedChange["action"]) =>

@@ -15,9 +15,7 @@ import type { PageLimit } from "./pages.ts";
 /** A chunk without the id of its job. */
 export type ArchivedChunk = Omit<LogRow, "job_id">;
 
-/** One frame of an archive. */
 export interface Frame {
-  /** The id of its last chunk. */
   readonly lastId: number;
   /** The highest sequence number up to its end; 0 if there is none. */
   readonly lastSeq: number;
@@ -122,7 +120,6 @@ const rowOf = (chunk: ArchivedChunk): ChunkRow => [
   chunk.created_at,
 ];
 
-/** Reads the index of an archive. */
 export async function readFrames(blobs: Blobs, row: LogArchiveRow): Promise<Frame[]> {
   const index = await unpack(await bytesOf(blobs, row, row.index_at, row.size_bytes));
   return (index as [number, number, number][]).map(([lastId, lastSeq, end]) => ({
@@ -132,11 +129,9 @@ export async function readFrames(blobs: Blobs, row: LogArchiveRow): Promise<Fram
   }));
 }
 
-/** Reads the starts and ends of steps and resources. */
 export const readMarks = async (blobs: Blobs, row: LogArchiveRow): Promise<Marks> =>
   (await unpack(await bytesOf(blobs, row, row.marks_at, row.index_at))) as Marks;
 
-/** Reads the chunks of one frame. */
 export async function readFrame(
   blobs: Blobs,
   row: LogArchiveRow,

@@ -44,7 +44,6 @@ const replacedMilliseconds = hour;
 /** Ends an archive that is being written: nothing of it is kept. */
 const stopped = new Error("the round was stopped");
 
-/** What a round did. */
 export interface Archived {
   readonly logs: number;
   /** Logs whose earlier archive cannot be read. Their later chunks stay in the database. */

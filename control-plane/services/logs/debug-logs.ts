@@ -15,7 +15,6 @@ import { findFenced } from "../job-changes/holder.ts";
 import { storeJobFile } from "../storage/job-files.ts";
 import { contentOf, type Content, type Recorded } from "../storage/stored-content.ts";
 
-/** POST /api/jobs/{id}/debug-log. */
 export async function uploadDebugLog(
   context: Context,
   worker: WorkerCaller,

@@ -31,7 +31,6 @@ interface Reader {
   readonly raw: StreamReader;
   /** The id of the last chunk written to it. */
   position: number;
-  /** The last progress written to it. */
   progress: string;
 }
 

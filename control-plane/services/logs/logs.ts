@@ -17,7 +17,6 @@ const pageBytes = 256 * kibibyte;
 /** Chunks on a page. */
 const pageChunks = 200;
 
-/** A part of a log. */
 export interface LogPart {
   readonly logs: LogChunk[];
   /** Whether this is the end of the log. */

@@ -11,7 +11,6 @@ import { withArchived } from "./archives.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
-/** A step of a job, such as a command of terraform. */
 export interface JobStep {
   readonly name: string;
   /** When the server received its start. */
@@ -77,7 +76,6 @@ const linesOf = (chunk: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-/** The parts of a job that change. */
 export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
   return {
     id: job.id,

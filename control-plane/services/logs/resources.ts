@@ -30,7 +30,6 @@ export interface ResourceChange {
   readonly lastChunk: number | null;
 }
 
-/** The changes of a job so far. */
 export interface Changes {
   /** In the order of their starts. */
   readonly list: readonly ResourceChange[];
@@ -41,7 +40,6 @@ export interface Changes {
   readonly until: number;
 }
 
-/** One resource that a job changes. */
 export interface ChangedResource {
   readonly address: string;
   /** Its changes in their order: a replacement has two. */

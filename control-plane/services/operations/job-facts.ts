@@ -1,4 +1,4 @@
-/** What the log and the metrics tell of jobs, read for all events of a moment by one query. */
+/** What the log and the metrics report of jobs, read for all events of a moment by one query. */
 import type { Store } from "../../store/db.ts";
 import { findJobFacts, type JobFacts } from "../../store/operations/events.ts";
 

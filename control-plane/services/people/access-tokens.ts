@@ -27,12 +27,10 @@ import type { Origin, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 
-/** How many access tokens one space may have. */
 export const accessTokensLimit = 100;
 /** How many characters of a token are kept to recognise it by; the others are 234 random bits. */
 const prefixLength = 8;
 
-/** POST /api/cli/access-tokens. */
 export async function createAccessToken(
   { store, now }: Context,
   user: UserCaller,
@@ -89,7 +87,6 @@ export async function listAccessTokens(
   return (await listRows(store.read, { owner, creator, before, limit })).map(view);
 }
 
-/** GET /api/cli/access-tokens/current. */
 export async function getCurrentAccessToken(
   { store }: Context,
   { login_kind, login_id: id }: UserCaller,

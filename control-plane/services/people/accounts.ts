@@ -127,7 +127,6 @@ export async function standingOf(
   return isInvited ? "invited" : "known";
 }
 
-/** Stores the verified addresses of an account. */
 export const saveVerified = (
   { store }: Context,
   account: AccountId,
@@ -155,10 +154,8 @@ const hostsOf = (context: Context, providers: readonly ProviderName[]) =>
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => hostOfAccounts(context, name));
 
-/** The hosts at which users can sign in. */
 export const offeredHosts = (context: Context) => hostsOf(context, providerNames);
 
-/** A user's account at a provider. */
 export interface ConnectedAccount {
   readonly provider: ProviderName;
   readonly host: string;
@@ -166,7 +163,6 @@ export interface ConnectedAccount {
   readonly connected_at: string;
 }
 
-/** The accounts with which a user can sign in. */
 export async function listOwnAccounts(
   { store }: Context,
   { user_id }: UserCaller,

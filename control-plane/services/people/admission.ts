@@ -35,7 +35,6 @@ export interface Admission {
   readonly name: string;
 }
 
-/** The same in words. */
 export function admissionText(admission: Admission | undefined): string {
   switch (admission?.by) {
     case "link":
@@ -157,7 +156,7 @@ async function endUnless(
   return stays;
 }
 
-/** Ends all logins of a person, in a transaction. The caller afterCommit "login" afterwards. */
+/** Ends all logins of a person, in a transaction. The caller notifies "login" after the commit. */
 export async function signOut(
   tx: Queries,
   person: Pick<PersonRow, "id" | "email" | "link_email">,

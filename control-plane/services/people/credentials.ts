@@ -54,7 +54,6 @@ const teamOf = ({ team_id, team_slug, team_role }: LoginOfTeam): Space | undefin
     ? undefined
     : { space_id: team_id, slug: team_slug, role: team_role };
 
-/** Signs the token of a browser's session. */
 export const sessionToken = (
   context: Pick<Context, "jwtSecret" | "now">,
   { user_id: sub, email, login_id: sid }: SignedIn,

@@ -108,7 +108,6 @@ export async function startSession(
   return signedIn;
 }
 
-/** Signs out: ends the login of the caller. */
 export async function endLogin(
   { store, wakeups, now }: Context,
   caller: UserCaller,
@@ -155,7 +154,6 @@ export async function tokenPair(
   return { access_token, refresh_token, token_type: "Bearer", expires_in: secondsOf.access };
 }
 
-/** A page of GET /api/cli/logins. */
 export async function listLogins(
   { store, now }: Context,
   { user_id, login_id }: UserCaller,

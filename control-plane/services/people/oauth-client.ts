@@ -8,7 +8,6 @@ import type { SignInRule } from "../../domain/sign-in-allow.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
 
-/** The tokens that a provider returns for a code or a refresh token. */
 export interface ProviderTokens {
   readonly access_token: string;
   readonly refresh_token: string | undefined;
@@ -56,7 +55,6 @@ export async function authorization(
 const asksGithub = (name: ProviderName, rules: readonly SignInRule[]): boolean =>
   name === "github" && rules.some((rule) => rule.kind === "group" && rule.provider === name);
 
-/** Exchanges the code in the address the browser came back to. */
 export const exchangeCode = (
   name: ProviderName,
   settings: ProviderSettings,
@@ -72,7 +70,6 @@ export const exchangeCode = (
     });
   });
 
-/** Exchanges a refresh token for a new access token. */
 export const refreshGrant = (
   name: ProviderName,
   settings: ProviderSettings,

@@ -29,7 +29,7 @@ export interface ListedPerson {
   readonly admission: Admission | undefined;
   readonly sessions: number;
   readonly clients: number;
-  /** Of the newest login that works. */
+  /** The time of the newest login that works. */
   readonly signed_in_at: string | null;
   readonly blocked_at: string | null;
 }
@@ -84,7 +84,7 @@ export const signOutPerson = (context: Context, caller: UserCaller, user: string
     await signOut(tx, found, { by }, context.now());
   });
 
-/** Does the same, and refuses every sign-in and every access token of the user until it is undone. */
+/** Ends all logins of a user, and refuses sign-ins and access tokens until it is undone. */
 export const blockPerson = (context: Context, caller: UserCaller, user: string): Promise<void> =>
   change(context, caller, user, async (tx, found, by) => {
     if (user === caller.user_id)
@@ -94,7 +94,6 @@ export const blockPerson = (context: Context, caller: UserCaller, user: string):
     await signOut(tx, found, { by, action: "user.block" }, context.now());
   });
 
-/** Lets a blocked user sign in again. */
 export const unblockPerson = (context: Context, caller: UserCaller, user: string): Promise<void> =>
   change(context, caller, user, async (tx, { email: name, blocked_at }, by) => {
     if (blocked_at === null) return;

@@ -80,7 +80,6 @@ const hosts: Readonly<Record<CodeHost, Host>> = {
   },
 };
 
-/** GET /api/cli/repositories/{git_provider}. */
 export async function listRepositories(
   context: Context,
   { user_id }: UserCaller,

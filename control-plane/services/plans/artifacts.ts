@@ -10,7 +10,6 @@ import { findFenced } from "../job-changes/holder.ts";
 import { storeJobFile } from "../storage/job-files.ts";
 import { contentOf, type Content, type Recorded } from "../storage/stored-content.ts";
 
-/** POST /api/jobs/{id}/plan-artifact. */
 export async function uploadPlanArtifact(
   context: Context,
   worker: WorkerCaller,

@@ -18,7 +18,6 @@ import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { addWorker } from "../workers/workers.ts";
 
-/** POST /api/releases/worker. */
 export async function publishRelease(
   { store, now }: Context,
   caller: PipelineCaller,

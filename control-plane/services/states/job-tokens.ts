@@ -11,7 +11,6 @@ import { findLock, findState } from "../../store/states/states.ts";
 import type { JobCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
-/** Returns the token of one attempt of a job. */
 export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
   `wlj_${box("job-token").sign(`${job}:${attempt}`)}`;
 

@@ -139,13 +139,12 @@ export const newReading = (): Reading => ({
 /** What a row has of a state. */
 type Summary = Pick<StateVersionRow, "serial" | "lineage" | "md5" | "resource_count">;
 
-/** Of a state that was read to its end. */
 export function summaryOf({ reader, md5 }: Reading): Summary {
   const { resources: resource_count, ...rest } = reader.end();
   return { ...rest, resource_count, md5: md5.copy().digest("hex") };
 }
 
-/** Passes a state on. Throws if it is none. */
+/** Passes a state on. Throws if it is not a state. */
 export async function* observe(
   content: AsyncIterable<Uint8Array>,
   { reader, md5 }: Reading,

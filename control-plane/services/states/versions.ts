@@ -33,7 +33,6 @@ import { OneAtATime } from "../one-at-a-time.ts";
 import { isUnsaved } from "./unsaved.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
-/** A page of GET /api/cli/configurations/{name}/state/versions. */
 export async function listStateVersions(
   { store: { read } }: Context,
   { space_id }: UserCaller,

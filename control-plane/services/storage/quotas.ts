@@ -50,7 +50,6 @@ const counted = {
 >;
 type Counted = keyof typeof counted;
 
-/** Refuses one more. */
 export async function checkCount(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
@@ -61,7 +60,6 @@ export async function checkCount(
     throw refuseCount(what, quotas[what]);
 }
 
-/** Says that there are as many as there may be. */
 export const refuseCount = (what: Counted, limit: number): RefusalError =>
   new QuotaExceededError(counted[what].quota, counted[what].detail(limit));
 
@@ -101,7 +99,6 @@ export async function checkStateBytes(
 
 export const mib = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`;
 
-/** A quota refuses a request. */
 class QuotaExceededError extends RefusalError {
   readonly quota: Quota;
 

@@ -1,7 +1,7 @@
 /** Work in the background in small turns. */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Between two turns: the writer belongs to others at least as long. */
+/** The pause between two turns, in which other transactions write. */
 const pauseMilliseconds = 5;
 
 /** Lets others do their work between two turns. */

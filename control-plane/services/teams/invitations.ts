@@ -28,14 +28,11 @@ import { refreshQueueOfVoter, writeJobs, type AfterCommit } from "../job-changes
 import { time } from "../../domain/moments.ts";
 import { checkTeamCount } from "./teams.ts";
 
-/** How many invitations of a team may be open. */
 export const invitationsLimit = 100;
-/** How many members a team may have. */
 export const membersLimit = 500;
 
 const linkPath = "/invitations/";
 
-/** POST /api/cli/teams/{slug}/invitations. */
 export async function createInvitation(
   { store, now, publicUrl }: Context,
   user: UserCaller,
@@ -72,7 +69,6 @@ export async function createInvitation(
   return { ...view({ ...row, inviter: user.email }), link: `${publicUrl()}${linkPath}${token}` };
 }
 
-/** A page of GET /api/cli/teams/{slug}/invitations. */
 export async function listInvitations(
   { store: { read }, now }: Context,
   { space_id: space }: UserCaller,
@@ -82,7 +78,6 @@ export async function listInvitations(
   return (await listOpenInvitations(read, { space, now: now() }, before, limit)).map(view);
 }
 
-/** DELETE /api/cli/teams/{slug}/invitations/{id}. */
 export async function revokeInvitation(
   { store, now }: Context,
   user: UserCaller,
@@ -100,7 +95,6 @@ export async function revokeInvitation(
 /** What the page of a link shows. */
 export interface ShownInvitation extends Omit<Invitation, "id"> {
   readonly team: { readonly name: string; readonly slug: string };
-  /** Whether the caller is a member of the team already. */
   readonly isMember: boolean;
   /** Whether it is for the caller, by a verified address. */
   readonly isForCaller: boolean;

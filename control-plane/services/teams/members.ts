@@ -20,7 +20,6 @@ import { refreshQueueOfVoter, writeJobs } from "../job-changes/changes.ts";
 import { time } from "../../domain/moments.ts";
 import { closeInvitationsTo } from "./invitations.ts";
 
-/** A page of GET /api/cli/teams/{slug}/members. */
 export async function listMembers(
   { store: { read } }: Context,
   { space_id }: UserCaller,
@@ -30,7 +29,6 @@ export async function listMembers(
   return (await listRows(read, space_id, before, limit)).map(view);
 }
 
-/** PATCH /api/cli/teams/{slug}/members/{user_id}. */
 export async function updateMember(
   context: Context,
   caller: UserCaller,

@@ -26,7 +26,6 @@ import { time } from "../../domain/moments.ts";
 import { checkTeamCreator } from "./creators.ts";
 import { checkCurrentAccess } from "../current-access.ts";
 
-/** How many teams a user may be a member of. */
 export const teamsLimit = 100;
 
 /** A team with its id, which is not part of the wire. */
@@ -52,7 +51,6 @@ export async function listTeams(
     .map((row) => ({ id: row.id, team: view(row) }));
 }
 
-/** POST /api/cli/teams. */
 export async function createTeam(
   context: Context,
   user: UserCaller,
@@ -77,7 +75,6 @@ export async function createTeam(
   return view({ ...team, role: "admin" });
 }
 
-/** Refuses one more team of a user. */
 export async function checkTeamCount(tx: Queries, user: string): Promise<void> {
   const { count = 0 } = (await tx.first(countTeamsOf, { user })) ?? {};
   if (count < teamsLimit) return;
@@ -96,7 +93,6 @@ async function checkSlug(tx: Queries, slug: string, id?: string): Promise<void> 
   );
 }
 
-/** GET /api/cli/teams/{slug}. */
 export async function getTeam({ store: { read } }: Context, user: UserCaller): Promise<Team> {
   const { space_id: id, role } = user;
   const row = await read.first(findTeam, { id });
@@ -104,7 +100,6 @@ export async function getTeam({ store: { read } }: Context, user: UserCaller): P
   return view({ ...row, role });
 }
 
-/** PATCH /api/cli/teams/{slug}. */
 export async function updateTeam(
   { store, now }: Context,
   user: UserCaller,
@@ -126,7 +121,6 @@ export async function updateTeam(
   );
 }
 
-/** DELETE /api/cli/teams/{slug}. */
 export async function deleteTeam(
   { store, wakeups, now }: Context,
   user: UserCaller,

@@ -35,7 +35,6 @@ export async function measureAttachedSets(
   return rows.filter(({ id }, at) => rows.findIndex((row) => row.id === id) === at);
 }
 
-/** Returns the same sets for users. */
 export const findAttachedSets = async (
   queries: Queries,
   spec: Pick<SpecRow, "id" | "zone_id">,
@@ -82,7 +81,6 @@ export interface SetsOf {
   readonly values: readonly Inherited[] | undefined;
 }
 
-/** Returns the sets of a configuration of the user. */
 export async function listSetsOfConfiguration(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -25,7 +25,6 @@ import {
 import { findZone } from "../../store/zones/zones.ts";
 import { mib } from "../storage/quotas.ts";
 
-/** A zone or a configuration. */
 export type Target = { readonly zone_id: string } | { readonly configuration_id: string };
 
 /**

@@ -12,14 +12,12 @@ import type { Context } from "../context.ts";
 
 export type { VariableSetName };
 
-/** The columns of a table of variable sets. */
 export interface VariableSetSummary extends VariableSetName {
   /** How many of them the set is attached to. */
   readonly zones: number;
   readonly configurations: number;
 }
 
-/** A page of a user's sets, newest first. */
 export async function listVariableSetSummaries(
   context: Context,
   user: UserCaller,
@@ -39,14 +37,12 @@ export async function listVariableSetSummaries(
   });
 }
 
-/** The names of the newest sets. */
 export const listVariableSetNames = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<VariableSetName[]> => listNames(read, owner, undefined, limit);
 
-/** A zone or a configuration that a set is attached to. */
 export interface Attachment {
   readonly level: "zone" | "configuration";
   readonly id: string;

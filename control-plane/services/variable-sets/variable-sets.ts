@@ -57,7 +57,6 @@ import {
 
 export type { Target };
 
-/** POST /api/cli/variable-sets. */
 export async function createVariableSet(
   context: Context,
   user: UserCaller,
@@ -86,7 +85,6 @@ export async function createVariableSet(
   return getVariableSet(context, user, id);
 }
 
-/** The ids of a page of GET /api/cli/variable-sets. */
 export const listVariableSetIds = async (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -107,7 +105,6 @@ export async function* writeVariableSet(
   if (viewed) yield JSON.stringify(viewed);
 }
 
-/** GET /api/cli/variable-sets/{id}. */
 export async function getVariableSet(
   { store: { read } }: Context,
   user: UserCaller,

@@ -95,7 +95,6 @@ export function workerTokens(context: Context) {
 /** Used for an unknown worker: its proof looks like any other and is wrong. */
 const unknown = randomBytes(32).toString("hex");
 
-/** POST /api/workers/proof. */
 export async function proveWorker(
   { store, box }: Context,
   { worker_id, nonce }: ProveWorker,

@@ -85,7 +85,6 @@ export async function withDeployConfiguration(
   return JSON.stringify({ ...metadata, deploy_configuration });
 }
 
-/** The resolved deploy configuration of a worker. */
 export interface Teardown {
   /**
    * The configuration whose state contains the worker; null: `snapshot` is a configuration of its
@@ -97,7 +96,6 @@ export interface Teardown {
   readonly scope: TeardownScope;
 }
 
-/** What of the state is destroyed. */
 export type TeardownScope = { readonly targets: readonly string[] } | { readonly all: true };
 
 const validateStored = validatorOf(DeployConfiguration, "deploy_configuration");

@@ -28,7 +28,6 @@ export interface HeartbeatRequest {
   readonly disconnected: () => AbortSignal;
 }
 
-/** POST /api/workers/heartbeat. */
 export async function heartbeat(
   context: Context,
   { worker, body, waitMilliseconds, disconnected }: HeartbeatRequest,

@@ -19,7 +19,6 @@ import { time } from "../../domain/moments.ts";
 
 const defaultSeconds = 3600;
 
-/** POST /api/cli/registration-tokens. */
 export async function createRegistrationToken(
   { store, now }: Context,
   user: UserCaller,
@@ -47,7 +46,6 @@ export interface ListedToken {
   readonly cursor: string;
 }
 
-/** A page of GET /api/cli/registration-tokens. */
 export async function listRegistrationTokens(
   { store: { read }, now }: Context,
   { space_id: owner }: UserCaller,
@@ -67,7 +65,6 @@ export async function listRegistrationTokens(
   });
 }
 
-/** DELETE /api/cli/registration-tokens/{id}. */
 export async function revokeRegistrationToken(
   { store, now }: Context,
   user: UserCaller,

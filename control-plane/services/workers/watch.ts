@@ -55,7 +55,6 @@ export function workerWatch(
   };
 }
 
-/** One round of the watch. */
 export async function watchOnce(context: Context, readyAt: number): Promise<void> {
   const { store, wakeups, periods } = context;
   const now = context.now();

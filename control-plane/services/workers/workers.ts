@@ -44,7 +44,6 @@ export type Registrant =
   | { readonly kind: "token"; readonly token_hash: string; readonly origin: Origin }
   | { readonly kind: "worker"; readonly worker: WorkerCaller };
 
-/** POST /api/workers/register. */
 export async function registerWorker(
   context: Context,
   registrant: Registrant,
@@ -87,14 +86,12 @@ export async function findWorker(
   return worker && viewWithJobs(store.read, worker, owner);
 }
 
-/** GET /api/cli/workers/{id}. */
 export async function getWorker(context: Context, user: UserCaller, id: string): Promise<Worker> {
   const worker = await findWorker(context, user, id);
   if (!worker) throw notFound("worker");
   return worker;
 }
 
-/** The ids of a page of GET /api/cli/workers. */
 export const listWorkerIds = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -139,7 +136,6 @@ export async function countHeldJobs(
   return new Map(rows.map(({ worker_id, count }) => [worker_id, count]));
 }
 
-/** POST /api/workers/{id}/metadata. */
 export async function updateMetadata(
   { store }: Context,
   caller: WorkerCaller,
@@ -189,7 +185,6 @@ export async function setDraining(
   return viewWithJobs(context.store.read, worker, owner);
 }
 
-/** POST /api/cli/workers/{id}/rotate-token. */
 export async function rotateToken(
   context: Context,
   user: UserCaller,
@@ -205,7 +200,6 @@ export async function rotateToken(
   return { ...identity, old_token_expires_at: timeOrNull(expires) };
 }
 
-/** DELETE /api/cli/workers/{id}. */
 export async function deleteWorker(context: Context, user: UserCaller, id: string): Promise<void> {
   await writeJobs(context, async (tx, afterCommit) => {
     const worker = await tx.first(findOwnWorker, { id, owner: user.space_id });

@@ -40,7 +40,6 @@ import { moveZone, targetSpace } from "./moves.ts";
 /** Ids of configurations read at a time. */
 const pageSize = 200;
 
-/** POST /api/cli/zones. */
 export async function createZone(
   { store, now }: Context,
   user: UserCaller,
@@ -58,10 +57,8 @@ export async function createZone(
   return { ...viewZone(zone), specs: [] };
 }
 
-/** A zone without its configurations. */
 export type BareZone = Omit<Zone, "specs">;
 
-/** One zone of the user. */
 export async function getZone(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -72,7 +69,6 @@ export async function getZone(
   return viewZone(zone);
 }
 
-/** A page of a user's zones, newest first. */
 export async function listZones(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -82,7 +78,6 @@ export async function listZones(
   return (await listZoneRows(read, owner, before, limit)).map(viewZone);
 }
 
-/** Yields the JSON of a zone with its configurations. */
 export async function* writeZone(context: Context, user: UserCaller, zone: BareZone): JsonText {
   yield `${JSON.stringify(zone).slice(0, -1)},"specs":[`;
   let before: string | undefined;
@@ -100,18 +95,16 @@ export async function* writeZone(context: Context, user: UserCaller, zone: BareZ
   yield "]}";
 }
 
-/** The columns of a table of zones. */
 export interface ZoneSummary extends BareZone {
   /** How many of its configurations have each status. */
   readonly statuses: readonly {
     readonly status: Configuration["status"];
     readonly count: number;
-    /** How many of them have a failure that has not been made good. */
+    /** How many of them have an unresolved failure. */
     readonly failed: number;
   }[];
 }
 
-/** A page of a user's zones, newest first. */
 export async function listZoneSummaries(
   context: Context,
   user: UserCaller,
@@ -126,13 +119,11 @@ export async function listZoneSummaries(
   return zones.map((zone) => ({ ...zone, statuses: byZone.get(zone.id) ?? [] }));
 }
 
-/** The columns of a table of configurations. */
 export type ConfigurationSummary = Pick<
   Configuration,
   "id" | "name" | "status" | "error_message" | "deployed" | "failed_job" | "updated_at"
 > & { readonly source: SpecSummaryRow["source"] };
 
-/** A page of the configurations of a zone, newest first. */
 export async function listConfigurationSummaries(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -154,7 +145,6 @@ export async function listConfigurationSummaries(
 
 export type ZoneName = Pick<Zone, "id" | "name">;
 
-/** The name of a zone. */
 export async function getZoneName(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -165,7 +155,6 @@ export async function getZoneName(
   return { id, name: zone.name };
 }
 
-/** The names of the newest zones. */
 export async function listZoneNames(
   context: Context,
   user: UserCaller,
@@ -213,7 +202,6 @@ async function renameZone(
   await recordOwn(tx, user, { action: "zone.update", id, name, details }, now());
 }
 
-/** DELETE /api/cli/zones/{id}. */
 export async function deleteZone(
   { store, now }: Context,
   user: UserCaller,

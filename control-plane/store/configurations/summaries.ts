@@ -38,7 +38,7 @@ export async function listSpecSummaries(
   return rows.map((row) => ({ ...row, source: JSON.parse(row.source) as SourceSummary }));
 }
 
-/** A configuration with a failure that has not been made good. */
+/** A configuration with an unresolved failure. */
 type FailedSpecRow = Pick<
   SpecRow,
   "id" | "name" | "status" | "error_message" | "deployed_backend" | "failed_job_id"
@@ -62,7 +62,7 @@ export function listFailedSpecs(
 
 export type SpecCount = Pick<SpecRow, "zone_id" | "status"> & {
   readonly count: number;
-  /** How many of them have a failure that has not been made good. */
+  /** How many of them have an unresolved failure. */
   readonly failed: number;
 };
 

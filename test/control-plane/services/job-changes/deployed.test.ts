@@ -123,7 +123,7 @@ describe("a PLAN's success after a failure", () => {
   });
 });
 
-describe("the job whose failure has not been made good", () => {
+describe("the job whose failure is unresolved", () => {
   it("is a failed apply until an apply or a destruction succeeds, whatever PLANs do", async ({
     run,
     read,
@@ -169,12 +169,7 @@ describe("a cancelled apply with an unknown outcome", () => {
   const cancelled = { status: "CANCELLED" } as const;
   const unknown = { ...cancelled, outcome_unknown: true } as const;
 
-  it("is a failure that has not been made good, a PLAN is none", async ({
-    client,
-    spec,
-    run,
-    read,
-  }) => {
+  it("is an unresolved failure, a PLAN is none", async ({ client, spec, run, read }) => {
     await run("DEPLOY", success);
     await run("PLAN", unknown);
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
