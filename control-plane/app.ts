@@ -88,6 +88,7 @@ export async function buildApp(
   app.addHttpMethod("UNLOCK", { hasBody: true });
   app.decorateRequest("caller", null);
   app.decorateRequest("route", null);
+  app.decorateRequest("waiting", 0);
   app.decorate("patience", patience);
   boundPendingConnections(app);
   readJsonBodies(app);

@@ -6,10 +6,12 @@
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { rolldown, type OutputChunk, type Plugin } from "rolldown";
 import { describeCommit } from "../common/version.ts";
+import { packageFiles, packageLicences } from "../control-plane/console/package-files.ts";
 import { installed, installedForNpm } from "./lib/installed.ts";
 import { writeReference } from "./lib/reference.ts";
 
@@ -35,7 +37,7 @@ const entries = [
 
 /** Read at run time relative to `import.meta.dirname`, so they keep their paths. */
 const assets = hasServer
-  ? ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"]
+  ? ["control-plane/**/*.{css,js,svg,html}", "docs/mark.svg", "samples/**/*", "systemd/*"]
   : ["systemd/windlass-agent.*"];
 
 /**
@@ -118,6 +120,16 @@ for (const file of globSync(assets, { cwd: root, exclude: ["**/node_modules", "*
   mkdirSync(dirname(target), { recursive: true });
   cpSync(join(root, file), target, { recursive: true });
 }
+if (hasServer)
+  for (const name of [...packageFiles, ...packageLicences]) {
+    const file = name.endsWith("/LICENSE")
+      ? `LICENSE ${name.replace("/LICENSE", "").replaceAll("/", " ")}`
+      : basename(name);
+    cpSync(
+      fileURLToPath(import.meta.resolve(name)),
+      join(out, "control-plane/console/files", file),
+    );
+  }
 await writeReference(join(out, "docs"));
 const build = { package: values.package, commit: values.commit ?? commitOfSource() };
 writeFileSync(join(out, "build.json"), `${JSON.stringify(build)}\n`);

@@ -10,6 +10,7 @@ import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { endLogin, openLink } from "../services/people/logins.ts";
 import { assetRoutes } from "./assets.ts";
+import { designPage } from "./design-page.ts";
 import { sendErrorPage } from "./error-page.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
 import { graphPages } from "./graphs/graph-routes.ts";
@@ -68,6 +69,11 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     oauthRoutes(pages, context);
     docsRoutes(pages);
     problemPages(pages);
+    // A build has no sources.
+    if (import.meta.filename.endsWith(".ts"))
+      pages.get("/design", async (_, reply) => {
+        sendPage(reply, { title: "Design", body: designPage() });
+      });
     pages.get("/login", async (request, reply) => {
       const next = nextOf(request.query);
       keepNext(context, request, reply, next);

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { checkPermission } from "../domain/roles.ts";
 import type { UserCaller } from "../services/callers.ts";
 import { actingFor } from "../http/acting.ts";
+import { countWaitingFor } from "../services/approvals/waiting.ts";
 import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
@@ -63,7 +64,10 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
       },
       handler: async (request, reply) => {
         const caller = request.caller as UserCaller;
-        await onBehalfOf(caller, () => handler(caller, request, reply));
+        await onBehalfOf(caller, async () => {
+          request.waiting = await countWaitingFor(context, caller);
+          await handler(caller, request, reply);
+        });
         return reply;
       },
     });

@@ -52,6 +52,7 @@ describe("in a browser", () => {
       await page.getByRole("heading", { name: "Settings" }).waitFor();
       expect(page.url()).toBe(`${url}/settings`);
       await page.locator(".who", { hasText: `ada@${name}.example` }).waitFor({ state: "attached" });
+      await page.locator(".account summary").click();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       expect(complaints).toEqual([]);
@@ -108,7 +109,7 @@ describe("in a browser", () => {
       WINDLASS_WORKER_NAME: "the agent",
     });
     await page.getByRole("link", { name: "the agent" }).waitFor();
-    await page.getByText("ONLINE").waitFor();
+    await page.getByText("Online").waitFor();
 
     const configuration_id = await configure("talk", printing(150));
     const { id } = await person.call("createJob", {
@@ -130,7 +131,7 @@ describe("in a browser", () => {
     server = start();
     await server.ready;
     await page.getByText("This is the whole log.").waitFor();
-    await page.locator("#job .badge", { hasText: "SUCCESS" }).waitFor();
+    await page.locator("#job .badge", { hasText: "Succeeded" }).waitFor();
     const shown = await page.evaluate<string[]>(
       `[...document.querySelectorAll(".block > div")].map((line) => line.textContent)`,
     );
@@ -149,7 +150,7 @@ describe("in a browser", () => {
     await page.getByText("line 5 of 3000").waitFor();
     await page.getByText("Cancel…").click();
     await page.getByRole("button", { name: "Cancel: stop terraform" }).click();
-    await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
+    await page.locator("#job .badge", { hasText: "Cancelled" }).waitFor();
     await page.getByText("This is the whole log.").waitFor();
     await page.getByRole("button", { name: "Run it again" }).waitFor();
     const ended = await person.call("getJob", { params: { id: running.id } });

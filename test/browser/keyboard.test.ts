@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { chooseTimes } from "../helpers/console/launch.ts";
 import { openTeam } from "../helpers/people/teams.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
@@ -28,7 +29,7 @@ describe("in a browser", () => {
       ["j", "/jobs"],
       ["o", "/"],
     ] as const) {
-      await page.getByRole("button", { name: "Keys" }).waitFor();
+      await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
       await page.keyboard.press("g");
       await page.keyboard.press(key);
       await page.waitForURL(`${plane.url}${path}?team=${slug}`);
@@ -42,16 +43,16 @@ describe("in a browser", () => {
       for (const key of keys) await page.keyboard.press(key);
     };
     const focused = () => page.evaluate<string>("document.activeElement.getAttribute('href')");
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await press("g", "v");
     await page.waitForURL(`${plane.url}/variable-sets`);
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await press("g", "t");
     await page.waitForURL(`${plane.url}/teams`);
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await press("g", "j");
     await page.waitForURL(`${plane.url}/jobs`);
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await press("j", "j", "j", "k");
     expect(await focused()).toBe(`/jobs/${jobs["running"]}`);
     await press("/");
@@ -89,10 +90,10 @@ describe("in a browser", () => {
       expect(await findingsOf(page)).toEqual([]);
       await page.keyboard.press("Enter");
     };
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await choose("frontend", "shop frontend");
     await page.getByRole("heading", { name: "shop frontend" }).waitFor();
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     const { url } = { url: page.url() };
     await choose("Destroy…", "Destroy…");
     expect(page.url()).toBe(url);
@@ -101,7 +102,7 @@ describe("in a browser", () => {
     );
     await choose("audi", "Audit");
     await page.waitForURL(`${plane.url}/audit`);
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await page.keyboard.press("Control+k");
     await palette.getByRole("combobox").fill("zzzz");
     await palette.getByText("Nothing found.").waitFor();
@@ -109,7 +110,7 @@ describe("in a browser", () => {
     await page.keyboard.press("Escape");
     expect(await palette.count()).toBe(0);
     await page.goto(`${plane.url}/jobs`);
-    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     await page.keyboard.press("Control+k");
     await palette.getByRole("option", { name: "Overview" }).waitFor();
     expect(await palette.getByRole("option", { name: "Show" }).count()).toBe(0);
@@ -121,7 +122,7 @@ describe("in a browser", () => {
     const { page, complaints } = await visitor.visit(plane, admin.email);
     const palette = page.getByRole("dialog", { name: "Command palette" });
     const choose = async (text: string, name: string) => {
-      await page.getByRole("button", { name: "Keys" }).waitFor();
+      await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
       await page.keyboard.press("Control+k");
       await palette.getByRole("combobox").fill(text);
       await palette.getByRole("option", { name, selected: true }).waitFor();
@@ -144,11 +145,11 @@ describe("in a browser", () => {
     await expect.poll(() => first.innerText(), patient).toMatch(/^\d+\s(s|min)\sago$/);
     const utc = (await first.getAttribute("datetime")) ?? "";
     expect(await first.getAttribute("title")).toContain(`${utc.slice(0, 10)} `);
-    await page.getByLabel("Times").selectOption("local");
+    await chooseTimes(page, "local");
     expect(await first.innerText()).toMatch(/GMT\+9|JST/);
     await page.reload();
     await expect.poll(() => first.innerText(), patient).toMatch(/GMT\+9|JST/);
-    await page.getByLabel("Times").selectOption("utc");
+    await chooseTimes(page, "utc");
     expect(await first.innerText()).toMatch(/ UTC$/);
   });
 
@@ -159,10 +160,9 @@ describe("in a browser", () => {
     const hour = async () => Number((await line.getAttribute("data-time"))?.slice(0, 2));
     await line.waitFor();
     const utc = await hour();
-    const times = page.locator("select[name=times]");
     const switchOf = (zone: string) => page.getByLabel(`Times (${zone})`);
     await switchOf("UTC").waitFor();
-    await times.selectOption("local");
+    await chooseTimes(page, "local");
     await switchOf("your zone").waitFor();
     expect(await hour()).toBe((utc + 9) % 24);
     await page.reload();

@@ -1,6 +1,7 @@
 /** The pages: the changes of a plan, no JavaScript, live updates. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { chooseTimes } from "../helpers/console/launch.ts";
 import { ask, clientHeaders } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
@@ -96,7 +97,7 @@ describe("the pages", () => {
     const viewport = { width: 1280, height: 800 };
     const { page } = await visitor.visit(plane, fixture.email, { viewport });
     await page.goto(`${plane.url}/audit`);
-    await page.getByLabel("Times").selectOption("utc");
+    await chooseTimes(page, "utc");
     const heights = await page.evaluate<number[]>(
       `[...document.querySelectorAll("tbody time")].map((time) => time.getClientRects().length)`,
     );
@@ -166,7 +167,7 @@ describe("the pages", () => {
     const heights = await page.evaluate<number[]>(
       `[...document.querySelectorAll(".field :is(select, input)")].map((one) => one.offsetHeight)`,
     );
-    expect(new Set(heights)).toEqual(new Set([42]));
+    expect(new Set(heights)).toEqual(new Set([36]));
   });
 
   test("show the whole name of a resource beside its bar where there is room", async () => {
@@ -199,21 +200,23 @@ describe("the pages", () => {
     await fixture.end(id, "SUCCESS");
   });
 
-  test("keep the navigation on one line at 1280 px, also with a long address", async () => {
+  test("keep the menu at the side, and on a phone behind a button, also with a long address", async () => {
     const email = `a-person-with-a-long-name@${"department-".repeat(3)}example.com`;
     const { page } = await visitor.visit(plane, email, { viewport: { width: 1280, height: 800 } });
     for (const path of ["/", "/variable-sets"]) {
       await page.goto(plane.url + path);
-      const tops = await page.evaluate<number[]>(
-        `[...document.querySelectorAll(".frame nav a")].map((link) => link.offsetTop)`,
+      const lefts = await page.evaluate<number[]>(
+        `[...document.querySelectorAll(".frame nav a")].map((link) => link.offsetLeft)`,
       );
-      expect(new Set(tops).size).toBe(1);
+      expect(new Set(lefts).size).toBe(1);
       expect(await page.locator(".who").isVisible()).toBe(true);
       expect(await page.locator(".who").evaluate((who) => who.clientHeight)).toBeLessThan(30);
     }
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.getByText("Personal").first().click();
-    expect(await page.locator(".spaces").getByText(email).isVisible()).toBe(true);
+    expect(await page.locator(".frame").evaluate((frame) => frame.clientHeight)).toBeLessThan(60);
+    expect(await page.locator(".who").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Menu" }).click();
+    expect(await page.locator(".who").isVisible()).toBe(true);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
   });
 

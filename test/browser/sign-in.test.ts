@@ -16,6 +16,7 @@ describe("in a browser", () => {
     const { page, complaints } = await visitor.visit(plane, "ada@example.com");
     expect(new URL(page.url()).pathname).toBe("/");
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Overview");
+    await page.locator(".account summary").click();
     await page.getByRole("button", { name: "Sign out" }).click();
     expect(new URL(page.url()).pathname).toBe("/login");
     await page.goto(`${plane.url}/`);

@@ -45,7 +45,7 @@ describe("in a browser", () => {
     expect((await beat(String(made.json()["worker_token"]))).status).toBe(401);
     expect((await beat(rotated)).status).toBe(200);
     await page.getByRole("link", { name: "To the worker" }).click();
-    await page.getByText("ONLINE").waitFor();
+    await page.getByText("Online").waitFor();
     await page.getByText("Remove this worker…").click();
     await page.getByRole("button", { name: "Remove the worker" }).click();
     await page.getByText("No worker yet.").waitFor();

@@ -7,7 +7,9 @@ import { ago, badge } from "../page/words.ts";
 /** The status, coloured as failed while a failure is unresolved. */
 export function standingBadge(one: Parameters<typeof statusWords>[0]): Html {
   const words = statusWords(one);
-  return words === one.status ? badge(words) : html`<span class="badge FAILED">${words}</span>`;
+  return words === one.status
+    ? badge(words)
+    : badge("FAILED", `${words.charAt(0)}${words.slice(1).toLowerCase()}`);
 }
 
 /** `last DEPLOY failed 3 min ago`, with a link to the job. */

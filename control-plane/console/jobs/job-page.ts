@@ -30,6 +30,7 @@ import {
   clock,
   isOpen,
   jobBadge,
+  statusWord,
   lengthOfTime,
   size,
   waiting,
@@ -148,7 +149,7 @@ const stepsOf = ({ job, worker, steps, now }: JobViewModel): Html => {
         end: isLast ? end : undefined,
       });
     })}
-    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { end })}
+    ${step(ended_at === null ? "Ended" : statusWord(status), ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { end })}
     ${
       ended_at !== null && claimed_at !== null && released_at === null
         ? html`<li class="now">

@@ -2,7 +2,7 @@
 import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
-import { between, plainTime } from "../page/words.ts";
+import { between, plainTime, statusWord } from "../page/words.ts";
 
 /** Widths and heights in pixels. */
 const [step, bar, tallest, shortest] = [7, 5, 22, 4];
@@ -65,7 +65,7 @@ const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
 const inWords = (run: Run, now: string): string => {
   const { status, started_at, ended_at, changes, created_by, created_at } = run;
   return [
-    `${jobTypeWords(run.job_type, run)} ${status}`,
+    `${jobTypeWords(run.job_type, run)} ${statusWord(status).toLowerCase()}`,
     ...(started_at === null ? [] : [between(started_at, ended_at ?? now)]),
     ...(changes === null ? [] : [changesText(changes)]),
     ...(created_by === null ? [] : [created_by]),

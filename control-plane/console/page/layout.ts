@@ -3,7 +3,9 @@ import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { html, type Html } from "./html.ts";
+import { icon } from "./icons.ts";
 import { fitToSpace, teamOf } from "./in-space.ts";
+import { waitingLimit } from "../../services/approvals/waiting.ts";
 
 export interface Page {
   readonly title: string;
@@ -22,15 +24,15 @@ export interface Page {
   readonly search?: string;
 }
 
-const places = [
-  ["/", "Overview"],
-  ["/zones", "Zones"],
-  ["/jobs", "Jobs"],
-  ["/workers", "Workers"],
-  ["/identities", "Identities"],
-  ["/variable-sets", "Variable sets"],
-  ["/audit", "Audit"],
-  ["/settings", "Settings"],
+const entries = [
+  ["/", "Overview", "layout-dashboard"],
+  ["/zones", "Zones", "layers"],
+  ["/jobs", "Jobs", "list-checks"],
+  ["/workers", "Workers", "server"],
+  ["/identities", "Identities", "key-round"],
+  ["/variable-sets", "Variable sets", "braces"],
+  ["/audit", "Audit", "scroll-text"],
+  ["/settings", "Settings", "settings"],
 ] as const;
 
 /**
@@ -40,11 +42,12 @@ const places = [
 export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   const caller = reply.request.caller as UserCaller | null;
   const isAnswer = reply.request.method === "POST";
-  const text = document(page, page.email === undefined ? null : caller, isAnswer).text;
+  const reader = page.email === undefined ? null : caller;
+  const text = document(page, { caller: reader, waiting: reply.request.waiting }, isAnswer).text;
   reply
     .headers({
       "content-security-policy":
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       "x-content-type-options": "nosniff",
       // Not no-referrer: with that, browsers send our own forms with "Origin: null".
       "referrer-policy": "same-origin",
@@ -58,9 +61,15 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   );
 }
 
+interface Reader {
+  readonly caller: UserCaller | null;
+  /** How many deployments wait for the reader's approval, in all their spaces. */
+  readonly waiting: number;
+}
+
 const document = (
   { title, body, email, at, refresh, from, search = "" }: Page,
-  caller: UserCaller | null,
+  reader: Reader,
   isAnswer: boolean,
 ): Html =>
   html`<!doctype html>
@@ -70,14 +79,15 @@ const document = (
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · Windlass</title>
         <link rel="stylesheet" href="/assets/windlass.css" />
-        <link rel="icon" href="data:," />
+        <link rel="icon" href="/assets/mark.svg" type="image/svg+xml" />
         ${email === undefined ? null : scripts}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="frame">
-          <a class="brand" href="/">Windlass</a>
-          ${email === undefined ? null : navigation(email, at, search, caller)}
+          ${email === undefined ? null : menuButton}
+          <a class="brand" href="/">${icon("mark")}Windlass</a>
+          ${email === undefined ? html`<a class="api" href="/docs">API</a>` : menu(email, at, search, reader)}
         </header>
         <p class="away-note" role="status">
           The server does not respond. This page may be out of date.
@@ -85,17 +95,13 @@ const document = (
         <main
           id="main"
           data-now="${new Date().toISOString()}"
-          ${caller === null ? null : html`data-team="${teamOf(caller)}"`}
+          ${reader.caller === null ? null : html`data-team="${teamOf(reader.caller)}"`}
           ${refresh === undefined ? null : html`data-refresh="${refresh}"`}
           ${from === undefined ? null : html`data-from="${from}"`}
           ${isAnswer ? html`data-answer` : null}
         >
           ${body}
         </main>
-        <footer>
-          <a href="/docs">API</a>
-          ${email === undefined ? null : preferences}
-        </footer>
       </body>
     </html> `;
 
@@ -103,45 +109,76 @@ const scripts = html`<script type="module" src="/assets/live.js"></script>
   <script type="module" src="/assets/keys.js"></script>
   <script type="module" src="/assets/forms.js"></script>`;
 
-/** Shown by scripts only: without one, times are in UTC and there are no keys. */
-const preferences = html`<label hidden
-    >Times
-    <select name="times">
-      <option value="ago">ago</option>
-      <option value="utc">UTC</option>
-      <option value="local">your zone</option>
-    </select></label
-  >
-  <button type="button" class="quiet" name="keys" hidden>Keys</button>`;
+/** On a narrow screen; a wide one shows the menu at the side. */
+const menuButton = html`<button
+  type="button"
+  class="bar-button"
+  popovertarget="menu"
+  aria-label="Menu"
+>
+  ${icon("menu")}
+</button>`;
 
-const navigation = (
+const menu = (
   email: string,
   at: string | undefined,
   search: string,
-  caller: UserCaller | null,
+  { caller, waiting }: Reader,
 ): Html =>
-  html`${caller === null ? null : spaces(caller, at)}
-    <nav aria-label="Pages">
-      ${places.map(
-        ([path, name]) =>
-          html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}>${name}</a>`,
-      )}
-    </nav>
-    <form method="get" action="/search" role="search" aria-label="Everything">
-      <input
-        type="search"
-        name="q"
-        value="${search}"
-        aria-label="Search everything"
-        placeholder="Search"
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck="false"
-      />
-    </form>
-    <form method="post" action="/logout">
-      <span class="who" title="${email}">${email}</span> <button class="quiet">Sign out</button>
-    </form>`;
+  html`<a class="bar-button" href="/search" aria-label="Search">${icon("search")}</a>
+    <div class="side" id="menu" popover>
+      ${caller === null ? null : spaces(caller, at)}
+      <form method="get" action="/search" role="search" aria-label="Everything">
+        <input
+          type="search"
+          name="q"
+          value="${search}"
+          aria-label="Search everything"
+          placeholder="Search"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck="false"
+        />
+      </form>
+      <nav aria-label="Pages">
+        ${entries.map(
+          ([path, name, picture]) =>
+            html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}
+              >${icon(picture)}${name}${path === "/" ? waitingNumber(waiting) : null}</a
+            >`,
+        )}
+      </nav>
+      ${account(email)}
+    </div>`;
+
+const waitingNumber = (number: number): Html | null =>
+  number === 0
+    ? null
+    : html` <span class="number" title="waiting for your approval"
+        >${number > waitingLimit ? `${waitingLimit}+` : number}</span
+      >`;
+
+/** The choice of times and the keys need scripts: without one, times are as the server writes them. */
+const account = (email: string): Html =>
+  html`<details class="account">
+    <summary>
+      ${icon("circle-user")}<span class="who" title="${email}">${email}</span>
+      ${icon("chevrons-up-down")}
+    </summary>
+    <div>
+      <label class="row" hidden
+        >Times
+        <select name="times">
+          <option value="ago">ago</option>
+          <option value="utc">UTC</option>
+          <option value="local">your zone</option>
+        </select></label
+      >
+      <button type="button" name="keys" hidden>Keys</button>
+      <a class="row" href="/docs">API</a>
+      <form method="post" action="/logout"><button>Sign out</button></form>
+    </div>
+  </details>`;
 
 /** Where the reader acts, and the ways to their other spaces. */
 function spaces(caller: UserCaller, at = "/"): Html {
@@ -154,11 +191,19 @@ function spaces(caller: UserCaller, at = "/"): Html {
       >${name}</a
     >`;
   return html`<details class="spaces">
-    <summary aria-label="Space: ${current ?? "Personal"}">${current ?? "Personal"}</summary>
+    <summary aria-label="Space: ${current ?? "Personal"}">
+      <span>${current ?? "Personal"}</span>${icon("chevrons-up-down")}
+    </summary>
     <div>
-      <p class="soft">${caller.email}</p>
       ${caller.spaces.map(({ slug }) => link(slug ?? "", slug ?? "Personal"))}
       <a href="/teams">Teams…</a>
     </div>
   </details>`;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** See `Reader`; of pages that need no session 0. */
+    waiting: number;
+  }
 }

@@ -2,6 +2,7 @@
 import type { Job, JobStatus } from "../../../protocol/jobs.ts";
 import { isWaiting, waitingParts } from "../../../protocol/waiting-words.ts";
 import { html, type Html } from "./html.ts";
+import { icon, type IconName } from "./icons.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
 export const clock = (time: string): Html =>
@@ -60,8 +61,31 @@ export function size(bytes: number): string {
 export const count = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
 
-/** A status with its colour; never the colour alone. */
-export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
+/** How a status looks to people: its word and its icon. The colour is the style sheet's. */
+const looks: Readonly<Record<string, readonly [word: string, icon: IconName]>> = {
+  QUEUED: ["Queued", "clock"],
+  PROCESSING: ["Running", "loader"],
+  SUCCESS: ["Succeeded", "check"],
+  FAILED: ["Failed", "x"],
+  CANCELLED: ["Cancelled", "ban"],
+  ONLINE: ["Online", "plug"],
+  OFFLINE: ["Offline", "power-off"],
+  DRAINING: ["Draining", "pause"],
+  "NEVER STARTED": ["Never started", "circle-dashed"],
+  NEW: ["New", "circle-dashed"],
+  DEPLOYING: ["Deploying", "loader"],
+  DEPLOYED: ["Deployed", "check"],
+  DESTROYING: ["Destroying", "loader"],
+  DESTROYED: ["Destroyed", "trash-2"],
+  approval: ["Needs approval", "user-check"],
+};
+
+/** The word of a status; of another text, the text. */
+export const statusWord = (status: string): string => looks[status]?.[0] ?? status;
+
+/** A status with its colour and icon; `words` stand in place of its own. */
+export const badge = (status: string, words = statusWord(status)): Html =>
+  html`<span class="badge ${status}">${icon(looks[status]?.[1] ?? "circle-dashed")}${words}</span>`;
 
 /** The status of a job, and whether it waits for people. */
 export const jobBadge = ({
@@ -70,8 +94,7 @@ export const jobBadge = ({
 }: {
   readonly status: JobStatus;
   readonly needs_approval: boolean;
-}): Html =>
-  needs_approval ? html`<span class="badge approval">NEEDS APPROVAL</span>` : badge(status);
+}): Html => badge(needs_approval ? "approval" : status);
 
 /**
  * Why a queued job waits, and what one can do, as a sentence with links to what it names; null for

@@ -12,7 +12,7 @@ import { deployedInShort } from "../configurations/deployed-view.ts";
 import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
-import { clock } from "../page/words.ts";
+import { badge, clock, statusWord } from "../page/words.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
@@ -65,10 +65,10 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
   return html`<span class="badges">
     ${counts.map((one) =>
       one.all > one.bad
-        ? html`<span class="badge ${one.status}">${one.all - one.bad} ${one.status}</span>`
+        ? badge(one.status, `${one.all - one.bad} ${statusWord(one.status).toLowerCase()}`)
         : null,
     )}
-    ${bad > 0 ? html`<span class="badge FAILED">${bad} did not succeed</span>` : null}
+    ${bad > 0 ? badge("FAILED", `${bad} did not succeed`) : null}
   </span>`;
 }
 

@@ -52,6 +52,19 @@ export async function listWaitingDeployments(
   return { forCaller: forCaller!, own: own! };
 }
 
+/** Deployments are counted exactly up to here. */
+export const waitingLimit = 9;
+
+/** Returns how many deployments the caller may approve and has not; one more than the limit: more. */
+export async function countWaitingFor(
+  { store }: Context,
+  { user_id: user, spaces }: UserCaller,
+): Promise<number> {
+  // A personal space has no approvals.
+  if (spaces.length === 1) return 0;
+  return (await store.read.all(listWaitingFor, { user, limit: waitingLimit + 1 })).length;
+}
+
 /** Returns null if the job has stopped waiting since it was listed. */
 async function view(
   context: Context,

@@ -55,7 +55,7 @@ describe("the pages of workers", () => {
     const own = await run("ran on it");
     await fixture.end(own, "SUCCESS");
     const other = await addTestWorker(plane, fixture.owner);
-    expect(await read(`/workers/${fixture.worker}`)).toContain("ran on it SUCCESS");
+    expect(await read(`/workers/${fixture.worker}`)).toContain("ran on it Succeeded");
     expect(await read(`/workers/${other.id}`)).toContain(
       "It has run no job that is in this space.",
     );
@@ -121,7 +121,7 @@ describe("the page of a running job", () => {
       /Started [^a-z]* runs for \d+ s init [\d: UTC-]+ 1 min 7 s apply [\d: UTC-]+ for \d+ s Ended not yet/,
     );
     await fixture.end(id, "SUCCESS");
-    expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Ended: SUCCESS/);
+    expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Succeeded/);
     // The step had no end, but an ended job runs no step.
     expect(await read("/")).toContain("No job is running.");
   });

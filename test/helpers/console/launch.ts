@@ -45,3 +45,10 @@ export async function visit(
   await opened.page.goto(plane.url + (await newLink(plane, email)));
   return opened;
 }
+
+/** Chooses how the page shows its times, in the menu of the account. */
+export async function chooseTimes(page: Page, kind: "ago" | "utc" | "local"): Promise<void> {
+  await page.locator(".account summary").click();
+  await page.locator("select[name=times]").selectOption(kind);
+  await page.locator(".account summary").click();
+}

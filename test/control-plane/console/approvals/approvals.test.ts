@@ -42,7 +42,7 @@ describe("the page of a deployment that waits for approvals", () => {
     const job = await steps.deploy(await steps.plan({ create: 2, delete: 1, replace: 2 }));
     const path = `/jobs/${job.id}`;
     const shown = await grace.page(path);
-    expect(words(shown)).toContain("NEEDS APPROVAL");
+    expect(words(shown)).toContain("Needs approval");
     expect(words(shown)).toContain("Waits for 2 approvals by deployers");
     expect(words(shown)).toContain(
       "Every deployment needs 2 approvals by deployers other than its authors.",
@@ -67,7 +67,7 @@ describe("the page of a deployment that waits for approvals", () => {
     expect((await joan.page(path)).text).toContain('value="approve"');
     await joan.post(`${path}/approvals`, { decision: "approve", comment: " " });
     const approved = words(await admin.page(path));
-    expect(approved).toMatch(/QUEUED +Approved /);
+    expect(approved).toMatch(/Queued +Approved /);
     expect(approved).not.toContain("You cannot decide");
     expect(approved).toContain(`${joan.email} approved`);
     expect(await steps.claim()).toBe(job.id);
@@ -99,7 +99,7 @@ describe("the page of a deployment that waits for approvals", () => {
     const job = await steps.deploy(await steps.plan());
     await grace.post(`/jobs/${job.id}/approvals`, { decision: "reject", comment: "not on Friday" });
     const page = words(await admin.page(`/jobs/${job.id}`));
-    expect(page).toMatch(/CANCELLED .*Rejected .*not on Friday .*Plan again/);
+    expect(page).toMatch(/Cancelled .*Rejected .*not on Friday .*Plan again/);
     expect(page).toContain(
       "Nothing was applied. If the plan is still up to date, it can be deployed",
     );
@@ -107,13 +107,13 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(page).toContain(`${grace.email} rejected`);
     expect(page).not.toContain("cancelled by its runner");
     for (const [list, row] of [
-      ["/", /DEPLOY \S+ and 1 earlier Last runs: 1 of 2 succeeded, 1 cancelled CANCELLED /],
-      ["/jobs", /DEPLOY \S+ CANCELLED /],
+      ["/", /DEPLOY \S+ and 1 earlier Last runs: 1 of 2 succeeded, 1 cancelled Cancelled /],
+      ["/jobs", /DEPLOY \S+ Cancelled /],
     ] as const) {
       const text = words(await admin.page(`${list}?team=${await teamOf(admin)}`));
       expect(text).toMatch(row);
       expect(text).toContain(`rejected by ${grace.email}: not on Friday`);
-      expect(text).not.toContain("NEEDS APPROVAL");
+      expect(text).not.toContain("Needs approval");
     }
   });
 
@@ -162,7 +162,7 @@ describe("the page of a deployment that waits for approvals", () => {
     );
     expect(await steps.claim()).toBeUndefined();
     expect(words(await grace.page(`/jobs/${job.id}`))).toMatch(
-      /FAILED .*was changed after the plan was made, so plan again Approved .*Nothing was applied\. To try again, make a new plan\. Plan again/,
+      /Failed .*was changed after the plan was made, so plan again Approved .*Nothing was applied\. To try again, make a new plan\. Plan again/,
     );
   });
 });

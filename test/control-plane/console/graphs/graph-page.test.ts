@@ -31,7 +31,7 @@ describe("the graph of a configuration's state", () => {
     const answer = await page();
     const { status, text } = answer;
     expect(status).toBe(200);
-    expect(texts(text, "svg")).toHaveLength(1);
+    expect(texts(text, "svg:not(.icon)")).toHaveLength(1);
     const shown = words(answer);
     expect(shown).toContain("11 resources, 1 data source, 3 modules.");
     expect(shown).toContain("aws_instance.web (2 instances) needs data.aws_ami.linux");

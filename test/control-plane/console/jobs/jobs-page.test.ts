@@ -107,8 +107,10 @@ describe("the list of jobs", () => {
 
   test("says of each job who created it and, of one that succeeded, what it did", async () => {
     const said = words(await page("/jobs"));
-    expect(said).toMatch(/DEPLOY network SUCCESS .* ada@example\.com \+2 −1/);
-    expect(said).toMatch(/DESTROY shop frontend SUCCESS .* ada@example\.com everything destroyed/);
+    expect(said).toMatch(/DEPLOY network Succeeded .* ada@example\.com \+2 −1/);
+    expect(said).toMatch(
+      /DESTROY shop frontend Succeeded .* ada@example\.com everything destroyed/,
+    );
   });
 });
 
@@ -124,8 +126,8 @@ test("a cancelled job says who cancelled it, and whether it had started", async 
   await fixture.queue({ job_type: "PLAN", configuration_id });
   await fixture.end(await fixture.start(), "CANCELLED");
   const said = words(await page(`/configurations/${configuration_id}`));
-  expect(said).toMatch(/CANCELLED [^A-Z]*ada@example\.com cancelled by its runner /);
-  expect(said).toMatch(/CANCELLED [^A-Z]*ada@example\.com cancelled by ada@example\.com PLAN/);
+  expect(said).toMatch(/Cancelled [^A-Z]*ada@example\.com cancelled by its runner /);
+  expect(said).toMatch(/Cancelled [^A-Z]*ada@example\.com cancelled by ada@example\.com PLAN/);
   expect(said).toContain("cancelled by ada@example.com before it started");
   expect((await fixture.read(started)).cancelled_by).toBe("ada@example.com");
   expect(words(await page(`/jobs/${started}`))).toMatch(
@@ -137,8 +139,8 @@ test("a zone shows the last runs of each configuration: outcome, duration, chang
   const strips = dom(await page(`/zones/${fixture.owner.zone}`)).querySelectorAll("span.strip");
   expect(strips).toHaveLength(3);
   const strip = strips.map(String).find((one) => one.includes(network)) ?? "";
-  expect(strip).toMatch(/DEPLOY SUCCESS · \d+\u00a0s · \+2 −1 · ada@example\.com · \d{4}-/);
-  expect(strip).toMatch(/PLAN FAILED · \d+\u00a0s · ada@example\.com/);
+  expect(strip).toMatch(/DEPLOY succeeded · \d+\u00a0s · \+2 −1 · ada@example\.com · \d{4}-/);
+  expect(strip).toMatch(/PLAN failed · \d+\u00a0s · ada@example\.com/);
   expect(strip).toContain("1 of 2 succeeded, 1 failed");
   const own = attributes(await page(`/configurations/${network}`), 'a[tabindex="-1"]');
   expect(own).toContain(`/jobs/${ran["failed"]}`);
@@ -190,7 +192,7 @@ test("the last runs count what runs and waits apart from what has ended", async 
   const shown = async (): Promise<string> =>
     words(await page(`/configurations/${configuration_id}`));
   const first = await fixture.queue({ job_type: "PLAN", configuration_id });
-  expect(await shown()).toContain("Jobs PLAN QUEUED");
+  expect(await shown()).toContain("Jobs PLAN queued");
   expect(await shown()).toContain(" 1 waiting ");
   await fixture.end(await fixture.start(), "CANCELLED");
   await fixture.queue({ job_type: "PLAN", configuration_id });
@@ -236,7 +238,7 @@ test("a plan to destroy everything is named so in lists and on its page", async 
   for (const path of ["/", "/jobs", `/configurations/${configuration_id}`])
     expect(texts(await page(path), `[href="/jobs/${id}"]`)).toContain("PLAN to destroy");
   expect(words(await page(`/configurations/${configuration_id}`))).toContain(
-    " PLAN to destroy QUEUED",
+    " PLAN to destroy Queued",
   );
   expect(words(await page(`/jobs/${id}`))).toContain("PLAN to destroy doomed");
   await fixture.client.call("cancelJob", { params: { id } });
@@ -253,7 +255,7 @@ test("a destruction that planned by itself shows how many resources it destroyed
   await fixture.end(job, "SUCCESS");
   expect((await fixture.read(job)).changes).toMatchObject({ create: 0, delete: 2 });
   expect(words(await page(`/configurations/${configuration_id}`))).toMatch(
-    /DESTROY SUCCESS .* −2 /,
+    /DESTROY Succeeded .* −2 /,
   );
   expect(words(await page(`/jobs/${job}`))).toContain("− 2 destroyed");
 });

@@ -80,7 +80,7 @@ describe("a failed apply", () => {
       const badges = async (path: string) => texts(await read(path), ".badge.FAILED");
       expect(await badges("/zones")).toContain("1 did not succeed");
       for (const path of pages.slice(2))
-        expect(await badges(path)).toContain("NOT DEPLOYED, last deploy failed");
+        expect(await badges(path)).toContain("Not deployed, last deploy failed");
       await run("PLAN", "SUCCESS");
     }
     await run("DEPLOY", "SUCCESS");

@@ -191,7 +191,7 @@ test("every page forbids inline scripts, framing, caching and external content",
       path,
       {
         "content-security-policy":
-          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
         // With no-referrer a browser would send the console's own forms with "Origin: null".

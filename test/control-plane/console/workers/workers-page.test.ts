@@ -46,16 +46,16 @@ test("a worker that never started is not one that went offline, and its page say
   await setRows(plane, "workers", { offline_at: Date.now() }, { id });
 
   for (const path of ["/", "/workers"])
-    expect(await read(path)).toContain("new NEVER STARTED 0 – – – never: start its runner");
+    expect(await read(path)).toContain("new Never started 0 – – – never: start its runner");
   expect(await read("/")).not.toContain("Needs you");
   const page = await read(`/workers/${id}`);
-  expect(page).toMatch(/new NEVER STARTED Its runner has never started\./);
+  expect(page).toMatch(/new Never started Its runner has never started\./);
   expect(page).toContain(`WINDLASS_URL=${plane.url} WINDLASS_WORKER_ID=${id} \\ `);
-  expect(page).not.toMatch(/OFFLINE|No heartbeat/);
+  expect(page).not.toMatch(/Offline|No heartbeat/);
 
   await setRows(plane, "workers", { offline_at: Date.now() }, { id: seen });
   expect(await read("/")).toMatch(/Needs you The worker \S+ is offline: last seen /);
-  expect(await read(`/workers/${seen}`)).toMatch(/OFFLINE No heartbeat for /);
+  expect(await read(`/workers/${seen}`)).toMatch(/Offline No heartbeat for /);
 });
 
 test("a new worker can be started from a checkout, and a container is warned of an address that is its own", async () => {

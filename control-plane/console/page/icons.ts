@@ -1,0 +1,35 @@
+/** Icons of one set (Lucide), drawn from the file that `/assets/icons.svg` serves. */
+import { html, type Html } from "./html.ts";
+
+/** Those of the set that the pages use. */
+export const iconNames = [
+  "ban",
+  "braces",
+  "check",
+  "chevrons-up-down",
+  "circle-dashed",
+  "circle-user",
+  "clock",
+  "key-round",
+  "layers",
+  "layout-dashboard",
+  "list-checks",
+  "loader",
+  "menu",
+  "pause",
+  "plug",
+  "power-off",
+  "scroll-text",
+  "search",
+  "server",
+  "settings",
+  "trash-2",
+  "user-check",
+  "x",
+] as const;
+
+export type IconName = (typeof iconNames)[number];
+
+/** An icon beside a word that says the same: readers of the screen skip it. `mark`: Windlass itself. */
+export const icon = (name: IconName | "mark"): Html =>
+  html`<svg class="icon" aria-hidden="true"><use href="/assets/icons.svg#${name}"></use></svg>`;
