@@ -83,13 +83,18 @@ async function runOf(
   signal: AbortSignal,
   setHandler: (handle: (() => void) | undefined) => void,
 ): Promise<Run> {
-  const [{ openApi }, { readClientSettings, proxySettings }] = await Promise.all([
-    import("./api/api.ts"),
-    import("./config.ts"),
-  ]);
+  const [{ openApi }, { readClientSettings, proxySettings }, { setGlobalDispatcher }] =
+    await Promise.all([
+      import("./api/api.ts"),
+      import("./config.ts"),
+      import("../common/http-client.ts"),
+    ]);
   const settings = readClientSettings();
   const proxies = proxySettings();
-  if (proxies) (await import("./api/proxy.ts")).useProxies(proxies);
+  if (proxies) {
+    const { EnvHttpProxyAgent } = await import("../common/http-proxies.ts");
+    setGlobalDispatcher(new EnvHttpProxyAgent(proxies));
+  }
   let api: Api | undefined;
   return {
     ...options,

@@ -5,11 +5,11 @@ import { inSpaceOf } from "../configurations/find.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
+import { planOptionsOf, type PlanOptions } from "../../protocol/plan-options.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { approvalRuleText } from "../../protocol/words.ts";
 import { confirmPlan } from "../plans/confirm.ts";
 import { planAgainCommand, withPlanAgain } from "../plans/plan-again.ts";
-import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
@@ -33,6 +33,14 @@ export interface CreateOptions {
 }
 export interface AskingOptions extends CreateOptions {
   readonly yes?: true | undefined;
+}
+
+/** How a plan differs from an ordinary one. */
+interface PlanOptionWords {
+  readonly destroy?: true | undefined;
+  readonly refreshOnly?: true | undefined;
+  readonly target?: string[] | undefined;
+  readonly replace?: string[] | undefined;
 }
 
 export interface PlanJobOptions extends CreateOptions, PlanOptionWords {
@@ -304,3 +312,12 @@ function nothingYet({ job_type, plan_options }: Job): string {
   const isDestroying = job_type !== "DEPLOY" || plan_options?.destroy;
   return ` Nothing is ${isDestroying ? "destroyed" : "deployed"} yet; to wait for it, pass --wait.`;
 }
+
+/** Returns the fields of the request; none for an ordinary plan, which any server accepts. */
+const planFields = (words: PlanOptionWords): Partial<PlanOptions> =>
+  planOptionsOf({
+    destroy: words.destroy === true,
+    refresh_only: words.refreshOnly === true,
+    targets: words.target ?? [],
+    replace: words.replace ?? [],
+  }) ?? {};

@@ -17,10 +17,9 @@ import {
   type UpdateConfiguration,
 } from "../../protocol/configurations.ts";
 import { checkEnvironment } from "./environment.ts";
-import { gitUrlProblem } from "./git-url.ts";
 import { invalid } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
-import { directoryProblem } from "./source-place.ts";
+import { directoryProblem, gitUrlProblem } from "./source.ts";
 import {
   mapEntries,
   normalized,

@@ -4,11 +4,12 @@
  * and shared by all jobs.
  */
 import { statSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { StepFailedError } from "../context.ts";
-import type { Outputs } from "../../../common/outputs.ts";
-import { metadataOf } from "../outcome.ts";
+import { parseExactly } from "../../../common/exact-json.ts";
+import { metadataFrom, type Output, type Outputs } from "../../../common/outputs.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
@@ -88,4 +89,17 @@ async function readInThread(
     stop?.removeEventListener("abort", end);
     await thread.terminate();
   }
+}
+
+const outputsFileLimit = 32 * mebibyte;
+
+/**
+ * Reads the output of `output -json`. An output in which `hides` finds a secret is sensitive, also
+ * if the configuration does not say so. Throws StepFailedError if the outputs are too large.
+ */
+async function metadataOf(file: string, hides: (value: unknown) => boolean): Promise<Outputs> {
+  const { size } = await stat(file);
+  if (size > outputsFileLimit)
+    throw new StepFailedError(`the outputs have ${size} bytes, more than ${outputsFileLimit}`);
+  return metadataFrom(parseExactly(await readFile(file, "utf8")) as Record<string, Output>, hides);
 }

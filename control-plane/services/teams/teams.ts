@@ -4,7 +4,9 @@ import type { CreateTeam, Team, UpdateTeam } from "../../../protocol/teams.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { countHeldOfOwner } from "../../store/jobs/jobs.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
+import { allowsAddress } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
+import { findFirstUser, listAddressesOf } from "../../store/people/accounts.ts";
 import { countTeamsOf, insertMember } from "../../store/teams/members.ts";
 import { asSystem } from "../../store/spaces.ts";
 import {
@@ -23,7 +25,6 @@ import { person, record, recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
-import { checkTeamCreator } from "./creators.ts";
 import { checkCurrentAccess } from "../current-access.ts";
 
 export const teamsLimit = 100;
@@ -172,3 +173,21 @@ const view = ({ slug, name, role, created_at }: TeamOfMember): Team => ({
   role,
   created_at: time(created_at),
 });
+
+/**
+ * Throws 403 unless WINDLASS_TEAM_CREATORS names a verified address of the user, or is not set. The
+ * first user of the server, who set it up, always may.
+ */
+async function checkTeamCreator(
+  { teamCreators }: Pick<Context, "teamCreators">,
+  tx: Queries,
+  { user_id: user }: UserCaller,
+): Promise<void> {
+  if (teamCreators.length === 0) return;
+  if (allowsAddress(teamCreators, await listAddressesOf(tx, user))) return;
+  if ((await findFirstUser(tx))?.id === user) return;
+  throw new RefusalError(
+    "permission_denied",
+    "Only some people may create teams on this server (WINDLASS_TEAM_CREATORS): ask its operator",
+  );
+}
