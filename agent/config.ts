@@ -39,6 +39,8 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly concurrency: number;
   readonly labels: readonly string[];
   readonly once: boolean;
+  /** How long an agent for one job waits for it; Infinity: without end. */
+  readonly onceWaitSeconds: number;
   /** From the first SIGTERM until running jobs are cancelled; Infinity: never. */
   readonly stopSeconds: number;
   /** The level that the setting names; undefined: the strongest that works. */
@@ -121,6 +123,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     concurrency: read("WINDLASS_CONCURRENCY"),
     labels: read("WINDLASS_LABELS"),
     once: read("WINDLASS_ONCE"),
+    onceWaitSeconds: read("WINDLASS_ONCE_WAIT_SECONDS") ?? Infinity,
     stopSeconds: read("WINDLASS_STOP_SECONDS") ?? Infinity,
     isolation: read("WINDLASS_ISOLATION"),
     ...isolationOf(read, environment),

@@ -76,7 +76,7 @@ async function run(): Promise<void> {
     const log = await openLog(config);
     for (const warning of config.warnings) log.warn(warning);
     const result = await runAgent(config, log, listenToSignals(log, config.stopSeconds));
-    if (config.once) process.exitCode = result === "SUCCESS" ? 0 : 1;
+    if (config.once && result === "ABANDONED") process.exitCode = 1;
   } catch (error) {
     const isConfiguration = [
       ConfigError,

@@ -51,9 +51,11 @@ export class IdentityRevokedError extends Error {
 export async function runAgent(
   config: AgentConfig,
   log: Logger,
-  { noMoreWork, stopWork }: RunnerSignals,
+  { noMoreWork: stop, stopWork }: RunnerSignals,
 ): Promise<JobResult | undefined> {
   const { network } = config;
+  const patience = patienceOf(config);
+  const noMoreWork = AbortSignal.any([stop, patience]);
   useNetwork(network);
   const unlock = await takeWorkDirectory(config.workDir);
   try {
@@ -64,7 +66,14 @@ export async function runAgent(
     const facts = { isolation: isolation.level, ...(missing.length > 0 ? { missing } : {}) };
     if (isolation.level === "process") log.warn(facts, `isolation: process. ${processWarning}`);
     else log.info(facts, `isolation: ${isolation.level}`);
-    const { workerId, workerToken } = await identify(config, isolation.level, log, noMoreWork);
+    const { workerId, workerToken } = await identify(
+      config,
+      isolation.level,
+      log,
+      noMoreWork,
+    ).catch((error: unknown) => {
+      throw patience.aborted ? new Error(`not registered: ${waitedTooLong(config)}`) : error;
+    });
     const revoked = new AbortController();
     const revocation = new Revocation(config.heartbeatSeconds, () => {
       log.error("the control plane refuses this worker's token: stopping the running jobs");
@@ -87,6 +96,8 @@ export async function runAgent(
         jobSettings(config, isolation, workerToken),
       );
       if (revoked.signal.aborted) throw new IdentityRevokedError(revokedAdvice);
+      if (patience.aborted && result === undefined && !stop.aborted)
+        log.info(`no job came: ${waitedTooLong(config)}`);
       return result;
     } finally {
       await api.close();
@@ -95,6 +106,15 @@ export async function runAgent(
     unlock();
   }
 }
+
+/** Aborts when an agent for one job has waited for it long enough. */
+const patienceOf = ({ once, onceWaitSeconds }: AgentConfig): AbortSignal =>
+  once && onceWaitSeconds < Infinity
+    ? AbortSignal.timeout(onceWaitSeconds * 1000)
+    : new AbortController().signal;
+
+const waitedTooLong = ({ onceWaitSeconds }: AgentConfig): string =>
+  `WINDLASS_ONCE_WAIT_SECONDS=${onceWaitSeconds} has passed`;
 
 const revokedAdvice =
   "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN to the worker's id and its new token, or remove identity.json from the work directory and register again";
@@ -234,6 +254,8 @@ async function work(
   await jobs.allDone();
   over.abort();
   await heartbeats;
+  if (config.once && !isAccepted && !revoked.aborted && last === undefined)
+    throw new Error("the control plane did not accept a heartbeat, so there was no job");
   if (isAccepted && !revoked.aborted) await leave(api, body(), log);
   return last;
 }

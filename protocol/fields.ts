@@ -51,12 +51,15 @@ export const Name = Type.String({
   "x-unicode-form": "NFC",
 });
 
+/** The pattern of one label of a worker or a job. */
+export const label = "[A-Za-z0-9][A-Za-z0-9._/:=-]*";
+
 /** A worker may run a job only if it has all labels of the job. */
 export const Labels = Type.Array(
   Type.String({
     minLength: 1,
     maxLength: 63,
-    pattern: "^[A-Za-z0-9][A-Za-z0-9._/:=-]*$",
+    pattern: `^${label}$`,
     "x-form": "letters, digits and . _ / : = -, beginning with a letter or a digit",
   }),
   { maxItems: 32, uniqueItems: true },

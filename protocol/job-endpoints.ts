@@ -2,7 +2,17 @@
 import { Type } from "typebox";
 import { DecideJob } from "./approvals.ts";
 import { endpoint } from "./endpoint.ts";
-import { about, IdPrefix, Name, NextCursor, Paging, Timestamp, Uuid } from "./fields.ts";
+import {
+  about,
+  IdPrefix,
+  label,
+  Labels,
+  Name,
+  NextCursor,
+  Paging,
+  Timestamp,
+  Uuid,
+} from "./fields.ts";
 import {
   CreateJob,
   Job,
@@ -68,6 +78,28 @@ export const jobEndpoints = {
     },
     answer: Type.Object({ jobs: Type.Array(Job), next_cursor: NextCursor }),
     refusals: ["not_found"],
+  }),
+  countQueue: endpoint("GET /api/cli/queue", {
+    summary: "Count the jobs that a runner could claim now, by the labels that they need",
+    description:
+      "For scaling runners. Jobs that wait for an approval, a lock or an earlier job of their configuration are left out, and so are those for one worker. Of the queued jobs of a configuration that need the same labels, the next one counts.",
+    permission: "read",
+    query: {
+      labels: Type.Optional(
+        Type.String({
+          maxLength: 2047,
+          pattern: `^(${label}(,${label})*)?$`,
+          "x-form": "labels, separated by commas",
+          description:
+            "Labels of a runner, separated by commas: only the jobs that it could claim. Empty: only those that need no label.",
+          examples: ["gpu,eu-west"],
+        }),
+      ),
+    },
+    answer: Type.Object({
+      total: about(Type.Integer(), "The sum of the counts."),
+      counts: Type.Array(Type.Object({ labels: Labels, count: Type.Integer() })),
+    }),
   }),
   getJob: endpoint("GET /api/cli/jobs/{id}", {
     summary: "Read a job",

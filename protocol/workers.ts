@@ -215,6 +215,12 @@ export const CreateRegistrationToken = Type.Object(
         description: "Default: 3600, an hour.",
       }),
     ),
+    ephemeral: Type.Optional(
+      about(
+        Type.Boolean(),
+        "Its workers are removed when they leave, or are OFFLINE for so long that their jobs are lost.",
+      ),
+    ),
   },
   { additionalProperties: false },
 );
@@ -230,6 +236,7 @@ export const RegistrationToken = Type.Object({
   id: Type.Optional(about(RegistrationTokenId, "Identifies the token without disclosing it.")),
   expires_at: Timestamp,
   uses_left: Type.Integer(),
+  ephemeral: Type.Optional(Type.Boolean()),
 });
 export type RegistrationToken = Static<typeof RegistrationToken>;
 
@@ -239,5 +246,6 @@ export const RegistrationTokenInfo = Type.Object({
   uses_left: Type.Integer(),
   created_at: Timestamp,
   expires_at: Timestamp,
+  ephemeral: Type.Optional(Type.Boolean()),
 });
 export type RegistrationTokenInfo = Static<typeof RegistrationTokenInfo>;

@@ -7,6 +7,14 @@ import { ago, time } from "../terminal/times.ts";
 
 const minutesLimit = registrationSecondsLimit / 60;
 
+interface CreateOptions {
+  readonly uses: string;
+  readonly expires: string;
+  readonly ephemeral?: true;
+  readonly quiet?: true;
+}
+
+/** Builds the command. */
 export function tokensCommand() {
   const tokens = noun("tokens", "registration tokens, with which new runners register themselves");
   const create = tokens
@@ -26,12 +34,14 @@ export function tokensCommand() {
         "60",
       ),
     )
+    .option("--ephemeral", "its runners are removed when they stop, such as those of one job")
     .option("-q, --quiet", "print only the token, for a script")
     .action(
-      action(async (run: Run, options: { uses: string; expires: string; quiet?: true }) => {
+      action(async (run: Run, options: CreateOptions) => {
         const { parseCount } = await import("../api/pages.ts");
         const token = await run.api.call("createRegistrationToken", {
           body: {
+            ...(options.ephemeral ? { ephemeral: true } : {}),
             uses: parseCount("--uses", options.uses, registrationUsesLimit),
             expires_in_seconds: 60 * parseCount("--expires", options.expires, minutesLimit),
           },
@@ -63,6 +73,7 @@ export function tokensCommand() {
           {
             USES: ({ uses_left }) => uses_left,
             CREATED: ({ created_at }) => ago(created_at),
+            EPHEMERAL: ({ ephemeral }) => (ephemeral ? "yes" : "no"),
             EXPIRES: ({ expires_at }) => time(expires_at),
             ID: ({ id }) => id,
           },

@@ -79,7 +79,17 @@ export const agent = {
   },
   WINDLASS_ONCE: {
     type: "boolean",
-    help: "runs one job and exits: with 0 if the job succeeded, else with 1",
+    help: "runs one job and exits with 0 after its end is reported, whatever the end",
+    details:
+      "For a runner that is started for one job, such as [a Job of Kubernetes](docs/deploy.md#kubernetes). Exits with another code if it could not register or lost the job",
+  },
+  WINDLASS_ONCE_WAIT_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 1,
+    max: 604_800,
+    otherwise: "no limit",
+    help: "with WINDLASS_ONCE: how long the agent may take to register and get a job; without a job it then exits with 0",
   },
   WINDLASS_STOP_SECONDS: {
     type: "number",

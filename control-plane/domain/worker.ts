@@ -37,6 +37,8 @@ export interface WorkerRow {
   /** Set by the worker watch, cleared by a heartbeat. */
   offline_at: number | null;
   draining_at: number | null;
+  /** 1: it is removed when it leaves. */
+  ephemeral: number;
   metadata: string;
 }
 
@@ -57,6 +59,7 @@ export const newlyRegistered = {
   last_call_at: null,
   offline_at: null,
   draining_at: null,
+  ephemeral: 0,
 } as const satisfies Partial<WorkerRow>;
 
 type Tokens = Pick<WorkerRow, "token_hash" | "old_token_hash" | "old_token_expires_at">;

@@ -2,6 +2,7 @@
 import { pagesById } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import { decideJob } from "../services/approvals/approvals.ts";
+import { countQueue } from "../services/claims/queue.ts";
 import type { Context } from "../services/context.ts";
 import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { repairReport } from "../services/jobs/report-repair.ts";
@@ -21,6 +22,7 @@ export const jobRoutes = (context: Context) =>
         (id) => writeWhole(viewJob(context, id, options)),
       );
     },
+    countQueue: ({ caller, query }) => countQueue(context, caller, query.labels),
     getJob: ({ caller, params }) => getJob(context, caller, params.id),
     decideJob: ({ caller, params, body }) => decideJob(context, caller, params.id, body),
     cancelJob: ({ caller, params }) => cancelJob(context, caller, params.id),

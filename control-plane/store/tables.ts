@@ -104,6 +104,8 @@ export interface RegistrationTokensTable {
   uses_left: number;
   created_at: Millis;
   expires_at: Millis;
+  /** 1: the workers that it registers are removed when they leave. */
+  ephemeral: number;
 }
 
 /** The oldest queued job of each kind (migrations/queue.ts). Triggers maintain it. */

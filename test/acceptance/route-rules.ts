@@ -37,6 +37,7 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /api/cli/archives": "user planner",
   "POST /api/jobs": "user planner",
   "GET /api/jobs": "user viewer",
+  "GET /api/cli/queue": "user viewer",
   "GET /api/cli/jobs/:id": "user viewer",
   "GET /api/cli/jobs/:id/logs": "user viewer",
   "GET /api/cli/jobs/:id/debug-log": "user deployer",

@@ -1,5 +1,6 @@
 /** The signals that stop an agent, and agents that end or wait by themselves. */
 import { describe, expect, test } from "vitest";
+import { addUser } from "../helpers/people/user.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
 import { inlineFixture, longRunning } from "../helpers/agent/fixtures.ts";
@@ -54,17 +55,44 @@ describe.concurrent("an agent", () => {
     expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
   });
 
-  test("with WINDLASS_ONCE=1 ends with 0 after a success and with 1 after a failure", async () => {
-    for (const [fixture, code] of [
-      ["success-cluster", 0],
-      ["fail-plan", 1],
-    ] as const) {
-      await using machine = await machineWithAgent({ WINDLASS_ONCE: "1" });
-      const { user, agent } = machine;
-      const configuration_id = await user.configure({ source: inlineFixture(fixture) });
-      await user.queue({ job_type: "PLAN", configuration_id });
-      expect(await agent.exited).toBe(code);
-    }
+  test("with WINDLASS_ONCE=1 ends with 0 after one job, also a failed one, and its ephemeral worker is gone", async () => {
+    const user = await addUser(plane);
+    const configuration_id = await user.configure({ source: inlineFixture("fail-plan") });
+    const job = await user.queue({ job_type: "PLAN", configuration_id });
+    const { registration_token } = await user.client.call("createRegistrationToken", {
+      body: { ephemeral: true, uses: 2 },
+    });
+    const run = async (more: Record<string, string> = {}) => {
+      using work = scratch();
+      await using agent = startAgent({
+        WINDLASS_URL: plane.url,
+        WINDLASS_WORK_DIR: work.path,
+        WINDLASS_REGISTRATION_TOKEN: registration_token,
+        WINDLASS_ONCE: "1",
+        ...more,
+      });
+      expect(await agent.exited).toBe(0);
+      expect(await user.client.call("listWorkers")).toMatchObject({ workers: [] });
+      return agent.log();
+    };
+    await run();
+    expect(await user.read(job)).toMatchObject({ status: "FAILED", log_complete: true });
+    expect(await run({ WINDLASS_ONCE_WAIT_SECONDS: "2" })).toContain(
+      "no job came: WINDLASS_ONCE_WAIT_SECONDS=2 has passed",
+    );
+  });
+
+  test("with WINDLASS_ONCE=1 fails if it cannot register in time", async () => {
+    using work = scratch();
+    await using agent = startAgent({
+      WINDLASS_URL: "http://127.0.0.1:9",
+      WINDLASS_WORK_DIR: work.path,
+      WINDLASS_REGISTRATION_TOKEN: "wlr_x",
+      WINDLASS_ONCE: "1",
+      WINDLASS_ONCE_WAIT_SECONDS: "1",
+    });
+    expect(await agent.exited).toBe(1);
+    expect(agent.log()).toContain("not registered: WINDLASS_ONCE_WAIT_SECONDS=1 has passed");
   });
 
   test("waits while another agent uses its identity", async () => {

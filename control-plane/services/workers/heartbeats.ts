@@ -9,8 +9,16 @@ import { acceptsToken, tokenExpiry, workerStatus } from "../../domain/worker.ts"
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
-import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../../store/workers/workers.ts";
+import {
+  findWorker,
+  findWorkerCaller,
+  recordHeartbeat,
+  recordLeaving,
+} from "../../store/workers/workers.ts";
+import { runner } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { writeJobs } from "../job-changes/changes.ts";
+import { removeWorker } from "./teardown.ts";
 import { proofKeyOf } from "./credentials.ts";
 import { time } from "../../domain/moments.ts";
 import { latestVersion } from "../releases/releases.ts";
@@ -44,6 +52,7 @@ export async function heartbeat(
     },
     { row: worker.id, mayWait: true },
   );
+  if (isLeaving && worker.ephemeral === 1) await removeEphemeral(context, worker);
   const cancelled = held.filter((job) => job.status === "CANCELLED").map(({ id }) => id);
   const now = context.now();
   const offline_at = isLeaving ? now : null;
@@ -66,6 +75,14 @@ export async function heartbeat(
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
   return waitForChange(context, worker, { status, cancelled }, wait, disconnected());
 }
+
+/** Removes a worker that leaves, unless it holds a job: the watch removes it then. */
+const removeEphemeral = (context: Context, caller: WorkerCaller): Promise<void> =>
+  writeJobs(context, async (tx, afterCommit) => {
+    const worker = await tx.first(findWorker, { id: caller.id });
+    if (!worker || (await tx.all(findHeldBriefly, { worker: caller.id })).length > 0) return;
+    await removeWorker(tx, afterCommit, worker, runner(caller), context.now());
+  });
 
 /** Whether the worker was offline, or had never sent a heartbeat. */
 const isBack = ({ offline_at, last_heartbeat_at }: WorkerCaller): boolean =>

@@ -22,7 +22,7 @@ const defaultSeconds = 3600;
 export async function createRegistrationToken(
   { store, now }: Context,
   user: UserCaller,
-  { uses = 1, expires_in_seconds = defaultSeconds }: CreateRegistrationToken,
+  { uses = 1, expires_in_seconds = defaultSeconds, ephemeral = false }: CreateRegistrationToken,
 ): Promise<RegistrationToken> {
   const token = newToken("wlr");
   const created_at = now();
@@ -31,13 +31,29 @@ export async function createRegistrationToken(
   const token_hash = hashToken(token);
   const id = fingerprint(token_hash);
   await store.write(async (tx) => {
-    const uses_left = uses;
-    await insertRegistrationToken(tx, { token_hash, owner_id, uses_left, created_at, expires_at });
-    const details = { uses, expires_at: time(expires_at) };
+    await insertRegistrationToken(tx, {
+      token_hash,
+      owner_id,
+      uses_left: uses,
+      created_at,
+      expires_at,
+      ephemeral: Number(ephemeral),
+    });
+    const details = {
+      uses,
+      expires_at: time(expires_at),
+      ...(ephemeral ? { ephemeral: "yes" } : {}),
+    };
     const entry = { action: "registration_token.create", id, details } as const;
     await recordOwn(tx, user, entry, created_at);
   });
-  return { registration_token: token, id, expires_at: time(expires_at), uses_left: uses };
+  return {
+    registration_token: token,
+    id,
+    expires_at: time(expires_at),
+    uses_left: uses,
+    ephemeral,
+  };
 }
 
 /** A token of a list, and its place in it. */
@@ -60,8 +76,9 @@ export async function listRegistrationTokens(
   return rows.map((row) => {
     const id = fingerprint(row.token_hash);
     const { uses_left } = row;
+    const ephemeral = row.ephemeral === 1;
     const times = { created_at: time(row.created_at), expires_at: time(row.expires_at) };
-    return { shown: { id, uses_left, ...times }, cursor: `${row.created_at}-${id}` };
+    return { shown: { id, uses_left, ...times, ephemeral }, cursor: `${row.created_at}-${id}` };
   });
 }
 

@@ -11,7 +11,13 @@ import { changeJob, writeJobs } from "../job-changes/changes.ts";
 import { loseJob, loseSomeJobs, recordOutcome } from "../job-changes/outcomes.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findJob, findOmitted, findUnansweredCancels } from "../../store/jobs/jobs.ts";
-import { findLostHolders, findSilent, markOffline } from "../../store/workers/silent.ts";
+import {
+  findLeftEphemeral,
+  findLostHolders,
+  findSilent,
+  markOffline,
+} from "../../store/workers/silent.ts";
+import { removeWorker } from "./teardown.ts";
 
 /** A busy machine may delay a round for less. */
 const shortestGap = 5 * second;
@@ -70,9 +76,16 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     }
     await loseOmitted(context, await store.read.all(findOmitted, { period: periods.offline }));
   }
-  if (now - readyAt >= periods.lost)
-    for (const { id } of await store.read.all(findLostHolders, { before: now - periods.lost }))
-      await loseWorker(context, id, now - periods.lost);
+  if (now - readyAt >= periods.lost) {
+    const before = now - periods.lost;
+    for (const { id } of await store.read.all(findLostHolders, { before }))
+      await loseWorker(context, id, before);
+    if (await store.read.first(findLeftEphemeral, { before }))
+      await writeJobs(context, async (tx, afterCommit) => {
+        for (const worker of await tx.all(findLeftEphemeral, { before }))
+          await removeWorker(tx, afterCommit, worker, system, context.now());
+      });
+  }
   // While the server was down no runner could acknowledge, and it may not even have received the
   // cancel.
   if (now - readyAt < unansweredCancelMilliseconds) return;

@@ -71,7 +71,7 @@ export async function registerWorker(
       name: null,
       origin,
     } as const;
-    return { owner: token.owner_id, by };
+    return { owner: token.owner_id, by, ephemeral: token.ephemeral };
   };
   return addWorker(context, useToken, input);
 }
@@ -253,6 +253,7 @@ interface NewWorkerOf {
   readonly owner: string | null;
   readonly by: Actor;
   readonly metadata?: object;
+  readonly ephemeral?: number;
 }
 
 /**
@@ -266,7 +267,12 @@ export async function addWorker(
   const { store, wakeups, now } = context;
   const [id, token] = [uuid(), newToken("wlw")];
   const added = store.write(async (tx) => {
-    const { owner, by, metadata = {} } = typeof of === "function" ? await of(tx) : of;
+    const {
+      owner,
+      by,
+      metadata = {},
+      ephemeral = 0,
+    } = typeof of === "function" ? await of(tx) : of;
     if (owner !== null) await checkCount(context, tx, owner, "workers");
     const worker: WorkerRow = {
       ...newlyRegistered,
@@ -279,6 +285,7 @@ export async function addWorker(
       isolation: isolation ?? null,
       created_at: now(),
       metadata: JSON.stringify(metadata),
+      ephemeral,
     };
     await insertWorker(tx, worker);
     const details = { mode: worker.mode };

@@ -202,6 +202,24 @@ function claim(
 }
 
 /**
+ * How many jobs of an owner any worker could claim now, by what it must have; of a worker with these
+ * labels only (a JSON list), unless they are "". By the rule of a claim: free heads that may run.
+ */
+export const countClaimable = statement<
+  { owner: string; labels: string },
+  { wanted: string; count: number }
+>((db, { owner, labels }) => {
+  const query = sql`select wanted, count from (
+      select h.wanted as wanted, count(*) as count
+        from ${freeHeads(db, owner)} and h.only_worker = '' and ${mayRun}
+        group by h.first_wanted, h.wanted) as kinds
+    where ${labels} = '' or not exists (
+      select 1 from json_each(kinds.wanted) as needed
+        where substr(needed.value, 1, 1) <> '+' and needed.value not in (select value from json_each(${labels})))`;
+  return { compile: () => query.compile(db) };
+});
+
+/**
  * Whether a queue head is no teardown of the worker itself. Nearly every head has no target, from
  * which PostgreSQL would conclude that nearly none differs from the worker, and read and sort the
  * whole queue; it cannot estimate the comparison of a cast.

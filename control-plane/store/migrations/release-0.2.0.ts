@@ -10,8 +10,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 45 for other schemas, which are refused. */
-export const version = 46;
+/** Commits before 0.2.0 have used 8 to 46 for other schemas, which are refused. */
+export const version = 47;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -62,7 +62,8 @@ const columns = [
     "blocked_at integer",
   ),
   ...add("workers", "old_token_hash text", "old_token_expires_at bigint"),
-  ...add("workers", "features text not null default '[]'"),
+  ...add("workers", "features text not null default '[]'", "ephemeral integer not null default 0"),
+  ...add("registration_tokens", "ephemeral integer not null default 0"),
   ...add(
     "specs",
     "deleted_owner_id text",

@@ -1,7 +1,9 @@
 /** SQL of workers that make no calls, and of the jobs they hold. */
-import { sql, type RawBuilder } from "kysely";
+import { sql, type ExpressionBuilder, type Kysely, type RawBuilder } from "kysely";
+import type { WorkerRow } from "../../domain/worker.ts";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
+import type { Tables } from "../tables.ts";
 
 /** A worker that `markOffline` would mark. */
 export const findSilent = statement<{ before: number }, { id: string }>((db, { before }) =>
@@ -24,23 +26,34 @@ export const markOffline = statement<{ before: number; now: number }, { id: stri
       .returning(["id", "name"]),
 );
 
-/** Workers that hold jobs and were OFFLINE, and silent, since `before`. */
-export const findLostHolders = statement<{ before: number }, { id: string }>((db, { before }) =>
+/** Workers that were OFFLINE, and silent, since `before`. */
+const silentSince = (db: Kysely<Tables>, before: number) =>
   db
     .selectFrom("workers")
-    .select("id")
     .where("offline_at", "<=", before)
-    .where((where) => where(where.fn.coalesce("last_call_at", sql.lit(0)), "<=", before))
-    .where((where) =>
-      where.exists(
-        where
-          .selectFrom(heldByWorker)
-          .select("jobs.id")
-          .whereRef("jobs.worker_id", "=", "workers.id")
-          .where("jobs.worker_id", "is not", null)
-          .where("jobs.released_at", "is", null),
-      ),
-    ),
+    .where((where) => where(where.fn.coalesce("last_call_at", sql.lit(0)), "<=", before));
+
+const holdsJobs = ({ exists, selectFrom }: ExpressionBuilder<Tables, "workers">) =>
+  exists(
+    selectFrom(heldByWorker)
+      .select("jobs.id")
+      .whereRef("jobs.worker_id", "=", "workers.id")
+      .where("jobs.worker_id", "is not", null)
+      .where("jobs.released_at", "is", null),
+  );
+
+/** Those that hold jobs. */
+export const findLostHolders = statement<{ before: number }, { id: string }>((db, { before }) =>
+  silentSince(db, before).select("id").where(holdsJobs),
+);
+
+/** Those that hold none and are to be removed when they leave; so many at once. */
+export const findLeftEphemeral = statement<{ before: number }, WorkerRow>((db, { before }) =>
+  silentSince(db, before)
+    .selectAll()
+    .where("ephemeral", "=", sql.lit(1))
+    .where((where) => where.not(holdsJobs(where)))
+    .limit(100),
 );
 
 /**

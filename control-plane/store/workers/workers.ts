@@ -24,6 +24,7 @@ export type WorkerCallerRow = Pick<
   | "token_hash"
   | "old_token_hash"
   | "old_token_expires_at"
+  | "ephemeral"
 >;
 
 export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, { id }) =>
@@ -44,6 +45,7 @@ export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, 
       "token_hash",
       "old_token_hash",
       "old_token_expires_at",
+      "ephemeral",
     ])
     .where("id", "=", id),
 );
@@ -192,7 +194,7 @@ export async function deleteWorker(tx: Queries, id: string): Promise<void> {
  */
 export const useRegistrationToken = statement<
   { token_hash: string; now: number },
-  { owner_id: string }
+  { owner_id: string; ephemeral: number }
 >((db, { token_hash, now }) =>
   db
     .updateTable("registration_tokens")
@@ -200,7 +202,7 @@ export const useRegistrationToken = statement<
     .where("token_hash", "=", token_hash)
     .where("uses_left", ">", 0)
     .where("expires_at", ">", now)
-    .returning("owner_id"),
+    .returning(["owner_id", "ephemeral"]),
 );
 
 /** Whether a registration token is good, without using it. */
@@ -261,13 +263,7 @@ export const deleteRegistrationToken = statement<
 
 export async function insertRegistrationToken(
   tx: Queries,
-  token: {
-    token_hash: string;
-    owner_id: string;
-    uses_left: number;
-    created_at: number;
-    expires_at: number;
-  },
+  token: Row<"registration_tokens">,
 ): Promise<void> {
   await tx.sql.insertInto("registration_tokens").values(token).execute();
 }

@@ -48,6 +48,7 @@ const scans: Record<string, string> = {
   findSilent: "every worker, every two seconds",
   markOffline: "every worker, when one has been silent",
   findLostHolders: "every worker, every two seconds",
+  findLeftEphemeral: "every worker, every two seconds",
   countWorkers: "every worker, at most every five seconds",
   countQueued: "every queued job, at most every five seconds",
   countHeld: "every held job, at most every five seconds",
@@ -138,7 +139,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     if (!(name in histories)) expect(ofJobs.filter((step) => !liveIndexes.test(step))).toEqual([]);
   });
 
-  it.each(hot.filter(([name]) => name.startsWith("claim")))(
+  it.each(hot.filter(([name]) => /^(claim|countClaimable)/.test(name)))(
     "of %s count the approvals of a job by its key",
     (_, statement) => {
       const plan = hotPlan(connection.database, statement.build(connection.sql));

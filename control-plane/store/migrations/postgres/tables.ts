@@ -71,10 +71,11 @@ export const tables = [
     token_hash ${text} not null, labels ${text} not null, version ${text}, instance_id ${text}, hostname ${text},
     os ${text}, arch ${text}, capacity integer, isolation ${text}, active_job_ids ${text}, created_at bigint not null,
     last_heartbeat_at bigint, last_call_at bigint, offline_at bigint, draining_at bigint, metadata ${text} not null,
-    old_token_hash ${text}, old_token_expires_at bigint, features ${text} not null default '[]') with (fillfactor = 70)`,
+    old_token_hash ${text}, old_token_expires_at bigint, features ${text} not null default '[]',
+    ephemeral integer not null default 0) with (fillfactor = 70)`,
   `create table registration_tokens (
     token_hash ${text} primary key, owner_id ${text} not null references spaces(id), uses_left integer not null,
-    created_at bigint not null, expires_at bigint not null)`,
+    created_at bigint not null, expires_at bigint not null, ephemeral integer not null default 0)`,
   `create table jobs (
     id ${text} primary key, owner_id ${text} not null references spaces(id), job_type ${text} not null,
     status ${text} not null, spec_id ${text} references specs(id), zone_id ${text}, cloud_identity_id ${text},

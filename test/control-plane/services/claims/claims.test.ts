@@ -7,6 +7,8 @@ import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { addRunner, addTestUser } from "../../../helpers/people/user.ts";
 import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
+import { addLock } from "../../../../control-plane/store/states/states.ts";
 import { addJob, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 import { origin } from "../../../helpers/people/sign-in.ts";
 
@@ -384,5 +386,40 @@ describe("a claim", () => {
     expect(await claim(runner)).toBeNull();
     expect((await claim(callsOf(plane, other.headers)))?.job.id).toBe(job.id);
     await setJob(plane, job as never, { status: "SUCCESS", released_at: 1 });
+  });
+});
+
+describe("the queue", () => {
+  it("counts what a runner could claim now, by labels, of the caller's space only", async () => {
+    const { store } = plane.context;
+    const { owner, client, runner } = await addTestUser(plane);
+    const add = async (change: Partial<JobRow> = {}, of: Owner = owner) =>
+      addJob(store, of, { spec_id: await addSpec(store, of), ...change });
+    const counts = async (labels?: string) => {
+      const query = labels === undefined ? {} : { labels };
+      const { total, counts: found } = await client.call("countQueue", { query });
+      return [total, Object.fromEntries(found.map((one) => [one.labels.join(), one.count]))];
+    };
+    expect(await counts()).toEqual([0, {}]);
+    const first = await add();
+    await add({ spec_id: first.spec_id });
+    await add({ labels: '["gpu"]' });
+    await add({ labels: '["gpu","eu"]', features: '["submodules"]' });
+    await add({ labels: '["eu","gpu"]' });
+    await add({ assigned_worker_id: (await addTestWorker(plane, owner)).id });
+    await add({ job_type: "DEPLOY", unapproved: 1 });
+    const locked = await add();
+    const lock = { lock_id: "l", job_id: locked.id, info: "{}", created_at: 1 };
+    await store.write((tx) => addLock(tx, { ...lock, spec_id: locked.spec_id ?? "" }));
+    await add({}, (await addTestUser(plane)).owner);
+    expect(await counts()).toEqual([4, { "": 1, gpu: 1, "gpu,eu": 2 }]);
+    expect(await counts("gpu")).toEqual([2, { "": 1, gpu: 1 }]);
+    expect(await counts("")).toEqual([1, { "": 1 }]);
+    // The second job of the configuration waits for the first.
+    await runner.call("claimJob");
+    expect(await counts("")).toEqual([0, {}]);
+    expect(await client.refusal("countQueue", { query: { labels: "a,,b" } })).toBe(
+      "400 invalid_request",
+    );
   });
 });

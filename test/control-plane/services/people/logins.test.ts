@@ -46,7 +46,12 @@ describe("pruning", () => {
     const tokens = { old: now - 31 * day, lately: now - 29 * day, working: now + day };
     for (const [token_hash, expires_at] of Object.entries(tokens)) {
       const token = { token_hash, created_at: 1, expires_at };
-      await addRows(store, "registration_tokens", { ...token, owner_id, uses_left: 1 });
+      await addRows(store, "registration_tokens", {
+        ...token,
+        owner_id,
+        uses_left: 1,
+        ephemeral: 0,
+      });
       await addRows(store, "login_links", { ...token, email: "a@example.com", used_at: null });
     }
     await pruneExpired(plane.context);

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../../../control-plane/store/workers/workers.ts";
+import { watchOnce } from "../../../../control-plane/services/workers/watch.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
@@ -12,6 +13,7 @@ import {
   clientHeaders,
   type Plane,
   readRow,
+  readRows,
   type TestWorker,
 } from "../../../helpers/plane/plane.ts";
 import { addSpec, type Owner } from "../../../helpers/plane/rows.ts";
@@ -273,6 +275,46 @@ describe("a worker", () => {
     expect(await runner.call("heartbeat", { body: next })).toMatchObject({ status: "ONLINE" });
     // Another instance cannot end this one.
     expect(await runner.refusal("heartbeat", { body: leaving })).toBe("409 identity_in_use");
+  });
+
+  it("is removed when it leaves, or is silent for too long, if its registration token is ephemeral", async () => {
+    const { registration_token } = await client.call("createRegistrationToken", {
+      body: { ephemeral: true, uses: 3 },
+    });
+    const { registration_tokens } = await client.call("listRegistrationTokens");
+    expect(registration_tokens).toMatchObject([{ ephemeral: true }]);
+    const headers = { "x-registration-token": registration_token };
+    const [leaves, holds, silent] = [
+      await register(headers),
+      await register(headers),
+      await register(headers),
+    ].map(({ worker_id, worker_token }) => ({
+      id: worker_id,
+      calls: callsOf(plane, { "x-worker-id": worker_id, "x-worker-token": worker_token }),
+    }));
+    const known = async () =>
+      (await client.call("listWorkers")).workers.map(({ id }) => id).toSorted();
+    const leaving = { version, active_job_ids: [], leaving: true };
+    expect(await leaves!.calls.call("heartbeat", { body: leaving })).toMatchObject({
+      status: "OFFLINE",
+    });
+    expect(await known()).toEqual([worker.id, holds!.id, silent!.id].toSorted());
+    // The control plane has not heard of the end of its job.
+    await queue();
+    await holds!.calls.call("claimJob");
+    await holds!.calls.call("heartbeat", { body: leaving });
+    expect(await known()).toContain(holds!.id);
+    const long = { last_heartbeat_at: 1, offline_at: 1, last_call_at: 1 };
+    for (const id of [silent!.id, worker.id])
+      await plane.context.store.write((tx) => updateWorker(tx, id, long));
+    await watchOnce(plane.context, 0);
+    expect(await known()).toEqual([worker.id, holds!.id].toSorted());
+    const removed = await readRows(plane, "audit_entries", { action: "worker.remove" });
+    const told = removed.filter(({ owner_id }) => owner_id === owner.id);
+    expect(told.map((entry) => [entry.target_id, entry.actor_kind])).toEqual([
+      [leaves!.id, "worker"],
+      [silent!.id, "system"],
+    ]);
   });
 
   it("stays ONLINE if its agent leaves while it holds a job", async () => {
