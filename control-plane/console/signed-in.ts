@@ -8,26 +8,15 @@ import { onBehalfOf } from "../services/on-behalf-of.ts";
 import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
 import type { Needs } from "./page-permissions.ts";
+import { pageWithForms, type AddRoute, type PageForms, type PageWithForms } from "./page-forms.ts";
+import { sendPage } from "./page/layout.ts";
 import { signInOf } from "./people/next.ts";
 import { answerUnread } from "../http/unread-body.ts";
-
-export type PageHandler = (
-  caller: UserCaller,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<void>;
-
-/** Adds one route; its handler sends the page, or redirects. */
-type AddRoute = (
-  url: string,
-  needs: Needs,
-  handler: PageHandler,
-  options?: { readonly bodyLimit?: number },
-) => void;
 
 export interface SignedIn {
   readonly get: AddRoute;
   readonly post: AddRoute;
+  page<T>(url: string, needs: Needs, page: PageWithForms<T>): PageForms<T>;
 }
 
 /**
@@ -64,15 +53,23 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
       },
       handler: async (request, reply) => {
         const caller = request.caller as UserCaller;
-        await onBehalfOf(caller, async () => {
+        const outcome = await onBehalfOf(caller, async () => {
           request.waiting = await countWaitingFor(context, caller);
-          await handler(caller, request, reply);
+          return handler(caller, request, reply);
         });
+        if (typeof outcome === "string") reply.redirect(outcome, 303);
+        else if (outcome) sendPage(reply, { ...outcome, email: caller.email });
         return reply;
       },
     });
   };
-  return { get: (...route) => add("GET", ...route), post: (...route) => add("POST", ...route) };
+  const get: AddRoute = (...route) => add("GET", ...route);
+  const post: AddRoute = (...route) => add("POST", ...route);
+  return {
+    get,
+    post,
+    page: (url, needs, page) => pageWithForms(get, post, url, needs, page),
+  };
 }
 
 /**

@@ -15,20 +15,20 @@ import { Name } from "../../../protocol/fields.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { validatorOf } from "../../domain/validator-of.ts";
 import type { Entries } from "./entries-view.ts";
-import { Form, refuseStale } from "../page/form.ts";
+import { Form } from "../page/form.ts";
 
-export const emptyForm = new Form({
+export const emptyFields = {
   source: "git",
   engine: "terraform",
   backend: "",
   timeout_seconds: String(timeoutSecondsDefault),
-});
+};
 
-/** Returns the form filled with the current values of a configuration. */
-export function formOf(configuration: Configuration): Form {
+/** Returns the fields of the form with the current values of a configuration. */
+export function fieldsOf(configuration: Configuration): Form["fields"] {
   const { source } = configuration;
   const { project_name, name } = configuration;
-  return new Form({
+  return {
     name,
     zone_id: configuration.zone_id,
     project_name: project_name === name ? "" : project_name,
@@ -50,7 +50,7 @@ export function formOf(configuration: Configuration): Form {
     ...(source.type === "inline"
       ? { file_path: Object.keys(source.files), file_text: Object.values(source.files) }
       : {}),
-  });
+  };
 }
 
 /** What a filled-in form makes. */
@@ -162,7 +162,6 @@ function isValid(validate: () => unknown): boolean {
 
 /** Only what the form changes, so that the audit log says no more than that. */
 export function changeOf(form: Form, before: Configuration): UpdateConfiguration {
-  refuseStale(form, formOf(before).fields);
   const shown = seenAs(before);
   const wanted = { ...described(form), zone_id: form.text("zone_id") };
   const known: Record<string, unknown> = { ...shown, zone_id: before.zone_id };
@@ -177,7 +176,7 @@ export function changeOf(form: Form, before: Configuration): UpdateConfiguration
  */
 function seenAs(known: Configuration): Partial<Described> {
   try {
-    return described(formOf(known));
+    return described(new Form(fieldsOf(known)));
   } catch (error) {
     if (error instanceof RefusalError) return {};
     throw error;

@@ -8,53 +8,40 @@ import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import { lastFailed, standingBadge } from "./failed-view.ts";
 import type { ConfigurationViewModel } from "./configuration-view-model.ts";
-import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
+import { entriesView, entryKinds } from "./entries-view.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { ruleSection } from "../approvals/rule-view.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import { attachedSets } from "../variable-sets/attached-view.ts";
 import { ask, trouble } from "../page/fields.ts";
-import { Form } from "../page/form.ts";
+import type { FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { outputs } from "./outputs-view.ts";
 import { sourceView } from "./source-view.ts";
 import { stateView } from "../states/state-view.ts";
 import { clock, lengthOfTime, waiting } from "../page/words.ts";
 
-/** The forms of the page that can be refused; the one that was is shown with the reason. */
-export interface ConfigurationForms {
-  readonly start?: Form;
-  readonly state?: Form;
-  readonly remove?: Form;
-  readonly rule?: Form;
-  readonly entries?: RefusedEntry;
-  readonly sets?: Form;
-}
-
-export const configurationPage = (
-  model: ConfigurationViewModel,
-  forms: ConfigurationForms,
-): Html => {
+export const configurationPage = (model: ConfigurationViewModel, forms: FormsOf): Html => {
   const { configuration, marks, zone } = model;
   const path = `/configurations/${configuration.id}`;
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
     </nav>
     <div id="standing" data-live>${standing(model)}</div>
-    ${actionsOf(model, forms.start ?? new Form())}
+    ${actionsOf(model, forms("start"))}
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     <section aria-labelledby="jobs-title">
       <h2 id="jobs-title">Jobs</h2>
       <div id="jobs" data-live>${history(model)}</div>
     </section>
-    ${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms.entries))}
-    ${attachedSets(path, model.sets, forms.sets ?? new Form())}
+    ${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms))}
+    ${attachedSets(path, model.sets, forms("sets"))}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
-      ${trouble(forms.state ?? new Form())}
+      ${trouble(forms("state"))}
       <div id="state" data-live>${stateView(model)}</div>
     </section>
-    ${ruleSection(configuration, forms.rule)}
+    ${ruleSection(configuration, forms)}
     <section aria-labelledby="settings-title">
       <h2 id="settings-title">Settings</h2>
       ${facts(model)}
@@ -66,7 +53,7 @@ export const configurationPage = (
     </section>
     <section aria-labelledby="delete-title">
       <h2 id="delete-title">Delete</h2>
-      ${trouble(forms.remove ?? new Form())}
+      ${trouble(forms("remove"))}
       ${ask(
         "Delete this configuration…",
         html`<p>

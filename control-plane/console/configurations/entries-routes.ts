@@ -1,64 +1,44 @@
 /** The forms of variables and environment, of a configuration or a variable set. */
-import type { FastifyReply } from "fastify";
 import type { UpdateConfiguration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { attempt, Form } from "../page/form.ts";
-import type { Needs } from "../page-permissions.ts";
-import type { SignedIn } from "../signed-in.ts";
+import type { PageForms } from "../page-forms.ts";
 import { formLimit } from "./configuration-form-routes.ts";
 import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
-import type { Entries, RefusedEntry, Valued } from "./entries-view.ts";
+import type { Entries, Valued } from "./entries-view.ts";
 
-/** What has the values, and how it is read, changed and shown. */
+/** What has the values, and how it is changed. */
 interface EntriesOwner<T> {
   /** Its page is at this address followed by its id. */
   readonly path: string;
-  readonly needs: Needs;
+  readonly does: "updateConfiguration" | "updateVariableSet";
   readonly kinds: readonly Entries[];
-  readonly find: (caller: UserCaller, params: unknown) => Promise<T>;
   readonly update: (
     caller: UserCaller,
     thing: T,
     change: (now: Valued, marks: ValueMarks) => Pick<UpdateConfiguration, Entries>,
   ) => Promise<unknown>;
-  readonly send: (
-    reply: FastifyReply,
-    caller: UserCaller,
-    thing: T,
-    refused: RefusedEntry,
-  ) => Promise<void>;
 }
 
+/** Adds one form for each kind. */
 export function entriesForms<T extends Valued & { readonly id: string }>(
-  pages: SignedIn,
-  { path, needs, kinds, find, update, send }: EntriesOwner<T>,
+  page: PageForms<T>,
+  { path, does, kinds, update }: EntriesOwner<T>,
 ): void {
   for (const kind of kinds)
-    pages.post(
-      `${path}/:id/${kind}`,
-      needs,
-      async (caller, { params, body }, reply) => {
-        const thing = await find(caller, params);
-        const typed = new Form(body);
-        const shown = isSecret(thing, kind, typed) ? { ...typed.fields, value: "" } : body;
-        const form = await attempt(
-          shown,
-          async () => {
-            const change = (now: Valued, marks: ValueMarks) =>
-              entriesChange(now, marks, kind, typed);
-            await update(caller, thing, change).catch((error: unknown) => {
-              throw error instanceof RefusalError
-                ? ofFields(error, kind, typed.word("name"))
-                : error;
-            });
-            reply.redirect(`${path}/${thing.id}#${kind}`, 303);
-          },
-          `${kind}-refused`,
-        );
-        if (form) await send(reply, caller, thing, { kind, form });
+    page.form(kind, does, {
+      path: `/${kind}`,
+      bodyLimit: formLimit,
+      again: (form, thing) =>
+        isSecret(thing, kind, form) ? { ...form.fields, value: "" } : form.fields,
+      submit: async ({ caller, thing, form }) => {
+        try {
+          await update(caller, thing, (now, marks) => entriesChange(now, marks, kind, form));
+        } catch (error) {
+          throw error instanceof RefusalError ? ofFields(error, kind, form.word("name")) : error;
+        }
+        return `${path}/${thing.id}#${kind}`;
       },
-      { bodyLimit: formLimit },
-    );
+    });
 }

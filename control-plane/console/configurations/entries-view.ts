@@ -6,7 +6,7 @@ import type { Configuration, Variable } from "../../../protocol/configurations.t
 import type { ValueMarks } from "../../domain/snapshot.ts";
 import { placeOf } from "../../domain/snapshot-values.ts";
 import { line, lines, tick, trouble } from "../page/fields.ts";
-import { Form, markOf } from "../page/form.ts";
+import { Form, markOf, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { textOf } from "./outputs-view.ts";
 
@@ -39,11 +39,6 @@ const words = {
   },
 };
 
-export interface RefusedEntry {
-  readonly kind: Entries;
-  readonly form: Form;
-}
-
 /**
  * The list, each opened to change or remove it, and the form of one more. `path`: the page of the
  * thing that has them.
@@ -53,10 +48,11 @@ export const entriesView = (
   thing: Valued,
   marks: ValueMarks,
   kind: Entries,
-  refused?: RefusedEntry,
+  forms: FormsOf,
 ): Html => {
   const entries = Object.entries(entriesOf(thing, kind));
-  const form = refused?.kind === kind ? refused.form : undefined;
+  const asked = forms(kind);
+  const form = asked.refusal && asked;
   const isGone = form !== undefined && entries.every(([name]) => name !== form.text("name"));
   const isAdding = form?.text("do") === "add" || (isGone && form.text("do") === "set");
   const changing = isAdding ? undefined : form?.text("name");

@@ -1,5 +1,4 @@
 /** The pages of resource graphs. */
-import { validate } from "uuid";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";
@@ -8,14 +7,13 @@ import { drawState } from "../../services/graphs/graphs.ts";
 import { getJob } from "../../services/jobs/jobs.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { html, type Html } from "../page/html.ts";
-import { sendPage } from "../page/layout.ts";
+import { idIn } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { choiceOf, graphView } from "./graph-page.ts";
 
 export function graphPages(pages: SignedIn, context: Context): void {
-  pages.get("/configurations/:id/graph", "read", async (caller, { params, query }, reply) => {
-    const { id } = params as { id: string };
-    if (!validate(id)) throw notFound("configuration");
+  pages.get("/configurations/:id/graph", "read", async (caller, { params, query }) => {
+    const id = idIn(params, "configuration");
     const { name } = await getConfiguration(context, caller, id);
     const { serial, graph } = await drawState(context, caller, id, choiceOf(query));
     const title = `Resources of ${name}`;
@@ -25,11 +23,10 @@ export function graphPages(pages: SignedIn, context: Context): void {
       <h1>${title}</h1>
       ${serial === null ? null : html`<p class="soft">From the state with serial ${String(serial)}</p>`}
       ${graphView(graph, title, `/configurations/${id}/graph`)}`;
-    sendPage(reply, { email: caller.email, at: "/zones", title, body });
+    return { at: "/zones", title, body };
   });
-  pages.get("/jobs/:id/graph", "read", async (caller, { params, query }, reply) => {
-    const { id } = params as { id: string };
-    if (!validate(id)) throw notFound("job");
+  pages.get("/jobs/:id/graph", "read", async (caller, { params, query }) => {
+    const id = idIn(params, "job");
     const [{ job_type, configuration_id: configuration }, { plan_summary: plan }] =
       await Promise.all([getJob(context, caller, id), getPlanSummary(context, caller, id)]);
     if (plan === null || configuration === null) throw notFound("plan");
@@ -43,7 +40,7 @@ export function graphPages(pages: SignedIn, context: Context): void {
       <h1>${title}</h1>
       <p class="soft">${origin(plan)}</p>
       ${omitted(plan)} ${graphView(graph, title, `/jobs/${id}/graph`)}`;
-    sendPage(reply, { email: caller.email, at: "/jobs", title, body });
+    return { at: "/jobs", title, body };
   });
 }
 

@@ -3,15 +3,15 @@ import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identit
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { namesInShort } from "../../../protocol/words.ts";
 import { ask, line, trouble } from "../page/fields.ts";
-import type { Form } from "../page/form.ts";
+import type { Form, FormsOf } from "../page/form.ts";
+import { olderLink, type ListPage } from "../page/list.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
-/** A page of the list, and the way to one more; `next` continues it. */
+/** A page of the list, and the way to one more. */
 export const identitiesPage = (
-  identities: readonly CloudIdentity[],
-  next: string | undefined,
+  { items: identities, next }: ListPage<CloudIdentity>,
   form: Form,
 ): Html =>
   html`<h1>Cloud identities</h1>
@@ -35,7 +35,7 @@ export const identitiesPage = (
             ]),
           )
     }
-    ${next === undefined ? null : html`<p><a href="/identities?before=${next}">Older identities</a></p>`}
+    ${olderLink("/identities", next, "identities")}
     <section aria-labelledby="create">
       <h2 id="create">New identity</h2>
       <form method="post" action="/identities" class="form">
@@ -60,18 +60,13 @@ export interface IdentityViewModel {
   readonly users: readonly Pick<Configuration, "id" | "name">[];
   /** Null until a principal to trust is named. */
   readonly policy: TrustPolicy | null;
-}
-
-export interface IdentityForms {
-  readonly edit: Form;
-  readonly remove: Form;
-  /** Who takes the role on. */
+  /** The form that names it. */
   readonly trusted: Form;
 }
 
 export const identityPage = (
-  { identity, users, policy }: IdentityViewModel,
-  { edit, remove, trusted }: IdentityForms,
+  { identity, users, policy, trusted }: IdentityViewModel,
+  forms: FormsOf,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>
     <h1>${identity.name}</h1>
@@ -123,13 +118,13 @@ ${JSON.stringify(policy, null, 2)}</pre>
     <section aria-labelledby="edit">
       <h2 id="edit">Change</h2>
       <form method="post" action="/identities/${identity.id}" class="form">
-        ${fields(edit)}
+        ${fields(forms("edit", { name: identity.name, role_arn: identity.role_arn }))}
         <p><button class="quiet">Save</button></p>
       </form>
     </section>
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
-      ${trouble(remove)}
+      ${trouble(forms("remove"))}
       ${
         users.length > 0
           ? html`<p class="soft">

@@ -1,11 +1,8 @@
 /** The page of a job, its raw log, and what a person does with it. */
 import { Readable } from "node:stream";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { validate } from "uuid";
-import { DecideJob } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { validatorOf } from "../../domain/validator-of.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
@@ -32,9 +29,7 @@ import { waitsForApproval } from "../approvals/approval-view.ts";
 import { jobPage, titleOf } from "./job-page.ts";
 import type { JobViewModel } from "./job-view-model.ts";
 import type { LogStart } from "../logs/log-view.ts";
-import { attempt, Form } from "../page/form.ts";
-import { sendPage } from "../page/layout.ts";
-import type { Needs } from "../page-permissions.ts";
+import { idIn } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
@@ -59,87 +54,89 @@ const refreshWaiting = 10;
  */
 const mostOften = 64 * 1024;
 
-const validateDecision = validatorOf(DecideJob);
-
 export function jobPages(pages: SignedIn, context: Context): void {
-  /** Sends the page; after a form that was refused, with it. */
-  const send = async (
-    caller: UserCaller,
-    id: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    form?: Form,
-  ): Promise<void> => {
-    const job = await getJob(context, caller, id, { progress: false });
-    const isWaiting = waitsForApproval(job);
-    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
-    const isOften = job.plan_job_id !== null && !isOver && !isWaiting;
-    const [worker, { plan_summary: plan, ...use }, cancel, retry, rule, mayDecide, told] =
-      await Promise.all([
-        findWorker(context, caller, job),
-        getPlanSummary(context, caller, id, isOften ? { mostAttributes: mostOften } : {}),
-        findJobCancel(context, caller, id),
-        findRetry(context, caller, job),
-        findRule(context, caller, job.configuration_id),
-        findMayDecide(context, caller, job),
-        readLogParts(context, job).catch((error: unknown) =>
-          withoutLog(refusalOf(error, request).message),
-        ),
-      ]);
-    const isPartial = job.job_type === "PLAN" && plan?.complete === false;
-    const deployment =
-      isPartial && use.deploy_job_id !== null
-        ? await getJob(context, caller, use.deploy_job_id, { progress: false })
-        : null;
-    const now = new Date(context.now()).toISOString();
-    const about = {
-      job,
-      worker,
-      plan,
-      use,
-      deployment,
-      cancel,
-      retry,
-      rule,
-      mayDecide,
-      form: form ?? new Form(),
-      now,
-    };
-    const page = {
-      title: titleOf(job),
-      body: jobPage({ ...about, ...told }),
-      email: caller.email,
-      at: "/jobs",
-      ...(form ? { from: `/jobs/${id}` } : {}),
-    };
-    const often = isWaiting ? refreshWaiting : refresh;
-    sendPage(reply, isOver ? page : { ...page, refresh: often }, form?.status);
-  };
-  pages.get("/jobs/:id", "getJob", async (caller, request, reply) => {
-    const { id } = request.params as { id: string };
-    if (!validate(id)) {
-      reply.redirect(`/jobs/${await findByStart(context, caller, id)}`, 303);
-      return;
-    }
-    await send(caller, id, request, reply);
-  });
-  pages.post("/jobs/:id/approvals", "decideJob", async (caller, request, reply) => {
-    const id = idOf(request.params);
-    const refused = await attempt(request.body, async () => {
-      const form = new Form(request.body);
-      const comment = form.text("comment").trim() || null;
-      await decideJob(
-        context,
-        caller,
-        id,
-        validateDecision({ decision: form.text("decision"), comment }),
-      );
-      reply.redirect(`/jobs/${id}`, 303);
+  pages
+    .page("/jobs/:id", "getJob", {
+      find: async (caller: UserCaller, params) => {
+        const { id } = params as { id: string };
+        const isShort = !validate(id);
+        const whole = isShort ? await findByStart(context, caller, id) : id;
+        return { isShort, job: await getJob(context, caller, whole, { progress: false }) };
+      },
+      draw: async ({ isShort, job }, { caller, request, forms }) => {
+        const { id } = job;
+        if (isShort) return `/jobs/${id}`;
+        const isWaiting = waitsForApproval(job);
+        const isOver =
+          job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
+        const isOften = job.plan_job_id !== null && !isOver && !isWaiting;
+        const [worker, { plan_summary: plan, ...use }, cancel, retry, rule, mayDecide, told] =
+          await Promise.all([
+            findWorker(context, caller, job),
+            getPlanSummary(context, caller, id, isOften ? { mostAttributes: mostOften } : {}),
+            findJobCancel(context, caller, id),
+            findRetry(context, caller, job),
+            findRule(context, caller, job.configuration_id),
+            findMayDecide(context, caller, job),
+            readLogParts(context, job).catch((error: unknown) =>
+              withoutLog(refusalOf(error, request).message),
+            ),
+          ]);
+        const isPartial = job.job_type === "PLAN" && plan?.complete === false;
+        const deployment =
+          isPartial && use.deploy_job_id !== null
+            ? await getJob(context, caller, use.deploy_job_id, { progress: false })
+            : null;
+        const now = new Date(context.now()).toISOString();
+        const about = { job, worker, plan, use, deployment, cancel, retry, rule, mayDecide, now };
+        const body = jobPage({ ...about, ...told, form: forms("job") });
+        const page = { title: titleOf(job), body, at: "/jobs" };
+        const often = isWaiting ? refreshWaiting : refresh;
+        return isOver ? page : { ...page, refresh: often };
+      },
+    })
+    .form("job", "decideJob", {
+      path: "/approvals",
+      input: (form) => ({ decision: form.text("decision"), comment: form.word("comment") || null }),
+      submit: async ({ caller, thing: { job }, input }) => {
+        await decideJob(context, caller, job.id, input());
+        return `/jobs/${job.id}`;
+      },
+    })
+    .form("job", "cancelJob", {
+      path: "/cancel",
+      needs: "plan",
+      submit: async ({ caller, thing: { job } }) => {
+        await cancelJob(context, caller, job.id);
+        return `/jobs/${job.id}`;
+      },
+    })
+    .form("job", "retryJob", {
+      path: "/retry",
+      needs: "plan",
+      submit: async ({ caller, thing: { job } }) => {
+        // A page that was open for long may offer what was done since.
+        const made =
+          (await findRetry(context, caller, job)) ?? (await retryJob(context, caller, job.id));
+        return `/jobs/${made.id}`;
+      },
+    })
+    .form("job", "createJob", {
+      path: "/deploy",
+      needs: "deploy",
+      input: (form, { job }) => ({
+        job_type: "DEPLOY",
+        configuration_id: job.configuration_id,
+        plan_job_id: job.id,
+        debug: form.isOn("debug"),
+      }),
+      submit: async ({ caller, thing: { job }, input }) => {
+        if (job.configuration_id === null) throw notFound("configuration any more");
+        return `/jobs/${(await createJob(context, caller, input())).id}`;
+      },
     });
-    if (refused) await send(caller, id, request, reply, refused);
-  });
   pages.get("/jobs/:id/log", "getJobLogs", async (caller, { params }, reply) => {
-    const id = idOf(params);
+    const id = idIn(params, "job");
     await checkOwnJob(context, caller, id);
     reply
       .headers({
@@ -150,36 +147,6 @@ export function jobPages(pages: SignedIn, context: Context): void {
         "cache-control": "no-store",
       })
       .send(Readable.from(textOf(context, id), { highWaterMark: 0 }));
-  });
-  const act = (
-    verb: string,
-    needs: Needs,
-    change: (caller: UserCaller, job: string, form: Form) => Promise<Job>,
-  ) =>
-    pages.post(`/jobs/:id/${verb}`, needs, async (caller, request, reply) => {
-      const id = idOf(request.params);
-      // A page that was open for long offers what is refused now; the page as it is now says why.
-      const refused = await attempt({}, async () => {
-        const done = await change(caller, id, new Form(request.body));
-        reply.redirect(`/jobs/${done.id}`, 303);
-      });
-      if (refused) await send(caller, id, request, reply, refused);
-    });
-  act("cancel", "plan", (caller, id) => cancelJob(context, caller, id));
-  // A page that was open for long may offer what was done since.
-  act(
-    "retry",
-    "plan",
-    async (caller, id) =>
-      (await findRetry(context, caller, await getJob(context, caller, id, { progress: false }))) ??
-      retryJob(context, caller, id),
-  );
-  act("deploy", "deploy", async (caller, id, form) => {
-    const { configuration_id } = await getJob(context, caller, id);
-    if (configuration_id === null) throw notFound("configuration any more");
-    const debug = form.isOn("debug");
-    const asked = { job_type: "DEPLOY", configuration_id, plan_job_id: id, debug } as const;
-    return createJob(context, caller, asked);
   });
 }
 
@@ -202,12 +169,6 @@ const withoutLog = (unreadable: string): LogParts => ({
   resources: { list: [], until: 0 },
   errors: [],
 });
-
-function idOf(params: unknown): string {
-  const { id } = params as { id: string };
-  if (!validate(id)) throw notFound("job");
-  return id;
-}
 
 /** Returns the id of the only job whose id begins so: the client prints short ids. */
 async function findByStart(context: Context, caller: UserCaller, id_prefix: string) {

@@ -4,7 +4,6 @@ import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
 import { findJobPage } from "../../services/jobs/jobs.ts";
 import { findConfigurationName } from "../../services/search/search.ts";
-import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import {
   endOf,
@@ -21,7 +20,7 @@ const shown = 100;
 const refresh = 2;
 
 export function jobsPages(pages: SignedIn, context: Context): void {
-  pages.get("/jobs", "listJobs", async (caller, { query }, reply) => {
+  pages.get("/jobs", "listJobs", async (caller, { query }) => {
     const { before } = query as Record<string, unknown>;
     const filter = readFilter(query);
     const [page, configuration] = await Promise.all([
@@ -44,7 +43,7 @@ export function jobsPages(pages: SignedIn, context: Context): void {
     });
     // A search through the history is not repeated every few seconds.
     const live = searchedUntil === undefined ? { refresh } : {};
-    sendPage(reply, { title: "Jobs", body, email: caller.email, at: "/jobs", ...live });
+    return { title: "Jobs", body, at: "/jobs", ...live };
   });
 }
 

@@ -14,7 +14,6 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
-import { sendPage } from "../page/layout.ts";
 import { overviewPage, recentJobs, recentRows, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 
@@ -31,7 +30,7 @@ const countLimit = 1000;
 const refresh = 2;
 
 export function overviewPages(pages: SignedIn, context: Context): void {
-  pages.get("/", "read", async (caller, _, reply) => {
+  pages.get("/", "read", async (caller) => {
     const list = (status: JobStatus, limit: number) =>
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>
@@ -78,7 +77,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       latest: await latestVersion(context),
       now: nowOf(context),
     });
-    sendPage(reply, { title: "Overview", body, email: caller.email, at: "/", refresh });
+    return { title: "Overview", body, at: "/", refresh };
   });
 }
 

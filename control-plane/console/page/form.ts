@@ -59,6 +59,9 @@ export class Form {
   }
 }
 
+/** Returns a form of a page: the one that was refused, or a new one with these fields. */
+export type FormsOf = (name: string, fields?: Form["fields"]) => Form;
+
 /**
  * Does what a form asks for. What was refused comes back as the form to show again; any other error
  * goes on.

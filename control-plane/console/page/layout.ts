@@ -22,6 +22,8 @@ export interface Page {
   /** The address that redraws it, where that is not the one it was sent from: a form's. */
   readonly from?: string;
   readonly search?: string;
+  /** Default: 200. */
+  readonly status?: number;
 }
 
 const entries = [
@@ -39,7 +41,7 @@ const entries = [
  * Sends a page. It runs scripts of this server only, none of them written into it, is never framed,
  * and loads nothing from elsewhere.
  */
-export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
+export function sendPage(reply: FastifyReply, page: Page, status = page.status ?? 200): void {
   const caller = reply.request.caller as UserCaller | null;
   const isAnswer = reply.request.method === "POST";
   const reader = page.email === undefined ? null : caller;

@@ -3,7 +3,7 @@ import type { AccessToken, CreatedAccessToken } from "../../../protocol/access-t
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";
 import { choice, columns, line, trouble } from "../page/fields.ts";
-import { Form } from "../page/form.ts";
+import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript, secret } from "../page/secret.ts";
 import { table } from "../page/table.ts";
@@ -16,16 +16,14 @@ const roleWords: Readonly<Record<Role, string>> = {
   admin: "admin: also manages workers and deletes",
 };
 
-/** The form for a new token, as it is offered to a reader who may give it these roles. */
-export const newTokenForm = (givable: readonly Role[]): Form =>
-  new Form({
-    role: givable.includes("planner") ? "planner" : "viewer",
-    days: String(accessTokenDaysDefault),
-  });
+/** The fields of the form for a new token, for a reader who may give it these roles. */
+export const newTokenFields = (givable: readonly Role[]) => ({
+  role: givable.includes("planner") ? "planner" : "viewer",
+  days: String(accessTokenDaysDefault),
+});
 
 /** The input of such a form; the schema of the API checks it. */
-export function tokenOf(fields: unknown): unknown {
-  const form = new Form(fields);
+export function tokenOf(form: Form): unknown {
   const days = form.word("days");
   return {
     name: form.word("name"),

@@ -2,6 +2,7 @@
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
 import { isLookedFor, type LookedFor } from "../../services/audit/audit.ts";
 import { html, type Html } from "../page/html.ts";
+import { olderLink } from "../page/list.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -49,15 +50,7 @@ export const auditPage = ({ entries, existing, wanted, next }: AuditLog): Html =
             )}
           </div>`
     }
-    ${
-      next === undefined
-        ? null
-        : html`<p>
-            <a href="/audit?${wanted === undefined ? "" : `action=${wanted}&`}before=${next}"
-              >Older entries</a
-            >
-          </p>`
-    }`;
+    ${olderLink(wanted === undefined ? "/audit" : `/audit?action=${wanted}`, next, "entries")}`;
 
 const pages: Readonly<Record<LookedFor, string>> = {
   configuration: "configurations",

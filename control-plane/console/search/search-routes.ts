@@ -2,12 +2,11 @@
 import { listRuns } from "../../services/jobs/runs.ts";
 import { search, searchJobs } from "../../services/search/search.ts";
 import type { Context } from "../../services/context.ts";
-import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { searchPage } from "./search-page.ts";
 
 export function searchPages(pages: SignedIn, context: Context): void {
-  pages.get("/search", "read", async (caller, { query }, reply) => {
+  pages.get("/search", "read", async (caller, { query }) => {
     const { q } = query as Record<string, unknown>;
     const text = typeof q === "string" ? q.trim() : "";
     const [found, jobs] = await Promise.all([
@@ -20,6 +19,6 @@ export function searchPages(pages: SignedIn, context: Context): void {
       configurations.map(({ id }) => id),
     );
     const body = searchPage({ text, found, jobs, runs }, new Date(context.now()).toISOString());
-    sendPage(reply, { title: "Search", body, email: caller.email, search: text });
+    return { title: "Search", body, search: text };
   });
 }

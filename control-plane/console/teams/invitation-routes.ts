@@ -7,21 +7,19 @@ import {
   type ShownInvitation,
 } from "../../services/teams/invitations.ts";
 import { html, type Html } from "../page/html.ts";
-import { sendPage } from "../page/layout.ts";
 import { clock } from "../page/words.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 export function invitationPages(pages: SignedIn, context: Context): void {
-  pages.get("/invitations/:token", "read", async (caller, { params }, reply) => {
+  pages.get("/invitations/:token", "read", async (caller, { params }) => {
     const { token } = params as { token: string };
     const invitation = await openInvitation(context, caller, token);
     const body = invitationPage(caller, invitation, token);
-    sendPage(reply, { title: `Join ${invitation.team.name}`, email: caller.email, body });
+    return { title: `Join ${invitation.team.name}`, body };
   });
-  pages.post("/invitations/:token", "account", async (caller, { params }, reply) => {
+  pages.post("/invitations/:token", "account", async (caller, { params }) => {
     const { token } = params as { token: string };
-    const slug = await acceptInvitation(context, caller, token);
-    reply.redirect(overviewOf(slug), 303);
+    return overviewOf(await acceptInvitation(context, caller, token));
   });
 }
 

@@ -2,7 +2,7 @@
 import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
 import { ask, choice, columns, line, trouble } from "../page/fields.ts";
-import { Form } from "../page/form.ts";
+import type { Form, FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
@@ -14,9 +14,6 @@ const roleWords: Readonly<Record<Role, string>> = {
   deployer: "deployer: also deploys and approves",
   admin: "admin: also manages and deletes",
 };
-
-/** The form that invites, as it is offered. */
-export const newInvitation = new Form({ role: "deployer" });
 
 /** `more`: there are more teams than are shown. */
 export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Html =>
@@ -67,16 +64,9 @@ export interface TeamViewModel {
   readonly user: string;
 }
 
-export interface TeamForms {
-  readonly rename: Form;
-  readonly members: Form;
-  readonly invite: Form;
-  readonly remove: Form;
-}
-
 export const teamPage = (
   { team, members, invitations, user }: TeamViewModel,
-  forms: TeamForms,
+  forms: FormsOf,
 ): Html => {
   const path = `/teams/${team.slug}`;
   return html`<nav class="trail" aria-label="Above"><a href="/teams">Teams</a></nav>
@@ -87,7 +77,7 @@ export const teamPage = (
     </p>
     <section aria-labelledby="members">
       <h2 id="members">Members</h2>
-      ${trouble(forms.members)}
+      ${trouble(forms("members"))}
       ${table(
         "Members with their roles",
         ["Member", "Role", "Joined", "Remove"],
@@ -103,8 +93,8 @@ export const teamPage = (
         configurations. An admin also manages workers and members, and deletes.
       </p>
     </section>
-    ${invitations === null ? null : invitationsSection(path, invitations, forms.invite)}
-    ${team.role === "admin" ? settings(path, team, forms) : null}`;
+    ${invitations === null ? null : invitationsSection(path, invitations, forms("invite", { role: "deployer" }))}
+    ${team.role === "admin" ? settings(path, team, forms("rename", { name: team.name, slug: team.slug }), forms("remove")) : null}`;
 };
 
 const roleForm = (path: string, { user_id, email, role }: Member): Html =>
@@ -177,7 +167,7 @@ const invitationsSection = (path: string, invitations: readonly Invitation[], fo
     </form>
   </section>`;
 
-const settings = (path: string, { name, slug }: Team, { rename, remove }: TeamForms): Html =>
+const settings = (path: string, { name, slug }: Team, rename: Form, remove: Form): Html =>
   html`<section aria-labelledby="rename">
       <h2 id="rename">Rename</h2>
       <form method="post" action="${path}" class="form">

@@ -5,19 +5,19 @@ import { valueKinds } from "../../domain/variable-sets.ts";
 import type { Attachment, VariableSetSummary } from "../../services/variable-sets/lists.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
-import { entriesView, type RefusedEntry } from "../configurations/entries-view.ts";
+import { entriesView } from "../configurations/entries-view.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
 import { ask, choice, line, trouble } from "../page/fields.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
-import { Form } from "../page/form.ts";
+import type { Form, FormsOf } from "../page/form.ts";
+import { olderLink, type ListPage } from "../page/list.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
-/** A page of the list, and the way to one more; `next` continues it. */
+/** A page of the list, and the way to one more. */
 export const variableSetsPage = (
-  sets: readonly VariableSetSummary[],
-  next: string | undefined,
+  { items: sets, next }: ListPage<VariableSetSummary>,
   form: Form,
 ): Html =>
   html`<h1>Variable sets</h1>
@@ -41,7 +41,7 @@ export const variableSetsPage = (
             ]),
           )
     }
-    ${next === undefined ? null : html`<p><a href="/variable-sets?before=${next}">Older variable sets</a></p>`}
+    ${olderLink("/variable-sets", next, "variable sets")}
     <section aria-labelledby="create">
       <h2 id="create">New variable set</h2>
       <form method="post" action="/variable-sets" class="form row">
@@ -58,18 +58,9 @@ export interface VariableSetViewModel {
   readonly now: string;
 }
 
-export interface VariableSetForms {
-  readonly rename?: Form;
-  readonly zone?: Form;
-  readonly configuration?: Form;
-  readonly remove?: Form;
-  readonly entries?: RefusedEntry;
-}
-
-export const variableSetPage = (model: VariableSetViewModel, forms: VariableSetForms): Html => {
+export const variableSetPage = (model: VariableSetViewModel, forms: FormsOf): Html => {
   const { set, marks, attachments } = model;
   const path = `/variable-sets/${set.id}`;
-  const rename = forms.rename ?? new Form({ name: set.name }, undefined, "rename");
   return html`<nav class="trail" aria-label="Above">
       <a href="/variable-sets">Variable sets</a>
     </nav>
@@ -78,11 +69,12 @@ export const variableSetPage = (model: VariableSetViewModel, forms: VariableSetF
       Changed ${clock(set.updated_at)}. Jobs get the values that the set has when they are created.
       After a change, earlier plans that used other values can no longer be deployed.
     </p>
-    ${valueKinds.map((kind) => entriesView(path, set, marks, kind, forms.entries))}
-    ${attachedTo(path, model, forms)} ${renameSection(path, set.name, rename)}
+    ${valueKinds.map((kind) => entriesView(path, set, marks, kind, forms))}
+    ${attachedTo(path, model, forms)}
+    ${renameSection(path, set.name, forms("rename", { name: set.name }))}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
-      ${trouble(forms.remove ?? new Form())}
+      ${trouble(forms("remove"))}
       ${
         attachments.length > 0
           ? html`<p class="soft">
@@ -102,9 +94,9 @@ export const variableSetPage = (model: VariableSetViewModel, forms: VariableSetF
 const attachedTo = (
   path: string,
   { attachments, runs, zones, now }: VariableSetViewModel,
-  forms: VariableSetForms,
+  forms: FormsOf,
 ): Html => {
-  const [zone, configuration] = [forms.zone ?? new Form(), forms.configuration ?? new Form()];
+  const [zone, configuration] = [forms("zone"), forms("configuration")];
   const known = new Set(attachments.map(({ id }) => id));
   const free = zones.filter(({ id }) => !known.has(id));
   return html`<section aria-labelledby="attached">

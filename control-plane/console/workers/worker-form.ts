@@ -4,9 +4,9 @@ import type { Worker } from "../../../protocol/workers.ts";
 import { approvalRuleText, destroyedWords } from "../../../protocol/words.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, choice, debugTick, line, lines, tick, trouble } from "../page/fields.ts";
-import { Form, markOf } from "../page/form.ts";
+import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { deployConfigurationOf, formOf, keptSnapshot } from "./worker-input.ts";
+import { deployConfigurationOf, fieldsOf, keptSnapshot } from "./worker-input.ts";
 
 /** Where the fields are in the API. */
 const paths = [
@@ -27,7 +27,7 @@ export const workerForm = (
     </nav>
     <h1>Edit ${worker.name}</h1>
     <form method="post" action="/workers/${worker.id}/edit" class="form">
-      <input type="hidden" name="seen" value="${markOf(formOf(worker).fields)}" />
+      <input type="hidden" name="seen" value="${markOf(fieldsOf(worker))}" />
       ${trouble(form, paths, `/workers/${worker.id}`)}
       ${line(form, { name: "name", label: "Name", required: true })}
       ${line(form, {
@@ -74,7 +74,7 @@ export function teardownView(
     deployedBy,
     rule,
   }: { readonly deployedBy: string | undefined; readonly rule: ApprovalRule | null },
-  form: Form | undefined,
+  form: Form,
 ): Html {
   const { id, name } = worker;
   const known = deployConfigurationOf(worker);
@@ -88,25 +88,25 @@ export function teardownView(
   if (rule !== null && configuration_id !== undefined)
     return ask(
       "Tear down…",
-      html`${form === undefined ? null : trouble(form, ["confirm"])}
+      html`${trouble(form, ["confirm"])}
         <p>
           ${approvalRuleText(rule)} So plan to destroy
           <strong>${destroyedWords(targets, of)}</strong>, and deploy that plan. Another worker must
           run it: drain this worker before, and remove it after.
         </p>
         ${planForApproval(configuration_id, true, targets)}`,
-      form !== undefined,
+      form.refusal !== undefined,
     );
   return ask(
     "Tear down…",
-    html`${form === undefined ? null : trouble(form, ["confirm"])}
+    html`${trouble(form, ["confirm"])}
       <p>
         Another worker destroys <strong>${destroyedWords(targets, of)}</strong>. Then this worker is
         removed. Until then it takes no jobs. This cannot be undone.
       </p>
       <form method="post" action="/workers/${id}/teardown">
         <input type="hidden" name="seen" value="${markOf(known)}" />
-        ${line(form ?? new Form(), {
+        ${line(form, {
           name: "confirm",
           label: "To confirm, type the name of the worker",
           hint: html`<code>${name}</code>`,
@@ -114,8 +114,8 @@ export function teardownView(
         <button id="teardown" class="danger">
           ${targets === undefined ? "Destroy everything and remove the worker" : "Destroy these and remove the worker"}
         </button>
-        ${debugTick(form ?? new Form())}
+        ${debugTick(form)}
       </form>`,
-    form !== undefined,
+    form.refusal !== undefined,
   );
 }

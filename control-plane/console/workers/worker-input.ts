@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DeployConfiguration } from "../../../protocol/deploy-configurations.ts";
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
 import { invalid } from "../../domain/refusal.ts";
-import { Form, refuseStale } from "../page/form.ts";
+import type { Form } from "../page/form.ts";
 
 /** The choice that keeps a snapshot, which only the API and the client can set. */
 export const keptSnapshot = "snapshot";
@@ -12,20 +12,20 @@ export const keptSnapshot = "snapshot";
 export const deployConfigurationOf = ({ metadata }: Worker): DeployConfiguration | undefined =>
   metadata["deploy_configuration"] as DeployConfiguration | undefined;
 
-export function formOf(worker: Worker): Form {
+/** Returns the fields of the form with the current values of a worker. */
+export function fieldsOf(worker: Worker): Form["fields"] {
   const known = deployConfigurationOf(worker);
-  return new Form({
+  return {
     name: worker.name,
     labels: worker.labels.join(" "),
     configuration_id: known?.configuration_id ?? (known?.snapshot ? keptSnapshot : ""),
     targets: (known?.targets ?? []).join("\n"),
     all: known?.all ? "on" : "",
-  });
+  };
 }
 
 /** Only what the form changes, so that the audit log says no more than that. */
 export function changeOf(form: Form, before: Worker): UpdateWorker {
-  refuseStale(form, formOf(before).fields);
   const known = deployConfigurationOf(before) ?? null;
   const name = form.word("name");
   // More than 32 labels and 100 targets are refused; as many as a form can hold would take

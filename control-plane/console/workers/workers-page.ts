@@ -86,8 +86,8 @@ export interface WorkerViewModel {
   readonly now: string;
 }
 
-/** One worker; `teardown` is the form that was refused. */
-export const workerPage = (model: WorkerViewModel, teardown?: Form): Html => {
+/** One worker. */
+export const workerPage = (model: WorkerViewModel, teardown: Form): Html => {
   const { worker, jobs } = model;
   return html`<nav class="trail" aria-label="Above"><a href="/workers">Workers</a></nav>
     <div id="worker" data-live>
@@ -205,7 +205,7 @@ const factsOf = ({ worker, now }: WorkerViewModel): Html =>
       <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
     </details>`;
 
-const changes = (model: WorkerViewModel, teardown: Form | undefined): Html => {
+const changes = (model: WorkerViewModel, teardown: Form): Html => {
   const { worker } = model;
   return html`<section aria-labelledby="change">
     <h2 id="change">Change</h2>

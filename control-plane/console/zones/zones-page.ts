@@ -5,7 +5,8 @@ import type { Runs } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import type { Space } from "../../services/callers.ts";
 import { ask, choice, trouble } from "../page/fields.ts";
-import type { Form } from "../page/form.ts";
+import type { Form, FormsOf } from "../page/form.ts";
+import { olderLink, type ListPage } from "../page/list.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
@@ -15,12 +16,8 @@ import { table } from "../page/table.ts";
 import { badge, clock, statusWord } from "../page/words.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
 
-/** A page of the list, and the way to one more; `next` continues it. */
-export const zonesPage = (
-  zones: readonly ZoneSummary[],
-  next: string | undefined,
-  form: Form,
-): Html =>
+/** A page of the list, and the way to one more. */
+export const zonesPage = ({ items: zones, next }: ListPage<ZoneSummary>, form: Form): Html =>
   html`<h1>Zones</h1>
     <p class="soft">
       A zone groups configurations, for example all of production. A configuration says which
@@ -42,7 +39,7 @@ export const zonesPage = (
             )
       }
     </div>
-    ${next === undefined ? null : html`<p><a href="/zones?before=${next}">Older zones</a></p>`}
+    ${olderLink("/zones", next, "zones")}
     <section aria-labelledby="create">
       <h2 id="create">New zone</h2>
       <form method="post" action="/zones" class="form row">
@@ -54,7 +51,7 @@ const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
 
 /**
- * How many have each status: `2 DEPLOYED`. Those with an unresolved failure are
+ * How many have each status: `2 DEPLOYED`. Those with a failure that has not been made good are
  * counted together, whether or not a PLAN has ended their status FAILED, as is a cancelled apply.
  */
 function badges(statuses: ZoneSummary["statuses"]): Html {
@@ -72,28 +69,20 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
   </span>`;
 }
 
-/** A zone and a page of its configurations; `next` continues it. */
+/** A zone and a page of its configurations. */
 export interface ZoneViewModel {
   readonly zone: BareZone;
-  readonly configurations: readonly ConfigurationSummary[];
+  readonly configurations: ListPage<ConfigurationSummary>;
   readonly runs: Runs;
-  readonly next: string | undefined;
   readonly sets: SetsViewModel;
   /** The other spaces of which the reader is an admin. */
   readonly spaces: readonly Space[];
   readonly now: string;
 }
 
-export interface ZoneForms {
-  readonly rename: Form;
-  readonly move: Form;
-  readonly remove: Form;
-  readonly sets: Form;
-}
-
 export const zonePage = (
-  { zone, configurations, runs, next, sets, spaces, now }: ZoneViewModel,
-  { rename, move, remove, sets: setsForm }: ZoneForms,
+  { zone, configurations: { items: configurations, next }, runs, sets, spaces, now }: ZoneViewModel,
+  forms: FormsOf,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
     <h1>${zone.name}</h1>
@@ -109,17 +98,13 @@ export const zonePage = (
     <div id="configurations" data-live>
       ${configurations.length === 0 ? null : configurationTable(configurations, runs, now)}
     </div>
-    ${
-      next === undefined
-        ? null
-        : html`<p><a href="/zones/${zone.id}?before=${next}">Older configurations</a></p>`
-    }
-    ${attachedSets(`/zones/${zone.id}`, sets, setsForm)}
-    ${renameSection(`/zones/${zone.id}`, zone.name, rename)}
-    ${spaces.length === 0 ? null : moveSection(zone, spaces, move)}
+    ${olderLink(`/zones/${zone.id}`, next, "configurations")}
+    ${attachedSets(`/zones/${zone.id}`, sets, forms("sets"))}
+    ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
+    ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}
     <section aria-labelledby="delete">
       <h2 id="delete">Delete</h2>
-      ${trouble(remove)}
+      ${trouble(forms("remove"))}
       ${
         configurations.length > 0
           ? html`<p class="soft">
@@ -155,7 +140,7 @@ const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Ht
   </section>`;
 
 const configurationTable = (
-  specs: ZoneViewModel["configurations"],
+  specs: readonly ConfigurationSummary[],
   runs: Runs,
   now: string,
 ): Html => {

@@ -173,7 +173,7 @@ export async function updateZone(
   context: Context,
   user: UserCaller,
   id: string,
-  asked: UpdateZone | ((now: Pick<Zone, "name">) => CreateZone),
+  asked: UpdateZone | ((now: Pick<Zone, "name">) => UpdateZone),
 ): Promise<UserCaller> {
   const owner = user.space_id;
   const { team } = typeof asked === "function" ? {} : asked;

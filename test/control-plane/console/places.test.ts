@@ -124,7 +124,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     expect([role.status, role.text]).toEqual([
       400,
       expect.stringMatching(
-        /id="f-role_arn"[^>]*aria-describedby="f-role_arn-wrong[^>]*aria-invalid/,
+        /id="create-role_arn"[^>]*aria-describedby="create-role_arn-wrong[^>]*aria-invalid/,
       ),
     ]);
     expect(await dump(plane)).toEqual(before);

@@ -43,10 +43,10 @@ test("a refused form for an access token keeps what was typed, and says what is 
   const create = (fields: Record<string, string>) =>
     submit(plane, "/settings/access-tokens", fields, headers);
   for (const [fields, says] of [
-    [{ name: "", role: "viewer", days: "7" }, "#f-name-wrong"],
-    [{ name: "ci", role: "owner", days: "7" }, "#f-role-wrong"],
-    [{ name: "ci", role: "viewer", days: "366" }, "#f-days-wrong"],
-    [{ name: "ci", role: "viewer", days: "soon" }, "#f-days-wrong"],
+    [{ name: "", role: "viewer", days: "7" }, "#token-name-wrong"],
+    [{ name: "ci", role: "owner", days: "7" }, "#token-role-wrong"],
+    [{ name: "ci", role: "viewer", days: "366" }, "#token-days-wrong"],
+    [{ name: "ci", role: "viewer", days: "soon" }, "#token-days-wrong"],
   ] as const) {
     const answer = await create(fields);
     expect(answer.status).toBe(400);
