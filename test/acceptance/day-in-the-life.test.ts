@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import type { AuditEntry } from "../../protocol/audit.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
-import { submit, words, type Fields } from "../helpers/console/forms.ts";
+import { submit, texts, words, type Fields } from "../helpers/console/forms.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { startCommand } from "../helpers/cli/running-command.ts";
@@ -92,8 +92,8 @@ test("a team deploys to production with the approval of a second person", async 
   const created = await ada.post("/teams", { name: "Platform", slug: "platform" });
   expect([created.status, created.headers["location"]]).toEqual([303, "/teams/platform"]);
   const invite = async (email: string, role: string): Promise<string> => {
-    const { text } = await ada.post("/teams/platform/invitations", { email, role });
-    return new URL(/<code id="link">([^<]+)</.exec(text)?.[1] ?? "").pathname;
+    const page = await ada.post("/teams/platform/invitations", { email, role });
+    return new URL(texts(page, "#link")[0]!).pathname;
   };
   const links = [
     await invite("grace@example.com", "deployer"),

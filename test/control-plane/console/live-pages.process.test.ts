@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent/agent-process.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { addTestWorker, ask, setJob } from "../../helpers/plane/plane.ts";
-import { words } from "../../helpers/console/forms.ts";
+import { dom, texts, words } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import {
   openSampleUser,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 async function read(path: string, method = "GET"): Promise<string> {
   const { status, text } = await ask(plane, method, path, { headers: fixture.headers });
   expect(status).toBe(200);
-  return words(text.replace(/^[^]*<main/, "").replace(/<footer[^]*$/, ""));
+  return words(dom(text).querySelector("main")!);
 }
 
 const run = async (name: string): Promise<string> => {
@@ -168,10 +168,7 @@ test("the settings page lists the connected accounts and offers the other provid
 
 test("the audit page filters by action", async () => {
   await run("audited");
-  const cells = async (path: string) => {
-    const { text } = await fixture.page(path);
-    return [...text.matchAll(/<td[^>]*><code>([^<]+)<\/code>/g)].map(([, name]) => name);
-  };
+  const cells = async (path: string) => texts(await fixture.page(path), "td > code");
   expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));
   expect((await cells("/audit?action=nonsense")).length).toBeGreaterThan(5);
   expect(await read("/audit?action=state.unlock")).toContain("No entries.");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { roles, type Role } from "../../../../protocol/roles.ts";
-import { words } from "../../../helpers/console/forms.ts";
+import { dom, words } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addState } from "../../../helpers/plane/rows.ts";
 import { openPerson } from "../../../helpers/people/sign-in.ts";
@@ -10,9 +10,9 @@ const { plane } = planeForFile();
 
 /** The buttons of a page that are off, by what they say. */
 const offOn = (text: string): string[] =>
-  [...text.matchAll(/<button disabled title="([^"]*)"[^>]*>([^<]*)/g)].map(
-    ([, why, what]) => `${what?.trim()}: ${why}`,
-  );
+  dom(text)
+    .querySelectorAll("button[disabled][title]")
+    .map((button) => `${words(button).trim()}: ${button.getAttribute("title")}`);
 
 test("a team is made, renamed and deleted on its pages", async () => {
   const { page, post } = await openPerson(plane);
