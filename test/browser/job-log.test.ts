@@ -15,8 +15,7 @@ beforeAll(async () => {
 });
 
 const begin = async (name: string): Promise<string> => {
-  await fixture.queue({ job_type: "PLAN", configuration_id: await fixture.configure(name) });
-  return fixture.start();
+  return fixture.begin({ job_type: "PLAN", configuration_id: await fixture.configure(name) });
 };
 
 const numbered = (from: number, to: number): string =>

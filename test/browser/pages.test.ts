@@ -186,8 +186,10 @@ describe("the pages", () => {
   });
 
   test("show the step of a running job on one line, however long its log's last line is", async () => {
-    await fixture.queue({ job_type: "PLAN", configuration_id: await fixture.configure("wordy") });
-    const id = await fixture.start();
+    const id = await fixture.begin({
+      job_type: "PLAN",
+      configuration_id: await fixture.configure("wordy"),
+    });
     await fixture.step(id, "apply", "started", 0);
     await fixture.log(id, `${"a long line of the log ".repeat(30)}\n`);
     const { page } = await visitor.visit(plane, fixture.email);

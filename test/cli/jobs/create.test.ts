@@ -23,8 +23,7 @@ test("a cancel says whether the runner stops terraform", async () => {
   const { id: queued } = await user.queue({ job_type: "DEPLOY", configuration_id });
   expect(await says(queued)).toBe('The deployment of "network" is cancelled.');
 
-  await user.queue({ job_type: "DEPLOY", configuration_id });
-  const id = await user.start();
+  const id = await user.begin({ job_type: "DEPLOY", configuration_id });
   expect(await says(id)).toBe(
     'The deployment of "network" is cancelled; its runner stops terraform.',
   );

@@ -40,9 +40,7 @@ test("a job that ended without success says what exists and what to do", async (
   const { run } = await runOf(user.owner);
   const configuration_id = await user.configure("network");
   const end = async (job_type: "PLAN" | "DEPLOY", status: "FAILED" | "SUCCESS", more = {}) => {
-    await user.queue({ job_type, configuration_id });
-    const id = await user.start();
-    await user.end(id, status, more);
+    const id = await user.run({ job_type, configuration_id }, status, more);
     const job = await user.read(id);
     return nextSteps(run, job, up);
   };
@@ -75,8 +73,7 @@ test("a job that ended without success says what exists and what to do", async (
   );
   await end("DEPLOY", "SUCCESS");
   const early = async (...steps: string[]) => {
-    await user.queue({ job_type: "DEPLOY", configuration_id });
-    const id = await user.start();
+    const id = await user.begin({ job_type: "DEPLOY", configuration_id });
     for (const step of steps)
       for (const event of ["started", "ended"] as const) await user.step(id, step, event);
     await user.end(id, "FAILED", { error_message: "failed", last_seq: 0 });
@@ -155,9 +152,7 @@ test("a teardown that failed says that its worker stays drained, and how to end 
     query: {},
     body: { version: "0.1.0" },
   });
-  await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: id });
-  const job = await user.start();
-  await user.end(job, "FAILED");
+  const job = await user.run({ job_type: "DESTROY_WORKER", assigned_worker_id: id }, "FAILED");
   const drained =
     "\nThe worker \"old one\" stays drained: it gets no new jobs. To end that: windlass workers undrain 'old one'";
   expect(await nextSteps(run, await user.read(job))).toContain(drained);
@@ -170,8 +165,7 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   const { run } = await runOf(user.owner);
   const configuration_id = await user.configure("a network");
   const deploy = async () => {
-    await user.queue({ job_type: "DEPLOY", configuration_id });
-    return user.start();
+    return user.begin({ job_type: "DEPLOY", configuration_id });
   };
   await user.end(await deploy(), "SUCCESS");
   const id = await deploy();
@@ -289,9 +283,9 @@ test("who may not create tokens is told to ask an admin", async () => {
 test("who may not deploy is told to ask a deployer to deploy the plan", async () => {
   const user = await openSampleUser(plane);
   const configuration_id = await user.configure("network");
-  await user.queue({ job_type: "PLAN", configuration_id });
-  const id = await user.start();
-  await user.end(id, "SUCCESS", { plan_summary: emptySummary });
+  const id = await user.run({ job_type: "PLAN", configuration_id }, "SUCCESS", {
+    plan_summary: emptySummary,
+  });
   const command = `windlass jobs deploy --plan ${id} --wait`;
   const lastOf = async ({ run, said }: Awaited<ReturnType<typeof runOf>>) => {
     await showPlan(run, await user.read(id));

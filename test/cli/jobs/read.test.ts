@@ -22,11 +22,8 @@ test("jobs are listed by the status that texts name, too", async () => {
     },
   } as unknown as Run;
   const configuration_id = await user.configure("network");
-  await user.queue({ job_type: "PLAN", configuration_id });
-  const succeeded = await user.start();
-  await user.end(succeeded, "SUCCESS");
-  await user.queue({ job_type: "PLAN", configuration_id });
-  const running = await user.start();
+  const succeeded = await user.run({ job_type: "PLAN", configuration_id }, "SUCCESS");
+  const running = await user.begin({ job_type: "PLAN", configuration_id });
   const option = jobsCommand()
     .commands.find((verb) => verb.name() === "list")
     ?.options.find((one) => one.long === "--status");

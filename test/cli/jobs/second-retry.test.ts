@@ -18,8 +18,7 @@ test("a second retry is refused while the first is open, or its plan can be depl
   const end = async (plan_job_id?: string) => {
     const made = plan_job_id === undefined ? {} : { plan_job_id };
     const job_type = plan_job_id === undefined ? "PLAN" : "DEPLOY";
-    await user.queue({ job_type, configuration_id, ...made });
-    const id = await user.start();
+    const id = await user.begin({ job_type, configuration_id, ...made });
     const plan_summary = { ...emptySummary, counts: { ...emptySummary.counts, create: 1 } };
     if (job_type === "PLAN") await user.end(id, "SUCCESS", { plan_summary });
     else await user.end(id, "FAILED");

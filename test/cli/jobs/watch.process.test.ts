@@ -11,8 +11,7 @@ const { plane } = planeForFile();
 test("a client that follows a job late counts the time from the start of the job", async () => {
   const runner = await openSampleUser(plane);
   const configuration_id = await runner.configure("network");
-  await runner.queue({ job_type: "DEPLOY", configuration_id });
-  const id = await runner.start();
+  const id = await runner.begin({ job_type: "DEPLOY", configuration_id });
   // The job waited for an hour, and runs for two.
   const now = Date.now();
   const times = { created_at: now - 3 * hour, started_at: now - 2 * hour };

@@ -31,8 +31,7 @@ async function read(path: string, method = "GET"): Promise<string> {
 }
 
 const run = async (name: string): Promise<string> => {
-  await fixture.queue({ job_type: "DEPLOY", configuration_id: await fixture.configure(name) });
-  return fixture.start();
+  return fixture.begin({ job_type: "DEPLOY", configuration_id: await fixture.configure(name) });
 };
 
 describe("the pages of workers", () => {

@@ -312,8 +312,9 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
 test("all outputs are shown, a sensitive one by its name only", async () => {
   const id = await fixture.configure("with outputs");
   const deploy = async (execution_metadata: object): Promise<string> => {
-    await fixture.queue({ job_type: "DEPLOY", configuration_id: id });
-    await fixture.end(await fixture.start(), "SUCCESS", { execution_metadata });
+    await fixture.run({ job_type: "DEPLOY", configuration_id: id }, "SUCCESS", {
+      execution_metadata,
+    });
     return words(await page(`/configurations/${id}`));
   };
   const outputs = {

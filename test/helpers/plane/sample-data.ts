@@ -31,6 +31,10 @@ export interface SampleUser extends Person {
   queue(job: CreateJob): Promise<Job>;
   /** Claims the oldest job and starts it. */
   start(): Promise<string>;
+  /** Queues a job, which must be the oldest, and starts it. */
+  begin(job: CreateJob): Promise<string>;
+  /** Queues, starts and ends a job. */
+  run(job: CreateJob, ...end: EndOfJob): Promise<string>;
   log(job: string, text: string, stream?: "STDOUT" | "STDERR" | "SYSTEM"): Promise<void>;
   /**
    * Starts or ends a step of the job, `second` seconds after a fixed time by the runner's clock.
@@ -43,9 +47,11 @@ export interface SampleUser extends Person {
   resource(job: string, resource: Omit<LogResource, "at">, second?: number): Promise<void>;
   /** Logs many of them at once. */
   resources(job: string, resources: readonly LogResource[]): Promise<void>;
-  end(job: string, status: "SUCCESS" | "FAILED" | "CANCELLED", more?: object): Promise<void>;
+  end(job: string, ...end: EndOfJob): Promise<void>;
   read(job: string): Promise<Job>;
 }
+
+type EndOfJob = [status: "SUCCESS" | "FAILED" | "CANCELLED", more?: object];
 
 /** Creates the user and the runner. */
 export async function openSampleUser(plane: Plane, email?: string): Promise<SampleUser> {
@@ -68,7 +74,7 @@ export async function openSampleUser(plane: Plane, email?: string): Promise<Samp
   });
   const report = (id: string, body: object) =>
     runner.call("reportStatus", { params: { id }, body: body as never });
-  return {
+  const user: SampleUser = {
     ...person,
     owner,
     worker: workerId,
@@ -82,6 +88,15 @@ export async function openSampleUser(plane: Plane, email?: string): Promise<Samp
       const { job } = await runner.call("claimJob");
       await report(job.id, { status: "PROCESSING" });
       return job.id;
+    },
+    begin: async (body) => {
+      await user.queue(body);
+      return user.start();
+    },
+    run: async (body, ...end) => {
+      const id = await user.begin(body);
+      await user.end(id, ...end);
+      return id;
     },
     log: async (id, log_chunk, stream_type = "STDOUT") => {
       const body = { log_chunk, stream_type };
@@ -122,6 +137,7 @@ export async function openSampleUser(plane: Plane, email?: string): Promise<Samp
     },
     read: (id) => client.call("getJob", { params: { id } }),
   };
+  return user;
 }
 
 /** A plan summary with every kind of change. */
@@ -231,10 +247,8 @@ export async function addSampleJobs(
   const [network, cluster, shop] = await Promise.all(
     ["network", "cluster-eu", "shop frontend"].map((name) => fixture.configure(name)),
   );
-  const run = async (job_type: CreateJob["job_type"], configuration_id = "") => {
-    await fixture.queue({ job_type, configuration_id });
-    return fixture.start();
-  };
+  const run = (job_type: CreateJob["job_type"], configuration_id = "") =>
+    fixture.begin({ job_type, configuration_id });
   const failed = await run("DEPLOY", network);
   await fixture.step(failed, "init", "started");
   await fixture.step(failed, "init", "ended", 3);

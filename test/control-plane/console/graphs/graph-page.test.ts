@@ -110,8 +110,7 @@ test("a graph whose layout was given up is a list", () => {
 describe("the graph of a plan", () => {
   test("colours what changes, with the dependencies of the state, and is linked from the job", async () => {
     await fixture.post(`/configurations/${id}/state/unlock`);
-    await fixture.queue({ job_type: "PLAN", configuration_id: id });
-    const job = await fixture.start();
+    const job = await fixture.begin({ job_type: "PLAN", configuration_id: id });
     const path = `/jobs/${job}/graph`;
     const read = (from: string, headers = fixture.headers) => ask(plane, "GET", from, { headers });
     expect((await read(path)).status).toBe(404);

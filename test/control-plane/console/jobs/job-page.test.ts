@@ -15,8 +15,7 @@ beforeAll(async () => {
 const page = async (job: string): Promise<string> => (await fixture.page(`/jobs/${job}`)).text;
 const begin = async (job_type: "PLAN" | "DEPLOY"): Promise<string> => {
   const configuration_id = await fixture.configure(`${job_type} ${randomUUID()}`);
-  await fixture.queue({ job_type, configuration_id });
-  return fixture.start();
+  return fixture.begin({ job_type, configuration_id });
 };
 /** The class and the name of each step. */
 const stepsIn = (text: string) =>
@@ -61,8 +60,7 @@ test("the resources of an apply are bars, with their outcome and a link to the l
 
 test("an apply that failed lists the resources of its plan that it did not reach", async () => {
   const configuration_id = await fixture.configure("half done");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const plan_job_id = await fixture.start();
+  const plan_job_id = await fixture.begin({ job_type: "PLAN", configuration_id });
   const changes = [
     { address: "a.gone", action: "delete" },
     { address: "a.swapped", action: "replace" },
@@ -76,8 +74,7 @@ test("an apply that failed lists the resources of its plan that it did not reach
     plan_summary: { ...emptySummary, counts, changes },
   });
   expect(await page(plan_job_id)).toContain("Deploy this plan (destroys 1, replaces 1)");
-  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "DEPLOY", configuration_id, plan_job_id });
   for (const [address, action, event] of [
     ["a.swapped", "delete", "started"],
     ["a.swapped", "delete", "ended"],
@@ -187,9 +184,7 @@ test("a DEPLOY shows the plan that it applies with its values; a very large one 
       ],
     };
     const output = { name: "place", action: "update" as const, sensitive: false };
-    await fixture.queue({ job_type: "PLAN", configuration_id });
-    const plan_job_id = await fixture.start();
-    await fixture.end(plan_job_id, "SUCCESS", {
+    const plan_job_id = await fixture.run({ job_type: "PLAN", configuration_id }, "SUCCESS", {
       plan_summary: {
         ...emptySummary,
         counts: { ...emptySummary.counts, update: 1 },
@@ -223,9 +218,7 @@ test.each(["SUCCESS", "FAILED", "CANCELLED"] as const)(
   async (status) => {
     const configuration_id = await fixture.configure(`unknown ${status}`);
     const attribute = (path: string) => ({ path, unknown: true });
-    await fixture.queue({ job_type: "PLAN", configuration_id });
-    const plan_job_id = await fixture.start();
-    await fixture.end(plan_job_id, "SUCCESS", {
+    const plan_job_id = await fixture.run({ job_type: "PLAN", configuration_id }, "SUCCESS", {
       plan_summary: {
         ...emptySummary,
         counts: { ...emptySummary.counts, create: 1 },
@@ -256,8 +249,7 @@ test.each(["SUCCESS", "FAILED"] as const)(
   "a plan that may leave changes out says so of the future until its deployment ends %s",
   async (status) => {
     const configuration_id = await fixture.configure(`partial ${status}`);
-    await fixture.queue({ job_type: "PLAN", configuration_id });
-    const plan_job_id = await fixture.start();
+    const plan_job_id = await fixture.begin({ job_type: "PLAN", configuration_id });
     const counts = { ...emptySummary.counts, create: 1 };
     await fixture.end(plan_job_id, "SUCCESS", {
       plan_summary: { ...emptySummary, counts, complete: false },
@@ -283,9 +275,7 @@ test.each(["SUCCESS", "FAILED"] as const)(
 
 test("a destruction is repeated only after a question", async () => {
   const configuration_id = await fixture.configure("again");
-  await fixture.queue({ job_type: "DESTROY", configuration_id });
-  const id = await fixture.start();
-  await fixture.end(id, "FAILED");
+  const id = await fixture.run({ job_type: "DESTROY", configuration_id }, "FAILED");
   expect(words(await page(id))).toContain(
     "Run it again… It destroys without a plan. Run this DESTROY again",
   );
@@ -303,9 +293,7 @@ test("a job that was retried names its retry, and a second retry leads there", a
   };
   await fixture.queue({ job_type: "PLAN", configuration_id });
   const plan_job_id = await plan();
-  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
-  const failed = await fixture.start();
-  await fixture.end(failed, "FAILED");
+  const failed = await fixture.run({ job_type: "DEPLOY", configuration_id, plan_job_id }, "FAILED");
   const retry = async () => {
     const path = `/jobs/${failed}/retry`;
     return (await fixture.post(path)).headers["location"];
@@ -323,8 +311,7 @@ test("a job that was retried names its retry, and a second retry leads there", a
     "Planned again already: PLAN , which is not deployed yet. Start another plan on the page of retried .",
   );
   expect(await retry()).toBe(first);
-  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: second });
-  await fixture.end(await fixture.start(), "SUCCESS");
+  await fixture.run({ job_type: "DEPLOY", configuration_id, plan_job_id: second }, "SUCCESS");
   expect(texts(await page(failed), "button")).toContain("Plan again");
   expect(await retry()).not.toBe(first);
   await fixture.end(await fixture.start(), "FAILED");
@@ -332,13 +319,11 @@ test("a job that was retried names its retry, and a second retry leads there", a
 
 test("a lost apply says apart what it began and what is unknown, and that a step went on after its end", async () => {
   const configuration_id = await fixture.configure("lost");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const plan_job_id = await fixture.start();
+  const plan_job_id = await fixture.begin({ job_type: "PLAN", configuration_id });
   const changes = ["a.begun", "a.other"].map((address) => ({ address, action: "create" }));
   const counts = { ...emptySummary.counts, create: 2 };
   await fixture.end(plan_job_id, "SUCCESS", { plan_summary: { ...emptySummary, counts, changes } });
-  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "DEPLOY", configuration_id, plan_job_id });
   await fixture.step(job, "apply", "started");
   await fixture.resource(job, { address: "a.begun", action: "create", event: "started" });
   await fixture.step(job, "apply", "ended", 60);
@@ -379,8 +364,7 @@ test("a running DEPLOY is cancelled after a question, a running PLAN at once", a
 test("the page of a job whose runner is offline does not say that terraform stops", async () => {
   const user = await openSampleUser(plane);
   const configuration_id = await user.configure("network");
-  await user.queue({ job_type: "DEPLOY", configuration_id });
-  const job = await user.start();
+  const job = await user.begin({ job_type: "DEPLOY", configuration_id });
   const read = async () => words(await user.page(`/jobs/${job}`));
   const offline = / is offline, so terraform may go on until the runner is back\./;
   expect(await read()).toMatch(/Terraform stops as soon as it can[^]*Cancel: stop terraform/);
@@ -396,8 +380,7 @@ test("the page of a job whose runner is offline does not say that terraform stop
 
 test("the step at which a job failed is shown as failed", async () => {
   const configuration_id = await fixture.configure("failing");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "PLAN", configuration_id });
   for (const name of ["init", "plan"])
     for (const event of ["started", "ended"] as const) await fixture.step(job, name, event);
   await fixture.end(job, "FAILED");
@@ -410,8 +393,7 @@ test("the step at which a job failed is shown as failed", async () => {
 
 test("a missing variable is named with the way to set it", async () => {
   const configuration_id = await fixture.configure("without a region");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "PLAN", configuration_id });
   const said = 'The root module input variable "region" is not set, and has no default value.';
   const text = `╷\n│ Error: No value for required variable\n│ \n│   on main.tf line 1:\n│    1: variable "region" {\n│ \n│ ${said}\n╵\n`;
   await fixture.log(job, text, "STDERR");
@@ -499,12 +481,10 @@ test("a plan is to come, was applied, or was to be applied", async () => {
 
 test("the log of a job that applied a plan comes first, and of one that only planned the plan", async () => {
   const configuration_id = await fixture.configure("planned");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const plan = await fixture.start();
+  const plan = await fixture.begin({ job_type: "PLAN", configuration_id });
   const plan_summary = { ...emptySummary, counts: { ...emptySummary.counts, create: 1 } };
   await fixture.end(plan, "SUCCESS", { plan_summary });
-  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
-  const deploy = await fixture.start();
+  const deploy = await fixture.begin({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
   const isLogFirst = async (job: string) => {
     return dom(await page(job)).querySelector("windlass-log, .plan")?.tagName === "WINDLASS-LOG";
   };
@@ -519,8 +499,7 @@ test("a job from git names the address, the ref and the commit that it ran", asy
   const source = { type: "git", url: "https://git.example.com/app", ref: "main" } as const;
   const change = { params: { name: configuration_id }, body: { source } };
   await fixture.client.call("updateConfiguration", change);
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "PLAN", configuration_id });
   expect(words(await page(job))).toContain("Source https://git.example.com/app at main Worker");
   const source_commit = "0123456789abcdef0123456789abcdef01234567";
   await fixture.end(job, "FAILED", { execution_metadata: { source_commit } });
@@ -557,8 +536,7 @@ test("a job that waits for a draining worker has a link to it, here and in lists
 
 test("a job that waits for another one has a link to it, here and in lists", async () => {
   const configuration_id = await fixture.configure(`busy ${randomUUID()}`);
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const first = await fixture.start();
+  const first = await fixture.begin({ job_type: "PLAN", configuration_id });
   const { id } = await fixture.queue({ job_type: "PLAN", configuration_id });
   for (const path of [`/jobs/${id}`, "/jobs", "/"]) {
     const shown = await fixture.page(path);

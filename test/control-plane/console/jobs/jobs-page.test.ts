@@ -119,12 +119,10 @@ test("a cancelled job says who cancelled it, and whether it had started", async 
   const cancel = (id: string) => fixture.client.call("cancelJob", { params: { id } });
   const waiting = await fixture.queue({ job_type: "PLAN", configuration_id });
   await cancel(waiting.id);
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const started = await fixture.start();
+  const started = await fixture.begin({ job_type: "PLAN", configuration_id });
   await cancel(started);
   await fixture.end(started, "CANCELLED");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  await fixture.end(await fixture.start(), "CANCELLED");
+  await fixture.run({ job_type: "PLAN", configuration_id }, "CANCELLED");
   const said = words(await page(`/configurations/${configuration_id}`));
   expect(said).toMatch(/Cancelled [^A-Z]*ada@example\.com cancelled by its runner /);
   expect(said).toMatch(/Cancelled [^A-Z]*ada@example\.com cancelled by ada@example\.com PLAN/);
@@ -195,8 +193,7 @@ test("the last runs count what runs and waits apart from what has ended", async 
   expect(await shown()).toContain("Jobs PLAN queued");
   expect(await shown()).toContain(" 1 waiting ");
   await fixture.end(await fixture.start(), "CANCELLED");
-  await fixture.queue({ job_type: "PLAN", configuration_id });
-  const running = await fixture.start();
+  const running = await fixture.begin({ job_type: "PLAN", configuration_id });
   const last = await fixture.queue({ job_type: "PLAN", configuration_id });
   expect(await shown()).toContain(" 0 of 1 succeeded, 1 cancelled, 1 running, 1 waiting ");
   await fixture.client.call("cancelJob", { params: { id: last.id } });
@@ -246,8 +243,7 @@ test("a plan to destroy everything is named so in lists and on its page", async 
 
 test("a destruction that planned by itself shows how many resources it destroyed", async () => {
   const configuration_id = await fixture.configure("gone");
-  await fixture.queue({ job_type: "DESTROY", configuration_id });
-  const job = await fixture.start();
+  const job = await fixture.begin({ job_type: "DESTROY", configuration_id });
   for (const address of ["a.a", "a.b"])
     for (const event of ["started", "ended"] as const)
       await fixture.resource(job, { address, action: "delete", event });
@@ -263,8 +259,7 @@ test("a destruction that planned by itself shows how many resources it destroyed
 test("a job of a deleted configuration keeps its name, without a link", async () => {
   const user = await openSampleUser(plane);
   const gone = await user.configure("gone");
-  await user.queue({ job_type: "PLAN", configuration_id: gone });
-  await user.end(await user.start(), "FAILED");
+  await user.run({ job_type: "PLAN", configuration_id: gone }, "FAILED");
   const links = async () => attributes(await user.page("/jobs"), "[data-head=Configuration] a");
   expect(await links()).toEqual([`/configurations/${gone}`]);
   await user.client.call("deleteConfiguration", { params: { name: gone } });

@@ -24,8 +24,9 @@ describe("the overview", () => {
     expect(words(await page())).not.toContain("Needs you");
 
     const broken = await user.configure("broken");
-    await user.queue({ job_type: "PLAN", configuration_id: broken });
-    await user.end(await user.start(), "FAILED", { error_message: "Error: no such region" });
+    await user.run({ job_type: "PLAN", configuration_id: broken }, "FAILED", {
+      error_message: "Error: no such region",
+    });
     const locked = await user.configure("locked");
     await writeState(plane, user, locked);
     const stuck = await user.queue({ job_type: "PLAN", configuration_id: broken, labels: ["gpu"] });
@@ -55,9 +56,7 @@ describe("a failed apply", () => {
     const user = await openSampleUser(plane);
     const configuration_id = await user.configure("network");
     const run = async (job_type: "PLAN" | "DEPLOY", status: "SUCCESS" | "FAILED", more = {}) => {
-      await user.queue({ job_type, configuration_id });
-      const id = await user.start();
-      await user.end(id, status, more);
+      const id = await user.run({ job_type, configuration_id }, status, more);
       return id;
     };
     const pages = [
@@ -93,11 +92,10 @@ describe("a running apply on the overview", () => {
   it("shows how many of the resources of its plan are changed", async () => {
     const user = await openSampleUser(plane);
     const configuration_id = await user.configure("network");
-    await user.queue({ job_type: "PLAN", configuration_id });
-    const plan = await user.start();
-    await user.end(plan, "SUCCESS", { plan_summary: summary });
-    await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
-    const deploy = await user.start();
+    const plan = await user.run({ job_type: "PLAN", configuration_id }, "SUCCESS", {
+      plan_summary: summary,
+    });
+    const deploy = await user.begin({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
     const progress = async () => /\d+ of \d+ resources?/.exec(words(await user.page("/")))?.[0];
     expect(await progress()).toBeUndefined();
     const at = new Date().toISOString();
@@ -130,9 +128,7 @@ describe("a running apply on the overview", () => {
 describe("recently ended jobs", () => {
   /** Ends a PLAN of a configuration. */
   const runner = (user: SampleUser) => async (id: string, status: "SUCCESS" | "FAILED") => {
-    await user.queue({ job_type: "PLAN", configuration_id: id });
-    const job = await user.start();
-    await user.end(job, status);
+    const job = await user.run({ job_type: "PLAN", configuration_id: id }, status);
     return job;
   };
   const recentOf = ({ text }: { text: string }): string =>

@@ -15,8 +15,7 @@ beforeAll(async () => {
 });
 
 const begin = async (job_type: "PLAN" | "DEPLOY" | "DESTROY"): Promise<string> => {
-  await user.queue({ job_type, configuration_id });
-  return user.start();
+  return user.begin({ job_type, configuration_id });
 };
 const summaryOf = async (id: string): Promise<PlanSummary | null> =>
   (await user.client.call("getPlanSummary", { params: { id } })).plan_summary;

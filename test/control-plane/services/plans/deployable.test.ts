@@ -13,9 +13,7 @@ const it = base
   .extend("configuration", ({ user }) => user.configure("network"))
   // A PLAN that has succeeded, with an artifact.
   .extend("plan", async ({ user, configuration }) => {
-    await user.queue({ job_type: "PLAN", configuration_id: configuration });
-    const id = await user.start();
-    await user.end(id, "SUCCESS");
+    const id = await user.run({ job_type: "PLAN", configuration_id: configuration }, "SUCCESS");
     await addArtifact(plane.context.store, id);
     return { id };
   })

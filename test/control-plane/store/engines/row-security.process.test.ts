@@ -60,8 +60,7 @@ async function addMarked() {
   const { client, owner } = user;
   await client.call("updateZone", { params: { id: owner.zone }, body: { name: mark } });
   const spec = await user.configure(mark);
-  await user.queue({ job_type: "PLAN", configuration_id: spec });
-  const job = await user.start();
+  const job = await user.begin({ job_type: "PLAN", configuration_id: spec });
   await user.log(job, `${mark}\n`);
   const counts = { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
   const changes = [{ address: `null_resource.${mark}`, action: "create" as const }];
