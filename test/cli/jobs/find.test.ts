@@ -32,10 +32,7 @@ const it = base.extend("find", async ({ owner }) => {
   };
 });
 
-it("a job is found by its id, the beginning of it, or as the latest of a configuration", async ({
-  owner,
-  find,
-}) => {
+it("a job is found by its id, its beginning, or as the latest one", async ({ owner, find }) => {
   const { store } = plane.context;
   const [spec, other] = [await addSpec(store, owner), await addSpec(store, owner)];
   const ids = [
@@ -104,10 +101,7 @@ it("no job is found by a wrong word, which the message names", async ({ owner, f
   expect(await find("-", spec)).toBe(`1: "${spec}" has no PLAN yet.`);
 });
 
-it("NAME/- is the latest job of the configuration NAME, whatever its name is", async ({
-  owner,
-  find,
-}) => {
+it("NAME/- is the latest job of the configuration with any name", async ({ owner, find }) => {
   const latest: Record<string, string> = {};
   for (const name of ["x", "x/-", "y/-", "a/b", ".", "..", "a?b#c", "%2e"]) {
     const spec_id = await addSpec(plane.context.store, owner);

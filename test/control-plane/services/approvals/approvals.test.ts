@@ -129,11 +129,7 @@ describe("an approval rule", () => {
     });
   });
 
-  it("lets a job without a plan wait that was queued before, and it can only be rejected", async ({
-    client,
-    spec,
-    steps,
-  }) => {
+  it("lets an earlier job without a plan only be rejected", async ({ client, spec, steps }) => {
     const body = { job_type: "DEPLOY", configuration_id: spec } as const;
     const job = await client.call("createJob", { body });
     await steps.rule(single);
@@ -164,11 +160,7 @@ describe("an approval rule", () => {
     expect(await steps.claim()).toBe(job.id);
   });
 
-  it("counts for a job that was claimed before and returns to the queue", async ({
-    client,
-    steps,
-    worker,
-  }) => {
+  it("counts for a claimed job that returns to the queue", async ({ client, steps, worker }) => {
     const job = await steps.deploy(await steps.plan());
     expect(await steps.claim()).toBe(job.id);
     await steps.rule({});
@@ -260,11 +252,7 @@ describe("an approval", () => {
     ).toBe("403 permission_denied");
   });
 
-  it("of a deployment that an access token created is not its creator's", async ({
-    client,
-    spec,
-    steps,
-  }) => {
+  it("of a deployment by an access token is not its creator's", async ({ client, spec, steps }) => {
     await steps.rule({});
     const { id: plan_job_id } = await steps.plan();
     await steps.createdByAnother({ id: plan_job_id });
@@ -279,11 +267,7 @@ describe("an approval", () => {
     );
   });
 
-  it("is refused where none is needed, after the start and after the end", async ({
-    client,
-    runner,
-    steps,
-  }) => {
+  it("is refused if none is needed, and after the start", async ({ client, runner, steps }) => {
     const decide = (id: string) =>
       client.refusal("decideJob", { params: { id }, body: { decision: "approve" } });
     const plan = await steps.plan();
@@ -436,11 +420,7 @@ describe("the list of deployments that wait for the caller", () => {
 });
 
 describe("a rejection", () => {
-  it("cancels the job with the comment, after approvals too, and is recorded", async ({
-    client,
-    owner,
-    steps,
-  }) => {
+  it("cancels the job, after approvals too, and is recorded", async ({ client, owner, steps }) => {
     await steps.rule(single);
     const job = await steps.deploy(await steps.plan());
     await steps.approve(job);
@@ -463,13 +443,7 @@ describe("a rejection", () => {
 });
 
 describe("a plan that goes stale while its deployment waits for approvals", () => {
-  it("ends the deployment with the reason, and no other one", async ({
-    client,
-    worker,
-    spec,
-    steps,
-    owner,
-  }) => {
+  it("ends this deployment with the reason", async ({ client, worker, spec, steps, owner }) => {
     const { context } = plane;
     const run = async () => endStale(context);
     const other = await addSpec(context.store, owner);
@@ -579,11 +553,7 @@ describe("a deployment that ends in the queue", () => {
 });
 
 describe("an approved plan that is stale at the claim", () => {
-  it("by a change of the configuration fails the deployment with the reason", async ({
-    client,
-    spec,
-    steps,
-  }) => {
+  it("by a changed configuration fails the deployment", async ({ client, spec, steps }) => {
     await steps.rule(single);
     const job = await steps.deploy(await steps.plan());
     await steps.approve(job);
@@ -630,12 +600,7 @@ describe("an approved plan that is stale at the claim", () => {
     expect(await steps.claim()).toBe(plan.id);
   });
 
-  it("of no rule, by the state only: the deployment is for what was planned", async ({
-    client,
-    runner,
-    spec,
-    steps,
-  }) => {
+  it("without a rule fails by the state only", async ({ client, runner, spec, steps }) => {
     const changed = await steps.deploy(await steps.plan());
     const params = { name: spec };
     await client.call("updateConfiguration", { params, body: { variables: { a: { value: 1 } } } });
@@ -665,12 +630,7 @@ describe("the cloud role of a plan", () => {
     ]);
   });
 
-  it("must be that of its deployment when it is created", async ({
-    setRole,
-    steps,
-    client,
-    spec,
-  }) => {
+  it("must be that of its deployment at its creation", async ({ setRole, steps, client, spec }) => {
     const plan = await steps.plan();
     const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: plan.id };
     await setRole("admin");

@@ -94,11 +94,7 @@ describe("an update of a configuration", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("keeps sensitive environment variables that are given without a value", async ({
-    client,
-    configure,
-    runner,
-  }) => {
+  it("keeps secrets of the environment without a value", async ({ client, configure, runner }) => {
     const { name, id } = await configure({
       environment: { A_TOKEN: "one", PIN: { value: "two", sensitive: true }, PLAIN: "three" },
     });
@@ -173,11 +169,7 @@ describe("an update of a configuration", () => {
       expect(await client.refusal("updateConfiguration", update(url))).toBe("400 invalid_request");
   });
 
-  it("accepts only an engine version that runners can read, and keeps one of before", async ({
-    client,
-    configure,
-    owner,
-  }) => {
+  it("accepts only engine versions that runners can read", async ({ client, configure, owner }) => {
     const { id, name } = await configure({ engine_version: "~> 1.9, != 1.9.3" });
     const params = { name };
     const message =
@@ -245,11 +237,7 @@ describe("an update of a configuration", () => {
     expect(await client.call("updateConfiguration", { params, body: again })).toMatchObject(again);
   });
 
-  it("makes plans of the former definition stale until the definition is restored", async ({
-    owner,
-    client,
-    configure,
-  }) => {
+  it("makes earlier plans stale until it is restored", async ({ owner, client, configure }) => {
     const { id } = await configure();
     const made = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: id },
@@ -294,10 +282,7 @@ describe("an update of a configuration", () => {
     expect(job.config_snapshot).not.toHaveProperty("submodules");
   });
 
-  it("that clears the backend leaves the choice to the files, unless the managed state records resources", async ({
-    client,
-    configure,
-  }) => {
+  it("that clears the backend needs a state without resources", async ({ client, configure }) => {
     const { id, ...made } = await configure();
     expect(made).not.toHaveProperty("backend");
     const snapshot = async () => {
@@ -344,10 +329,7 @@ describe("an update of a configuration", () => {
 });
 
 describe("a configuration", () => {
-  it("cannot be deleted while one of its jobs is not over, and keeps its jobs afterwards", async ({
-    client,
-    configure,
-  }) => {
+  it("is not deleted before its jobs are over, and keeps them", async ({ client, configure }) => {
     const { name, id } = await configure();
     const job = await client.call("createJob", {
       body: { job_type: "PLAN", configuration_id: id },
@@ -364,10 +346,7 @@ describe("a configuration", () => {
     expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
   });
 
-  it("cannot be deleted or moved to another backend while its state records resources", async ({
-    client,
-    configure,
-  }) => {
+  it("is not deleted or moved while its state records resources", async ({ client, configure }) => {
     const { name, id } = await configure();
     const params = { name };
     const before = await plane.blobs();
@@ -385,10 +364,7 @@ describe("a configuration", () => {
     expect(await plane.blobs()).toBe(before);
   });
 
-  it("is deleted with resources in its state only by the serial of that state", async ({
-    client,
-    configure,
-  }) => {
+  it("is deleted with resources only by the serial of its state", async ({ client, configure }) => {
     const { name, id } = await configure();
     const params = { name };
     const deleteAt = (serial: number) => ({ params, query: { keep_resources_of: serial } });

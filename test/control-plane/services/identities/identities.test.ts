@@ -88,11 +88,7 @@ describe("a cloud identity", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("is part of the claimed job, also when the claim is repeated", async ({
-    owner,
-    client,
-    runner,
-  }) => {
+  it("is part of the claimed job, also of a repeated claim", async ({ owner, client, runner }) => {
     const { id, external_id } = await client.call("createCloudIdentity", { body });
     const spec = await configure(client, owner.zone, id);
     expect(spec.cloud_identity_id).toBe(id);

@@ -50,11 +50,7 @@ const success = { status: "SUCCESS" } as const;
 const failure = (error_message: string) => ({ status: "FAILED", error_message }) as const;
 
 describe("where the state is", () => {
-  it("follows the last deployment, then the state that is left, else is open", async ({
-    run,
-    read,
-    write,
-  }) => {
+  it("follows the last deployment, the state left, else is open", async ({ run, read, write }) => {
     expect(await read()).toMatchObject({ state_backend: null });
     await run("DEPLOY", { ...success, backend: "own" });
     expect(await read()).toMatchObject({ state_backend: "own" });
@@ -96,10 +92,7 @@ it("is nothing after a destruction that left a state that the server cannot read
 });
 
 describe("a PLAN's success after a failure", () => {
-  it("restores NEW, DEPLOYED or DESTROYED, whichever was deployed before", async ({
-    run,
-    read,
-  }) => {
+  it("restores NEW, DEPLOYED or DESTROYED, as it was before", async ({ run, read }) => {
     for (const [job_type, status] of [
       ["PLAN", "NEW"],
       ["DEPLOY", "DEPLOYED"],
@@ -185,13 +178,7 @@ describe("a cancelled apply with an unknown outcome", () => {
     expect(await read()).toMatchObject({ status: "DEPLOYED", failed_job: null });
   });
 
-  it("of a lost runner is one until the runner reports that nothing was changed", async ({
-    client,
-    start,
-    run,
-    read,
-    runner,
-  }) => {
+  it("of a lost runner is one until its report", async ({ client, start, run, read, runner }) => {
     const cancelAndLose = async () => {
       const params = await start("DEPLOY");
       await client.call("cancelJob", { params });
@@ -254,10 +241,7 @@ describe("a cancelled deployment", () => {
     }
   });
 
-  it("is FAILED if its runner applied to a state that the server does not keep", async ({
-    run,
-    read,
-  }) => {
+  it("is FAILED if its runner applied to a state of another backend", async ({ run, read }) => {
     await run("DEPLOY", { status: "CANCELLED", backend: "own", error_message: "cancelled" });
     expect(await read()).toMatchObject({ status: "FAILED", error_message: "cancelled" });
   });
@@ -283,15 +267,7 @@ describe("a cancelled deployment", () => {
 });
 
 describe("what is deployed", () => {
-  it("is shown beside a failure, with serial, resources, time and user", async ({
-    owner,
-    start,
-    run,
-    read,
-    write,
-    client,
-    runner,
-  }) => {
+  it("is shown beside a failure", async ({ owner, start, run, read, write, client, runner }) => {
     expect(await read()).toMatchObject({ deployed: null });
     const params = await start("DEPLOY");
     await write(7, 300, params.id);
@@ -309,12 +285,7 @@ describe("what is deployed", () => {
     expect(zones.flatMap(({ specs }) => specs)).toMatchObject([{ deployed }]);
   });
 
-  it("is without serial and resources if the configuration has its own backend", async ({
-    owner,
-    run,
-    read,
-    write,
-  }) => {
+  it("has no serial and resources with an own backend", async ({ owner, run, read, write }) => {
     await write(3, 0, null);
     const { id } = await run("DEPLOY", { status: "SUCCESS", backend: "own" });
     const { deployed } = await read();

@@ -117,12 +117,7 @@ describe("a plan of another source", () => {
     expect(await client.refusal("createJob", deploy(own.id))).toBe("409 plan_is_stale");
   });
 
-  it("has a place and variable files of its own, which are taken over with it", async ({
-    client,
-    runner,
-    deploy,
-    spec,
-  }) => {
+  it("has its own place and variable files", async ({ client, runner, deploy, spec }) => {
     const body = { version: "1.0.0", features: ["var_files"] };
     await runner.call("heartbeat", { body });
     const files = { source: other, working_directory: "live", var_files: ["prod.tfvars"] };
@@ -176,10 +171,7 @@ describe("a plan of another source", () => {
     });
   });
 
-  it("is refused for a source that is not valid, not there, or not for a PLAN", async ({
-    client,
-    spec,
-  }) => {
+  it("is refused if it is invalid, missing, or not for a PLAN", async ({ client, spec }) => {
     const refusal = (source: object, job_type = "PLAN") =>
       client.refusal("createJob", { body: { job_type, configuration_id: spec, source } as never });
     const archive = { type: "archive", sha256: "a".repeat(64) };

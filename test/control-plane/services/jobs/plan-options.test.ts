@@ -36,11 +36,7 @@ const it = base
   });
 
 describe("the options of a PLAN", () => {
-  it("are given to its runner and to that of its DEPLOY, and are not part of the hash", async ({
-    queue,
-    run,
-    deploy,
-  }) => {
+  it("are given to its runner and its DEPLOY's, and not hashed", async ({ queue, run, deploy }) => {
     const options = { targets: ["module.network"], replace: ['aws_instance.web["a"]'] };
     const ordinary = await queue({ targets: [], destroy: false });
     expect(ordinary.plan_options).toBeNull();
@@ -69,10 +65,7 @@ describe("the options of a PLAN", () => {
     });
   });
 
-  it("are refused if they contradict each other, are no addresses or are not for a PLAN", async ({
-    client,
-    spec,
-  }) => {
+  it("are refused if contradictory, no addresses or not for a PLAN", async ({ client, spec }) => {
     const addresses = (count: number, name = "a") =>
       Array.from({ length: count }, (_, n) => `${name}.b${n}`);
     for (const [options, job_type = "PLAN"] of [

@@ -30,11 +30,7 @@ describe("a retry of a job", () => {
     });
   });
 
-  it("is refused for a job that has not ended or has succeeded", async ({
-    owner,
-    spec,
-    client,
-  }) => {
+  it("is refused for a job that runs or has succeeded", async ({ owner, spec, client }) => {
     for (const status of ["QUEUED", "PROCESSING", "SUCCESS"] as const) {
       const params = await addJob(plane.context.store, owner, { status, spec_id: spec });
       expect(await client.refusal("retryJob", { params: { id: params.id } })).toBe(

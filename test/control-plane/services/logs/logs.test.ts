@@ -79,11 +79,7 @@ describe("the log of a job", () => {
     expect((await post()).status).toBe(200);
   });
 
-  it("waits for a chunk whose predecessor is in transit, and refuses a gap", async ({
-    log,
-    runner,
-    worker,
-  }) => {
+  it("waits for a predecessor in transit, and refuses a gap", async ({ log, runner, worker }) => {
     const job = await log.held();
     const second = log.append(job, chunk(2));
     await pause(50);
@@ -98,10 +94,7 @@ describe("the log of a job", () => {
     expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
   });
 
-  it("keeps every character, and reports a cancellation in the response", async ({
-    log,
-    client,
-  }) => {
+  it("keeps every character, and reports a cancellation", async ({ log, client }) => {
     const job = await log.held();
     const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
     await log.append(job, { log_chunk: text, stream_type: "STDOUT" });
@@ -119,11 +112,7 @@ describe("the log of a job", () => {
     expect(await log.texts(job)).toEqual([text]);
   });
 
-  it("keeps the step of a SYSTEM chunk, and ignores a malformed one", async ({
-    log,
-    client,
-    runner,
-  }) => {
+  it("keeps the step of a SYSTEM chunk unless it is malformed", async ({ log, client, runner }) => {
     const job = await log.held();
     const step = { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" } as const;
     const system = { stream_type: "SYSTEM", log_chunk: "" } as const;
@@ -145,11 +134,7 @@ describe("the log of a job", () => {
     expect(logs[1]).not.toHaveProperty("step");
   });
 
-  it("keeps the resource of a chunk of terraform's output, and ignores a malformed one", async ({
-    log,
-    client,
-    runner,
-  }) => {
+  it("keeps the resource of a chunk unless it is malformed", async ({ log, client, runner }) => {
     const job = await log.held();
     const at = "2026-11-21T10:15:02.120Z";
     const resource = { address: 'a.b["x"]', action: "create", event: "started", at } as const;

@@ -114,10 +114,7 @@ describe("an access token", () => {
     expect(await client.refusal("getCurrentAccessToken")).toBe("404 not_found");
   });
 
-  it("belongs to its space: another user cannot see or revoke it", async ({
-    client,
-    otherClient,
-  }) => {
+  it("is neither seen nor revoked by another user", async ({ client, otherClient }) => {
     const { token } = await pipeline(client, "viewer");
     const params = { id: token.id };
     expect(await otherClient.refusal("revokeAccessToken", { params })).toBe("404 not_found");

@@ -135,12 +135,7 @@ describe("a stale plan", () => {
     expect(again).toMatchObject({ job_type: "PLAN", plan_options: { destroy: true, targets } });
   });
 
-  it("is refused if the state has changed, as terraform would refuse it", async ({
-    user,
-    deploy,
-    configuration,
-    use,
-  }) => {
+  it("is refused if the state has changed", async ({ user, deploy, configuration, use }) => {
     const version = { spec_id: configuration, blob: "", serial: 5 };
     await addState(plane.context.store, { ...version, created_at: Date.now() + 60_000 });
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });

@@ -46,12 +46,7 @@ const it = base
   );
 
 describe("the former secrets of a claimed job", () => {
-  it("are the texts that its configuration and its sets had when it was deployed", async ({
-    client,
-    configure,
-    change,
-    run,
-  }) => {
+  it("are the texts of its deployment", async ({ client, configure, change, run }) => {
     const { id } = await configure({
       variables: {
         password: secret("old-password"),
@@ -119,11 +114,7 @@ describe("the former secrets of a claimed job", () => {
     expect((await run(id, "PLAN")).former_secrets).toEqual(["old-token"]);
   });
 
-  it("do not contain what the configuration now shows to everyone", async ({
-    configure,
-    change,
-    run,
-  }) => {
+  it("do not contain what the configuration now shows", async ({ configure, change, run }) => {
     const { id } = await configure({ variables: { region: secret("eu-central-1") } });
     await run(id, "DEPLOY");
     await change(id, {
@@ -179,11 +170,7 @@ describe("the former secrets of a claimed job", () => {
     expect(former_secrets).toEqual([large.value, "old-password"]);
   });
 
-  it("are at most 10,000, and leave out what no key of the server opens", async ({
-    configure,
-    change,
-    run,
-  }) => {
+  it("are at most 10,000, without those that no key opens", async ({ configure, change, run }) => {
     const { id } = await configure({
       variables: {
         damaged: secret("old-password"),

@@ -11,11 +11,7 @@ async function* piecesOf(text: string) {
   yield Buffer.from(text);
 }
 
-it("counts the instances of the newest states once, and skips states that cannot be read", async ({
-  owner,
-  spec,
-  worker,
-}) => {
+it("counts the newest states once, and skips unreadable ones", async ({ owner, spec, worker }) => {
   const { store } = plane.context;
   const job = await addHeldJob(plane, owner, worker, { spec_id: spec, job_type: "DEPLOY" });
   const headers = stateHeaders(plane, job);

@@ -104,10 +104,7 @@ describe("the variable sets of a zone or a configuration", () => {
     expect(await client.refusal("createJob", job)).toBe("409 quota_exceeded");
   });
 
-  it("have 1 MiB of environment each, with the bytes of their texts counted", async ({
-    client,
-    make,
-  }) => {
+  it("have 1 MiB of environment each, counted in bytes of text", async ({ client, make }) => {
     const { id } = await make();
     const environment = Object.fromEntries(
       Array.from({ length: 12 }, (_, n) => [`E${n}`, "é".repeat(32_768)]),
@@ -196,13 +193,7 @@ describe("values of megabytes", () => {
     });
   });
 
-  it("of a change that comes in between are the job's", async ({
-    client,
-    configure,
-    make,
-    owner,
-    runner,
-  }) => {
+  it("of a change in between are the job's", async ({ client, configure, make, owner, runner }) => {
     const { id } = await make({ a: { value: "old", sensitive: true } });
     const spec = await configure();
     await client.call("attachToConfiguration", { params: { id, configuration_id: spec.id } });
@@ -222,11 +213,7 @@ describe("values of megabytes", () => {
     expect(claimed.job.config_snapshot.variables).toMatchObject({ a: { value: "new" } });
   });
 
-  it("that change again and again are refused after five attempts", async ({
-    client,
-    configure,
-    owner,
-  }) => {
+  it("that keep changing are refused after five attempts", async ({ client, configure, owner }) => {
     const spec = await configure();
     const context = watched(() => undefined);
     const { store } = context;

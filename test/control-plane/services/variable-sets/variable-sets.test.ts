@@ -64,11 +64,7 @@ describe("a variable set", () => {
       );
   });
 
-  it("is checked like a configuration, has a name of its own and a quota", async ({
-    client,
-    make,
-    otherClient,
-  }) => {
+  it("is checked like a configuration, and has a quota", async ({ client, make, otherClient }) => {
     const { name } = await make();
     expect(await client.refusal("createVariableSet", { body: { name } })).toBe("409 name_taken");
     await otherClient.call("createVariableSet", { body: { name } });
@@ -92,12 +88,7 @@ describe("a variable set", () => {
     expect([...page.variable_sets, ...second.variable_sets]).toEqual(variable_sets.slice(0, 14));
   });
 
-  it("is attached to zones and configurations, and deleted when attached to none", async ({
-    client,
-    configure,
-    make,
-    owner,
-  }) => {
+  it("is attached to zones and configurations", async ({ client, configure, make, owner }) => {
     const { id } = await make();
     const spec = await configure();
     const zone = { id, zone_id: owner.zone };
@@ -151,11 +142,7 @@ describe("a variable set", () => {
     expect(new Set(await Promise.all(foreign))).toEqual(new Set(["404 not_found"]));
   });
 
-  it("goes with others to one configuration, up to a limit", async ({
-    client,
-    configure,
-    make,
-  }) => {
+  it("joins others of one configuration, up to a limit", async ({ client, configure, make }) => {
     const { id: configuration_id } = await configure();
     for (let count = 0; count < setsLimit; count += 1)
       await make({ configuration_ids: [configuration_id] });
@@ -165,12 +152,7 @@ describe("a variable set", () => {
     expect((await client.call("getVariableSet", { params: one })).configuration_ids).toEqual([]);
   });
 
-  it("is detached from a configuration or a zone that is deleted", async ({
-    client,
-    configure,
-    make,
-    owner,
-  }) => {
+  it("is detached from what is deleted", async ({ client, configure, make, owner }) => {
     const spec = await configure();
     const { id } = await make({ configuration_ids: [spec.id], zone_ids: [owner.zone] });
     await client.call("deleteConfiguration", { params: { name: spec.id } });
@@ -269,11 +251,7 @@ describe("a job of a configuration with variable sets", () => {
     expect((await plan(id)).config_hash).toBe(before.config_hash);
   });
 
-  it("is refused with the name of a set whose value cannot be decrypted", async ({
-    client,
-    configure,
-    make,
-  }) => {
+  it("is refused with the name of a set that no key opens", async ({ client, configure, make }) => {
     const { id } = await configure();
     const variables = { password: { value: "x", sensitive: true } };
     const set = await make({ name: "shared secrets", variables, configuration_ids: [id] });
