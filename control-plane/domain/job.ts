@@ -210,7 +210,6 @@ export interface End {
  */
 export function reportEnd<J extends JobState>(job: J, end: End, now: number): J {
   const isRepeated =
-    hasEnded(job) &&
     job.status === end.status &&
     job.released_at !== null &&
     job.presumed_lost_at === null &&

@@ -4,7 +4,9 @@ import { roles, type Permission, type Role } from "../../protocol/roles.ts";
 import { RefusalError } from "./refusal.ts";
 
 /** The least role with each permission. A role has the permissions of all roles before it. */
-const leastRole: Readonly<Record<Exclude<Permission, "account">, Role>> = {
+const leastRole: Readonly<Record<Permission, Role>> = {
+  // The own logins, access tokens and address.
+  account: "viewer",
   // Zones, configurations, jobs, logs, plans, workers, outputs that are not sensitive, audit log.
   read: "viewer",
   // Queue, retry and cancel a PLAN of the configuration's own source; upload archives.
@@ -45,8 +47,7 @@ export function roleFor(
   { role }: Pick<Permitted, "role">,
   permission: Permission,
 ): Role | undefined {
-  if (permission === "account" || includesRole(role, leastRole[permission])) return undefined;
-  return leastRole[permission];
+  return includesRole(role, leastRole[permission]) ? undefined : leastRole[permission];
 }
 
 export const rolesWith = (permission: Permission): Role[] =>

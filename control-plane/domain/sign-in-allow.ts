@@ -13,14 +13,13 @@ export const signInGroupLimit = 20;
 /** Reads an entry; undefined if it is not one. */
 export function signInRule(text: string): SignInRule | undefined {
   if (text === "*") return { kind: "everyone" };
-  const [, organisation] = /^github:org\/([A-Za-z0-9][A-Za-z0-9-]{0,38})$/.exec(text) ?? [];
+  const organisation = /^github:org\/([A-Za-z0-9][A-Za-z0-9-]{0,38})$/.exec(text)?.[1];
   if (organisation !== undefined) return { kind: "group", provider: "github", group: organisation };
-  const [, path] = /^gitlab:group\/(\w[\w.-]*(?:\/\w[\w.-]*)*)$/.exec(text) ?? [];
+  const path = /^gitlab:group\/(\w[\w.-]*(?:\/\w[\w.-]*)*)$/.exec(text)?.[1];
   if (path !== undefined) return { kind: "group", provider: "gitlab", group: path };
-  const [, name, domain] = /^([^\s@:]*)@([^\s@/:]+)$/.exec(text) ?? [];
-  if (name === undefined || domain === undefined) return undefined;
-  return name === ""
-    ? { kind: "domain", domain: lowerCase(domain) }
+  if (!/^[^\s@:]*@[^\s@/:]+$/.test(text)) return undefined;
+  return text.startsWith("@")
+    ? { kind: "domain", domain: lowerCase(text.slice(1)) }
     : { kind: "address", address: lowerCase(text) };
 }
 

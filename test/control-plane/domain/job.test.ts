@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   cancel,
+  endUnstarted,
   fence,
+  hasDebug,
+  isDestruction,
   lose,
   lostMessage,
+  outliveRestore,
+  reject,
   releaseCancelled,
   reportEnd,
   reportProcessing,
@@ -80,6 +85,9 @@ const change = {
   "more outputs": (job: JobState) => reportEnd(job, { ...success, execution_metadata: "{}" }, now),
   cancel: (job: JobState) => cancel(job, ada, now),
   lose: (job: JobState) => lose(job, now),
+  "no worker can run it": (job: JobState) => endUnstarted(job, "too large", now),
+  reject: (job: JobState) => reject(job, "not today", now),
+  restore: (job: JobState) => outliveRestore(job, "Monday", now),
 } as const;
 
 type Expected = Partial<JobState> | "refused" | "unchanged";
@@ -153,6 +161,18 @@ describe("a job", () => {
       { presumed_lost_at: null, outcome_unknown: 1, ended_at: now },
     ],
     ["succeeded", succeeded, "success", "unchanged"],
+    // Each field makes a report another one.
+    ["succeeded", succeeded, "failure", { status: "FAILED", error_message: "boom", ended_at: now }],
+    [
+      "cancelled",
+      { ...succeeded, status: "CANCELLED" },
+      "success",
+      { status: "SUCCESS", ended_at: now },
+    ],
+    ["in doubt", { ...succeeded, outcome_unknown: 1 }, "success", { outcome_unknown: 0 }],
+    ["described", { ...succeeded, error_message: "boom" }, "success", { error_message: null }],
+    ["explained", { ...succeeded, failure: "{}" }, "success", { failure: null }],
+    ["logged", { ...succeeded, last_seq: 7 }, "success", { last_seq: null }],
     ["queued", queued, "cancel", { ...byAda, cancelled_at: now, ended_at: now, released_at: now }],
     [
       "claimed",
@@ -191,10 +211,55 @@ describe("a job", () => {
         outcome_unknown: 1,
       },
     ],
+    [
+      "cancelled and not started",
+      { ...cancelling, started_at: null },
+      "lose",
+      { ...presumed, ended_at: now, released_at: now, presumed_lost_at: now },
+    ],
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],
+    [
+      "claimed",
+      claimed,
+      "no worker can run it",
+      { status: "FAILED", error_message: "too large", ended_at: now, released_at: now },
+    ],
+    [
+      "queued",
+      queued,
+      "reject",
+      {
+        status: "CANCELLED",
+        error_message: "not today",
+        cancelled_at: now,
+        ended_at: now,
+        released_at: now,
+      },
+    ],
+    ["succeeded", succeeded, "reject", "refused"],
+    [
+      "started",
+      started,
+      "restore",
+      {
+        status: "FAILED",
+        error_message: "outcome unknown: the server was restored from a backup of Monday",
+        outcome_unknown: 1,
+        ended_at: now,
+        released_at: now,
+      },
+    ],
+    ["succeeded", succeeded, "restore", { outcome_unknown: 1 }],
+    ["cancelled and running", cancelling, "restore", { outcome_unknown: 1, released_at: now }],
   ])("that is $0 changes as listed on: $2", (_from, job, event, to) => {
-    if (to === "refused") expect(() => change[event](job)).toThrow(RefusalError);
+    if (to === "refused")
+      expect(() => change[event](job)).toThrow(
+        expect.objectContaining({
+          code: "job_ended",
+          message: expect.stringContaining(job.status),
+        }),
+      );
     else if (to === "unchanged") expect(change[event](job)).toBe(job);
     else expect(change[event](job)).toEqual({ ...job, ...to });
   });
@@ -206,8 +271,30 @@ describe("a job", () => {
       released_at: due,
       outcome_unknown: 1,
     });
-    expect(releaseCancelled(started, due)).toBe(started);
-    expect(releaseCancelled(cancelledInQueue, due)).toBe(cancelledInQueue);
+    for (const job of [
+      started,
+      cancelledInQueue,
+      { ...cancelling, cancelled_at: null },
+      { ...cancelling, status: "SUCCESS" } as const,
+    ])
+      expect(releaseCancelled(job, due)).toBe(job);
+  });
+
+  it.each([
+    ["DESTROY", 0, true],
+    ["DEPLOY", 1, true],
+    ["DEPLOY", 0, false],
+    ["PLAN", 1, false],
+  ] as const)(
+    "that is a %s and has destroys %i leaves nothing deployed: %s",
+    (job_type, destroys, expected) => {
+      expect(isDestruction({ job_type, destroys })).toBe(expected);
+    },
+  );
+
+  it("has a debug log if its features name it", () => {
+    expect(hasDebug({ features: '["oidc","debug"]' })).toBe(true);
+    expect(hasDebug({ features: '["oidc"]' })).toBe(false);
   });
 
   it("accepts reports only from its holder, and of the current attempt if the report names one", () => {

@@ -2,21 +2,25 @@
 import { describe, expect, it } from "vitest";
 import {
   checkPermission,
+  givableRoles,
   includesRole,
+  mayDo,
   permissionForJob,
+  rolesWith,
   type Permitted,
 } from "../../../control-plane/domain/roles.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
-import { roles } from "../../../protocol/roles.ts";
+import { roles, type Permission } from "../../../protocol/roles.ts";
 
-const may = (caller: Permitted, permission: Parameters<typeof checkPermission>[1]): boolean => {
-  try {
+const may = (caller: Permitted, permission: Permission): boolean => {
+  const isAllowed = mayDo(caller, permission);
+  const check = (): void => {
     checkPermission(caller, permission);
-    return true;
-  } catch {
-    return false;
-  }
+  };
+  if (isAllowed) expect(check).not.toThrow();
+  else expect(check).toThrow(expect.objectContaining({ code: "permission_denied" }));
+  return isAllowed;
 };
 
 describe("a permission", () => {
@@ -27,24 +31,30 @@ describe("a permission", () => {
     ["approve", [false, false, false, false]],
     ["configure", [false, false, true, true]],
     ["administer", [false, false, false, true]],
+    ["members", [false, false, false, false]],
     ["account", [false, false, false, false]],
-  ] as const)("to %s belongs to viewer, planner, deployer, admin: %j", (permission, expected) => {
-    const found = roles.map((role) => may({ role, login_kind: "token" }, permission));
-    expect(found).toEqual(expected);
+  ] as const)(
+    "to %s belongs to tokens of a viewer, planner, deployer, admin: %j",
+    (permission, expected) => {
+      const found = roles.map((role) => may({ role, login_kind: "token" }, permission));
+      expect(found).toEqual(expected);
+    },
+  );
+
+  it.each([
+    ["account", roles],
+    ["approve", ["deployer", "admin"]],
+    ["members", ["admin"]],
+  ] as const)("to %s belongs to people with the roles %j", (permission, expected) => {
+    for (const login_kind of ["cli", "session"] as const)
+      expect(roles.filter((role) => may({ role, login_kind }, permission))).toEqual(expected);
+    expect(rolesWith(permission)).toEqual(expected);
   });
 
-  it("to manage an account belongs to people, whatever their role", () => {
-    expect(may({ role: "viewer", login_kind: "cli" }, "account")).toBe(true);
-    expect(may({ role: "admin", login_kind: "session" }, "account")).toBe(true);
-  });
-
-  it("to approve belongs to people who may deploy", () => {
-    expect(roles.map((role) => may({ role, login_kind: "cli" }, "approve"))).toEqual([
-      false,
-      false,
-      true,
-      true,
-    ]);
+  it("to approve is refused to an access token with what to do", () => {
+    expect(() => checkPermission({ role: "admin", login_kind: "token" }, "approve")).toThrow(
+      "Access tokens cannot do this, because it belongs to a person: sign in instead",
+    );
   });
 
   it("is refused with the role that is needed and the role of the caller", () => {
@@ -70,6 +80,7 @@ describe("a permission", () => {
 
 it("a role includes itself and those before it", () => {
   expect(roles.map((role) => includesRole("planner", role))).toEqual([true, true, false, false]);
+  expect(givableRoles({ role: "planner" })).toEqual(["viewer", "planner"]);
 });
 
 it("every endpoint that a person or an access token may call declares its permission", () => {

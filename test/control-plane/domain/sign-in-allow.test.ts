@@ -1,15 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { allowsAddress, signInRule } from "../../../control-plane/domain/sign-in-allow.ts";
+import { allowsAddress, entryOf, signInRule } from "../../../control-plane/domain/sign-in-allow.ts";
 
 describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
   test.each([
     ["*", { kind: "everyone" }],
-    ["Ada@Example.com", { kind: "address", address: "ada@example.com" }],
-    ["@Example.com", { kind: "domain", domain: "example.com" }],
+    ["ada@example.com", { kind: "address", address: "ada@example.com" }],
+    ["@example.com", { kind: "domain", domain: "example.com" }],
     ["github:org/acme-Inc", { kind: "group", provider: "github", group: "acme-Inc" }],
-    ["gitlab:group/acme/infra", { kind: "group", provider: "gitlab", group: "acme/infra" }],
-  ])("is read: %s", (text, rule) => {
+    ["gitlab:group/acme/infra/a.b", { kind: "group", provider: "gitlab", group: "acme/infra/a.b" }],
+  ] as const)("is read, and written the same: %s", (text, rule) => {
     expect(signInRule(text)).toEqual(rule);
+    expect(entryOf(rule)).toBe(text);
+  });
+
+  test.each([
+    ["Ada@Example.com", "ada@example.com"],
+    ["@Example.com", "@example.com"],
+  ])("is in lower case if it is an address or a domain: %s", (text, entry) => {
+    expect(entryOf(signInRule(text)!)).toBe(entry);
   });
 
   test.each([
@@ -18,6 +26,9 @@ describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
     "a@b@c",
     "*@example.com/x",
     "github:acme",
+    "the-github:org/acme",
+    "the-gitlab:group/acme",
+    "gitlab:group/acme!",
     "github:org/",
     "github:org/a/b",
     "github:org/../user",
