@@ -11,10 +11,13 @@ import { startHeldApply } from "../helpers/agent/held-apply.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 import {
   buildImage,
+  commit,
   configurePodman,
   image,
   lackOfEngine,
   podman,
+  prefix,
+  removeContainers,
 } from "../helpers/machine/podman.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
@@ -26,7 +29,7 @@ skipAt(lack);
 
 const path = folderForFile();
 const engine = configurePodman(path);
-const name = (role: string): string => `windlass-peers-${process.pid}-${role}`;
+const name = (role: string): string => `${prefix}-${role}`;
 const hardened = ["--read-only", "--tmpfs", "/tmp", "--security-opt", "no-new-privileges"];
 const asRoot = ["--user", "0", "--cap-drop", "ALL"];
 const capabilities = uidCapabilities.flatMap((one) => ["--cap-add", one]);
@@ -72,7 +75,7 @@ const ended = (job: Job) => user.reaches(job, "SUCCESS", "FAILED", "CANCELLED");
 
 beforeAll(async () => {
   if (lack) return;
-  await buildImage("0123456789ab");
+  await buildImage();
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const jwtSecret = "j".repeat(40);
@@ -92,19 +95,14 @@ beforeAll(async () => {
 
 afterAll(async () => {
   if (lack) return;
-  const own = ["--filter", `name=windlass-peers-${process.pid}`];
-  const containers = await podman("ps", "--all", "--quiet", ...own);
-  if (containers)
-    await podman("rm", "--force", "--volumes", "--time", "0", ...containers.split("\n"));
-  const volumes = await podman("volume", "ls", "--quiet", ...own);
-  if (volumes) await podman("volume", "rm", ...volumes.split("\n"));
+  await removeContainers();
 }, 2 * minute);
 
 test("the image says what it is, and what its layers weigh", async () => {
   const shown = await podman("run", "--rm", "--network", "host", image, "version", "--json");
   expect(JSON.parse(shown.slice(0, shown.indexOf("}") + 1))).toMatchObject({
     package: "image",
-    commit: "0123456789ab",
+    commit,
     directory: "/opt/windlass",
   });
   const sizes = await podman("history", "--human=false", "--format", "{{.Size}}", image);

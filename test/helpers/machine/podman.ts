@@ -14,9 +14,9 @@ import { execa } from "execa";
 import { root } from "../project/source-files.ts";
 import { lackOfProgram } from "../project/tools.ts";
 
-/** Why no container can be started here; undefined: it can. */
-export function lackOfEngine(): string | undefined {
-  const lack = lackOfProgram("podman", "debootstrap", "flock");
+/** Why no container can be started here, or these programs not; undefined: they can. */
+export function lackOfEngine(...programs: readonly string[]): string | undefined {
+  const lack = lackOfProgram("podman", "debootstrap", "flock", ...programs);
   const why = lack ?? (process.getuid?.() === 0 ? undefined : "the tests start it as root");
   return why && `needs a container engine (${why})`;
 }
@@ -37,6 +37,8 @@ default_ulimits = ["nofile=16384:16384", "nproc=4096:4096"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_backend = "netavark"
 `;
 const env: Record<string, string> = {};
 
@@ -47,19 +49,60 @@ export function configurePodman(directory: string): Readonly<Record<string, stri
   return env;
 }
 
-/** Builds the image by the Dockerfile. */
-export async function buildImage(commit: string): Promise<void> {
+/** The start of the names of this run's containers, volumes and networks. */
+export const prefix = `windlass-peers-${process.pid}`;
+
+/** Removes what has such a name. */
+export async function removeContainers(): Promise<void> {
+  const own = ["--quiet", "--filter", `name=${prefix}`];
+  const found = async (...list: string[]) =>
+    (await podman(...list, ...own)).split("\n").filter((name) => name !== "");
+  for (const id of await found("ps", "--all"))
+    await podman("rm", "--force", "--volumes", "--time", "0", id);
+  for (const name of await found("volume", "ls")) await podman("volume", "rm", name);
+  for (const id of await found("network", "ls")) await podman("network", "rm", id);
+}
+
+/** What the image is built from, by its own account. */
+export const commit = "0123456789ab";
+
+let built: Promise<void> | undefined;
+/** Builds the image by the Dockerfile, once. */
+export const buildImage = (): Promise<void> => (built ??= build());
+
+const isolated = ["--isolation", "chroot", "--network", "host", "--format", "docker"];
+
+const pull = (name: string): Promise<boolean> =>
+  podman("pull", "--quiet", name).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * Returns an image of a registry, or one in its place, if no registry can be reached: the stage of
+ * this name of test/fixtures/compose/Containerfile.
+ */
+export async function imageInPlaceOf(name: string, stage: string): Promise<string> {
+  if (await pull(name)) return name;
+  const [tag, context] = [`${image}-${stage}`, mkdtempSync(join(tmpdir(), "stand-ins-"))];
+  try {
+    cpSync(join(root, "test/fixtures/compose"), context, { recursive: true });
+    const { stdout: gateway } = await execa("sh", ["-c", "command -v versitygw"]);
+    cpSync(gateway, join(context, "versitygw"));
+    await podman("build", ...isolated, "--target", stage, "--tag", tag, context);
+  } finally {
+    rmSync(context, { recursive: true });
+  }
+  return tag;
+}
+
+async function build(): Promise<void> {
   const isThere = await podman("image", "exists", base).then(
     () => true,
-    () =>
-      podman("pull", "--quiet", base).then(
-        () => true,
-        () => false,
-      ),
+    () => pull(base),
   );
   if (!isThere) await makeBase();
-  const where = ["--isolation", "chroot", "--network", "host", "--format", "docker"];
-  await podman("build", ...where, "--build-arg", `COMMIT=${commit}`, "--tag", image, root);
+  await podman("build", ...isolated, "--build-arg", `COMMIT=${commit}`, "--tag", image, root);
 }
 
 /**

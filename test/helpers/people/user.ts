@@ -48,7 +48,15 @@ export async function addUserAt(url: string, directory: string, secret: string):
 /** Adds a user with a zone. */
 export async function addUser(plane: Plane): Promise<User> {
   const owner = await addOwner(plane.context.store);
-  const headers = await clientHeaders(plane, owner);
+  return userOf(plane, owner, await clientHeaders(plane, owner));
+}
+
+/** The API as the client of a user with a zone calls it, with this credential. */
+export function userOf(
+  plane: Plane,
+  owner: Owner,
+  headers: { readonly authorization: string },
+): User {
   const client = callsOf(plane, headers);
   const WINDLASS_TOKEN = headers.authorization.replace("Bearer ", "");
   let count = 0;
