@@ -73,6 +73,8 @@ export interface ServerConfig extends LogSettings {
   readonly logArchiveSeconds: number;
   /** How many event streams a user may have open at the same time. */
   readonly streamsPerPerson: number;
+  /** systemd's socket for messages of the service. */
+  readonly notifySocket: string | undefined;
   /** Warnings for the log, such as a misspelt setting. */
   readonly warnings: readonly string[];
 }
@@ -138,6 +140,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     requestSeconds: read("WINDLASS_REQUEST_SECONDS"),
     ...serverLimits,
     drainSeconds: read("WINDLASS_DRAIN_SECONDS"),
+    notifySocket: environment["NOTIFY_SOCKET"],
     retention: {
       logs: read("WINDLASS_RETENTION_LOG_DAYS"),
       artifacts: read("WINDLASS_RETENTION_ARTIFACT_DAYS"),

@@ -87,11 +87,13 @@ export async function main(args: string[]): Promise<void> {
 }
 
 async function serve(config: ServerConfig): Promise<void> {
-  const [{ default: closeWithGrace }, { logReady, openLog }, { startServer }] = await Promise.all([
-    import("close-with-grace"),
-    import("../common/log.ts"),
-    import("./server.ts"),
-  ]);
+  const [{ default: closeWithGrace }, { logReady, openLog }, { systemdNotifier }, { startServer }] =
+    await Promise.all([
+      import("close-with-grace"),
+      import("../common/log.ts"),
+      import("../common/notify-systemd.ts"),
+      import("./server.ts"),
+    ]);
   const log = await openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const server = await startServer(config, log);
@@ -105,11 +107,14 @@ async function serve(config: ServerConfig): Promise<void> {
       `To sign in: ${program()} server login-link --email you@example.com. Ctrl-C stops it.`,
     ],
   });
+  const notify = systemdNotifier(config.notifySocket, log);
+  notify("READY=1");
   closeWithGrace(
     { delay: config.drainSeconds * 1000 + 10_000, logger: false },
     async ({ signal, err }) => {
       if (err) log.fatal({ err }, "the control plane stops after an unhandled error");
       else log.info(`${signal ?? "stop requested"}: finishing running requests, then stopping`);
+      notify("STOPPING=1");
       await server.close();
       log.info("stopped");
     },

@@ -3,9 +3,9 @@
  * event loop sends keep-alive messages. So systemd restarts an agent whose loop is blocked, but not
  * one whose control plane is away.
  */
-import { execFile } from "node:child_process";
 import type { Logger } from "pino";
 import { ticking } from "../../common/every.ts";
+import { systemdNotifier } from "../../common/notify-systemd.ts";
 import { second } from "../../common/units.ts";
 import type { Contact } from "../api/contact.ts";
 
@@ -23,16 +23,8 @@ export interface WatchdogOptions {
   readonly log: Logger;
 }
 
-/** Does nothing without a `NOTIFY_SOCKET`. */
 export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOptions): Watchdog {
-  if (socket === undefined) return { ready: () => undefined, stop: () => undefined };
-  const notify = (...facts: string[]): void => {
-    // Node has no Unix datagrams, so systemd's own program sends the messages.
-    const env = { NOTIFY_SOCKET: socket, PATH: "/usr/bin:/bin" };
-    execFile("systemd-notify", ["--no-block", ...facts], { env }, (error) => {
-      if (error) log.warn({ error: error.message }, "systemd could not be notified");
-    });
-  };
+  const notify = systemdNotifier(socket, log);
   let end: (() => void) | undefined;
   if (periodSeconds !== undefined) {
     const pause = periodSeconds / 4;

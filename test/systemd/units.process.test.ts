@@ -17,7 +17,7 @@ const units = readdirSync(folder).filter((name) => name.endsWith(".service"));
 /** The highest exposure level, out of 10. The agent's unit explains its exceptions. */
 const exposure: Record<string, number> = {
   "windlass-agent.service": 3.7,
-  "windlass-server.service": 1.4,
+  "windlass-server.service": 1.5,
 };
 
 describe.each(units)("%s", (name) => {

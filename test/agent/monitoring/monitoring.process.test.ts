@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch, startAgent, until } from "../../helpers/agent/agent-process.ts";
 import { startInterfaceOnlyServer } from "../../helpers/agent/interface-only-server.ts";
+import { listenAsSystemd } from "../../helpers/machine/notify-socket.ts";
 import { listen } from "../../helpers/network/listen.ts";
 import { windlass } from "../../helpers/cli/windlass.ts";
 import { lackOfProgram, skipAt } from "../../helpers/project/tools.ts";
@@ -127,43 +128,27 @@ async function untilStatus(url: string, status: number): Promise<Response> {
   }
 }
 
-const receiver = `
-import socket, sys
-s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.bind(sys.argv[1])
-print("listening", flush=True)
-while True: print(s.recv(4096).decode().replace("\\n", " "), flush=True)
-`;
-
 describe("systemd", () => {
   skipAt(lackOfProgram("python3", "systemd-notify"));
 
   test("is notified when the agent is ready, and its watchdog also while the control plane is away", async () => {
     await using server = await startInterfaceOnlyServer();
     using place = scratch();
-    const socket = join(place.path, "notify");
-    const listener = spawn("python3", ["-c", receiver, socket]);
-    let received = "";
-    listener.stdout.setEncoding("utf8").on("data", (text: string) => (received += text));
-    try {
-      await until(() => received.includes("listening"));
-      await using agent = startAgent({
-        ...server.settings,
-        WINDLASS_WORK_DIR: join(place.path, "work"),
-        NOTIFY_SOCKET: socket,
-        WATCHDOG_USEC: "1200000",
-        WINDLASS_HEARTBEAT_SECONDS: "0.1",
-      });
-      await until(() => received.includes("READY=1") && received.includes("WATCHDOG=1"));
-      server.fail(503);
-      await until(() => received.includes("WATCHDOG=1 STATUS=no response"));
-      server.fail();
-      agent.kill("SIGTERM");
-      expect(await agent.exited).toBe(0);
-      await until(() => received.includes("STOPPING=1"));
-    } finally {
-      listener.kill();
-      await once(listener, "exit");
-    }
+    await using socket = await listenAsSystemd(place.path);
+    await using agent = startAgent({
+      ...server.settings,
+      WINDLASS_WORK_DIR: join(place.path, "work"),
+      NOTIFY_SOCKET: socket.path,
+      WATCHDOG_USEC: "1200000",
+      WINDLASS_HEARTBEAT_SECONDS: "0.1",
+    });
+    await socket.receives("READY=1");
+    await socket.receives("WATCHDOG=1");
+    server.fail(503);
+    await socket.receives("WATCHDOG=1 STATUS=no response");
+    server.fail();
+    agent.kill("SIGTERM");
+    expect(await agent.exited).toBe(0);
+    await socket.receives("STOPPING=1");
   });
 });
