@@ -3,10 +3,9 @@
 /** Settings that the installation writes; an undefined one stays unchanged. */
 export type InstallSettings = Readonly<Record<string, string | undefined>>;
 
-/**
- * The first systemd that can restart a service while processes of it are left in its control group.
- */
+/** The first systemd with `DelegateSubgroup=`. */
 const delegatingSystemd = 254;
+const delegate = "DelegateSubgroup=agent";
 
 /**
  * Returns the unit with the command of this installation, for this version of systemd. Throws if
@@ -21,7 +20,23 @@ export function unitOf(template: string, command: string, systemd: number): stri
     );
   }
   const unit = template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
-  return systemd < delegatingSystemd ? unit.replaceAll(/^Delegate.*\n/gm, "") : unit;
+  const isMissing = systemd < delegatingSystemd && unit.includes(delegate);
+  return isMissing ? withoutSubgroup(unit) : unit;
+}
+
+/**
+ * Lets shells do what `DelegateSubgroup=` says: one moves itself into the subgroup and becomes
+ * the agent. The next start needs a group without controlled subgroups, which those of running jobs
+ * are until the other one, run after every end of the agent, takes their controllers off.
+ */
+function withoutSubgroup(unit: string): string {
+  const own = "/sys/fs/cgroup$$(sed s/^0::// /proc/self/cgroup)";
+  const enter = `g=${own}/agent; mkdir -p "$$g"; echo $$$$ >"$$g/cgroup.procs"`;
+  // systemd runs it in the subgroup .control.
+  const leave = `echo -memory -pids >"${own}/../cgroup.subtree_control"`;
+  return unit
+    .replace(/^ExecStart=(.*)$/m, (_, agent) => `ExecStart=/bin/sh -c '${enter}; exec ${agent}'`)
+    .replace(delegate, () => `ExecStopPost=-/bin/sh -c '${leave}'`);
 }
 
 /** Returns the environment file with these settings; every other line of the earlier file stays. */

@@ -1,6 +1,6 @@
 /** Checks the systemd units with systemd-analyze. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { unitOf } from "../../common/install/files.ts";
@@ -30,8 +30,7 @@ describe.each(units)("%s", (name) => {
       spawnSync("systemctl", ["--version"], { encoding: "utf8" }).stdout ?? "",
     )?.[1],
   );
-  const unit = name === "windlass-agent.service" ? unitOf(text, bin, version) : text;
-  writeFileSync(path, unit.replace("/usr/local/bin/windlass", bin));
+  writeFileSync(path, unitOf(text, bin, version));
 
   test("passes systemd-analyze verify without a warning", () => {
     const { status, stderr } = spawnSync(
@@ -48,6 +47,27 @@ describe.each(units)("%s", (name) => {
     const level = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)?.[1]);
     expect(level).toBeLessThanOrEqual(exposure[name] ?? 0);
   });
+});
+
+test("before systemd 254, shells move the agent into its subgroup and take controllers off", () => {
+  const group = join(place, "cgroup/system.slice/windlass-agent.service");
+  mkdirSync(join(group, ".control"), { recursive: true });
+  writeFileSync(join(group, "cgroup.subtree_control"), "memory pids");
+  const unit = unitOf("ExecStart=/x agent\nDelegateSubgroup=agent\n", "/bin/echo", 253);
+  /** Runs a command of the unit as systemd does, in this control group. */
+  const run = (setting: string, own: string): string => {
+    const [, quoted = ""] = new RegExp(`^${setting}=-?/bin/sh -c '(.*)'$`, "m").exec(unit) ?? [];
+    writeFileSync(join(place, "own"), `0::/system.slice/windlass-agent.service${own}\n`);
+    const script = quoted
+      .replaceAll("$$", "$")
+      .replaceAll("/sys/fs/cgroup", join(place, "cgroup"))
+      .replaceAll("/proc/self/cgroup", join(place, "own"));
+    return execFileSync("sh", ["-c", script], { encoding: "utf8" });
+  };
+  expect(run("ExecStart", "")).toBe("agent\n");
+  expect(readFileSync(join(group, "agent/cgroup.procs"), "utf8")).toMatch(/^\d+\n$/);
+  run("ExecStopPost", "/.control");
+  expect(readFileSync(join(group, "cgroup.subtree_control"), "utf8")).toBe("-memory -pids\n");
 });
 
 test("the agent's unit leaves time to stop an apply, and lets terraform outlive the agent", () => {

@@ -42,15 +42,15 @@ export function groupOf(pid: number | "self", proc = "/proc"): string | undefine
 
 /**
  * Whether the group of this process can be divided into groups of jobs. Changes nothing. `isUnit`:
- * systemd has started the process. Its next start would fail while a job runs, unless systemd
- * itself puts it into the subgroup.
+ * systemd has started the process. Its next start would fail while a job runs, unless the unit
+ * starts it in the subgroup.
  */
 export function delegationOf(group: string | undefined, isUnit: boolean): Delegation {
   if (group === undefined) return { lack: "this machine has no cgroup v2 for this process" };
   const isInside = basename(group) === agentGroup;
   if (isUnit && !isInside)
     return {
-      lack: "the unit has no Delegate=memory pids and DelegateSubgroup=agent (systemd 254)",
+      lack: "the unit does not start the agent in a subgroup: sudo windlass agent install writes one that does",
     };
   const folder = isInside ? dirname(group) : group;
   const offered = words(join(folder, "cgroup.controllers"));
@@ -115,16 +115,20 @@ export class JobGroup {
     this.path = join(folder, prefix + id);
   }
 
-  /** Creates the group, or finds it. A limit of 0 means no limit. */
+  exists(): boolean {
+    return existsSync(this.path);
+  }
+
+  /** Creates the group, or finds it with its limits. A limit of 0 means no limit. */
   open({ memoryBytes, processes }: Pick<JobLimits, "memoryBytes" | "processes">): void {
     mkdirSync(this.path, { recursive: true });
     if (memoryBytes > 0) {
-      this.#write("memory.max", String(memoryBytes));
+      this.#limit("memory.max", memoryBytes);
       // The kernel ends all processes of the job together: terraform is of no use without its
       // provider.
       this.#write("memory.oom.group", "1");
     }
-    if (processes > 0) this.#write("pids.max", String(processes));
+    if (processes > 0) this.#limit("pids.max", processes);
   }
 
   /** Whether the kernel has ended the job because of its memory. */
@@ -153,6 +157,10 @@ export class JobGroup {
         if (!["ENOENT", "EBUSY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
       }
     }
+  }
+
+  #limit(name: string, most: number): void {
+    if (!/^\d/.test(read(join(this.path, name)))) this.#write(name, String(most));
   }
 
   #write(name: string, text: string): void {

@@ -40,6 +40,8 @@ function inGroup(
     const left = [...(await group.kill()), ...(await isolation.killAll())];
     return [...new Set(left)];
   };
+  // Before systemd 254, the group of a running job has no limits while no agent runs.
+  if (group.exists()) group.open(limits);
   return {
     ...isolation,
     wrap(command) {

@@ -4,18 +4,21 @@ import { expect, test } from "vitest";
 import { environmentOf, isHidden, unitOf } from "../../../common/install/files.ts";
 import { root } from "../../helpers/project/source-files.ts";
 
-test("unitOf changes only the command of the template", () => {
-  const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
-  const unit = unitOf(template, "/opt/windlass/bin/windlass", 254);
+test.each([
+  ["agent", 254],
+  ["server", 253],
+])("unitOf changes only the command of the template of the %s", (role, systemd) => {
+  const template = readFileSync(join(root, `systemd/windlass-${role}.service`), "utf8");
+  const unit = unitOf(template, "/opt/windlass/bin/windlass", systemd);
   const differing = unit.split("\n").filter((line) => !template.split("\n").includes(line));
-  expect(differing).toEqual(["ExecStart=/opt/windlass/bin/windlass agent"]);
+  expect(differing).toEqual([`ExecStart=/opt/windlass/bin/windlass ${role}`]);
 });
 
-test("unitOf delegates a control group from systemd 254 on", () => {
+test("unitOf starts the agent in a subgroup, by systemd from 254 on", () => {
   const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
   const settings = (systemd: number) =>
-    unitOf(template, "/opt/windlass/bin/windlass", systemd).match(/^Delegate.*$/gm);
-  expect(settings(253)).toBeNull();
+    unitOf(template, "/opt/windlass/bin/windlass", systemd).match(/^(Delegate|ExecStopPost).*$/gm);
+  expect(settings(253)).toEqual(["Delegate=memory pids", expect.stringMatching(/^ExecStopPost=-/)]);
   expect(settings(254)).toEqual(["Delegate=memory pids", "DelegateSubgroup=agent"]);
 });
 

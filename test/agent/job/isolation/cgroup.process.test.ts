@@ -111,10 +111,23 @@ describe("groups", () => {
   });
 });
 
+test("a running job gets the limits again that its group has lost, and keeps those that it has", () => {
+  const workspace = newWorkspace(workDir, "limited");
+  const group = join(place, "job-limited");
+  mkdirSync(group);
+  writeFileSync(join(group, "memory.max"), "max\n");
+  writeFileSync(join(group, "pids.max"), "50\n");
+  const limits = { memoryBytes: 4096, processes: 7, fileBytes: 0 };
+  const at = { id: "limited", workspace, state: undefined, user: undefined };
+  openIsolation("process", at, { ...settings, level: "process", limits, groups: place });
+  expect(readFileSync(join(group, "memory.max"), "utf8")).toBe("4096");
+  expect(readFileSync(join(group, "pids.max"), "utf8")).toBe("50\n");
+});
+
 describe("a group is not delegated", () => {
   test.each([
     ["without cgroup v2", undefined, false, /no cgroup v2/],
-    ["in a unit without Delegate=", "/group", true, /Delegate=memory pids/],
+    ["in a unit without a subgroup", "/group", true, /does not start the agent in a subgroup/],
     ["without the controllers", place, false, /has no controller memory and pids/],
   ])("%s", (_, group, isUnit, lack) => {
     expect(delegationOf(group, isUnit).lack).toMatch(lack);
