@@ -208,9 +208,9 @@ const importRules: readonly ImportRule[] = [
   },
   {
     files:
-      /^(?!agent\/(job\/(terraform\/spawn|credentials\/listener)|machine\/lock|monitoring\/watchdog)\.ts$)/,
+      /^(?!(agent\/(job\/(terraform\/spawn|credentials\/listener)|machine\/lock)|common\/notify-systemd)\.ts$)/,
     never: /^node:child_process$/,
-    why: "programs are run by execa, which inherits nothing and has bounds (agent/machine/programs.ts); only what outlives the agent (the job's own process, the listener for its credentials), the holder of a lock file and the watchdog, which must cost little, are started directly",
+    why: "programs are run by execa, which inherits nothing and has bounds (agent/machine/programs.ts); only what outlives the agent (the job's own process, the listener for its credentials), the holder of a lock file and the messages to systemd, which must cost little, are started directly",
   },
   {
     files: /^control-plane\/domain\//,
