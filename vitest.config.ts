@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
+import { delimiter, dirname } from "node:path";
 import { defineConfig } from "vitest/config";
+import { realTofu, withEngine } from "./test/helpers/agent/engines.ts";
 
 /** `npm run prove`: the same tests in their long forms, which need more time. */
 const proving = process.env["WINDLASS_PROVE"] === "1";
@@ -22,6 +24,27 @@ const project = (name: string, include: string[], more: object = {}) => ({
   },
 });
 
+const tofu = realTofu();
+
+/** Repeats the tests in which jobs run an engine with OpenTofu; without one, counts them as not run. */
+const withTofu = (suite: keyof typeof withEngine) =>
+  tofu === undefined
+    ? project(`${suite}-tofu`, ["test/without-tofu.test.ts"], {
+        env: { WINDLASS_TEST_SUITE: suite },
+      })
+    : project(
+        `${suite}-tofu`,
+        withEngine[suite].map((name) => `test/${suite}/${name}.test.ts`),
+        {
+          env: {
+            WINDLASS_TEST_ENGINE: "opentofu",
+            // It warns on stdout, amid JSON, if the file that this names is missing.
+            TF_CLI_CONFIG_FILE: "/dev/null",
+            PATH: [dirname(tofu), process.env["PATH"]].join(delimiter),
+          },
+        },
+      );
+
 export default defineConfig({
   // Scripts of the pages import it by its address.
   resolve: { alias: { "/assets/ansi-sequence-parser.js": "ansi-sequence-parser" } },
@@ -41,7 +64,11 @@ export default defineConfig({
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
-        exclude: ["test/{e2e,browser,acceptance,faults,peers}/**", "test/**/*.process.test.ts"],
+        exclude: [
+          "test/{e2e,browser,acceptance,faults,peers}/**",
+          "test/**/*.process.test.ts",
+          "test/without-tofu.test.ts",
+        ],
         setupFiles: ["test/helpers/setup/no-process.ts"],
         ...(onPostgres ? { globalSetup: ["test/helpers/setup/postgres-setup.ts"] } : {}),
       }),
@@ -51,6 +78,7 @@ export default defineConfig({
       // From a person's call to what terraform did: server, agent, client and real terraform
       // together.
       project("e2e", ["test/e2e/**/*.test.ts"]),
+      withTofu("e2e"),
       // In a real Chromium.
       project("browser", ["test/browser/**/*.test.ts"], {
         globalSetup: ["test/helpers/setup/chromium-setup.ts"],
@@ -62,9 +90,11 @@ export default defineConfig({
       project("acceptance", ["test/acceptance/**/*.test.ts"], {
         globalSetup: ["test/helpers/setup/chromium-setup.ts"],
       }),
+      withTofu("acceptance"),
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.
       project("faults", ["test/faults/**/*.test.ts"]),
+      withTofu("faults"),
       // With real programs of others that are installed for it: a container engine, reverse proxies,
       // an object store, on which two files of the other projects run again. One file at a time, so
       // that the image is built once.

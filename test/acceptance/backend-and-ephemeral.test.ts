@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
+import { testProgram } from "../helpers/agent/engines.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { httpBackend } from "../helpers/agent/http-backend.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
@@ -35,7 +36,7 @@ resource "terraform_data" "a" {}
     const { user } = machine;
     writeFileSync(join(elsewhere, "main.tf"), files()["main.tf"]);
     for (const args of [["init"], ["apply", "-auto-approve"]])
-      await execa("terraform", args, { cwd: elsewhere, env: { CHECKPOINT_DISABLE: "1" } });
+      await execa(testProgram, args, { cwd: elsewhere, env: { CHECKPOINT_DISABLE: "1" } });
 
     const configuration_id = await user.configure({ source: { type: "inline", files: files() } });
     const creates = async () => {

@@ -1,17 +1,14 @@
 /**
  * OpenTofu evaluates module sources, backends and encryption before anything else, in each command.
- * WINDLASS_TEST_TOFU names a real one; without it, a script that refuses what OpenTofu would refuse
- * runs terraform.
+ * Without a real one, a script that refuses what OpenTofu would refuse runs terraform.
  */
-import { dirname } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { testEngine } from "../helpers/agent/engines.ts";
 import { asTofu, bothEngines } from "../helpers/agent/terraform.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
-const real = process.env["WINDLASS_TEST_TOFU"];
 
 /** Exits with 1 where a value that it needs at once is not given. */
 const strict = (): string => `
@@ -52,39 +49,7 @@ async function deploys(
   return user.log(plan, "SYSTEM");
 }
 
-describe("every command of OpenTofu gets the variables of the configuration", () => {
-  let machine: UserMachine;
-  beforeAll(async () => {
-    machine = await userMachine(plane, { agent: (path) => bothEngines(path, strict()) });
-  });
-  afterAll(() => machine[Symbol.asyncDispose]());
-
-  test("with a script in its place, and the log names a TF_VAR_… that differs", async () => {
-    const call = 'module "inner" {\n  source = "./inner"\n}\n';
-    const log = await deploys(machine, call, { TF_VAR_place: "./other" });
-    expect(log).toContain(
-      "Warning: TF_VAR_place in the environment differs from the variable place of the configuration",
-    );
-    expect(log).not.toContain("TF_VAR_passphrase");
-  });
-});
-
-describe("a real OpenTofu", () => {
-  skipAt(real === undefined ? "needs an OpenTofu binary in WINDLASS_TEST_TOFU" : undefined);
-
-  test("reads a module source and a passphrase from variables", async () => {
-    await using machine = await userMachine(plane, {
-      agent: (path) => {
-        const { WINDLASS_JOB_PATHS = "", ...rest } = bothEngines(path, `exec ${real} "$@"`);
-        return { ...rest, WINDLASS_JOB_PATHS: `${WINDLASS_JOB_PATHS},${dirname(real ?? "")}` };
-      },
-    });
-    await deploys(
-      machine,
-      `module "inner" {
-  source = var.place
-}
-terraform {
+const encryption = `terraform {
   encryption {
     key_provider "pbkdf2" "it" {
       passphrase = var.passphrase
@@ -100,7 +65,17 @@ terraform {
     }
   }
 }
-`,
-    );
-  });
+`;
+const main = {
+  terraform: 'module "inner" {\n  source = "./inner"\n}\n',
+  opentofu: `module "inner" {\n  source = var.place\n}\n${encryption}`,
+};
+
+test("every command of OpenTofu gets the variables of the configuration, and the log names a TF_VAR_… that differs", async () => {
+  await using machine = await userMachine(plane, { agent: (path) => bothEngines(path, strict()) });
+  const log = await deploys(machine, main[testEngine], { TF_VAR_place: "./other" });
+  expect(log).toContain(
+    "Warning: TF_VAR_place in the environment differs from the variable place of the configuration",
+  );
+  expect(log).not.toContain("TF_VAR_passphrase");
 });

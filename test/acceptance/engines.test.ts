@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fixtureFiles } from "../helpers/agent/fixtures.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { bothEngines } from "../helpers/agent/terraform.ts";
+import { bothEngines, testEngines } from "../helpers/agent/terraform.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-test.concurrent.each(["terraform", "opentofu"] as const)(
+test.concurrent.each(testEngines)(
   "jobs with %s have a plan summary and typed outputs, and a plan without changes succeeds",
   async (engine) => {
     const { user } = machine;

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
+import { testEngine } from "../helpers/agent/engines.ts";
 import { scratch, until } from "../helpers/agent/agent-process.ts";
 import { hour } from "../../common/units.ts";
 import { setRows } from "../helpers/plane/plane.ts";
@@ -25,7 +26,7 @@ describe.concurrent("windlass jobs", () => {
     await ada.user.configure({ name: "prod", ...cluster });
     const plan = await ada.run("jobs", "plan", "prod", "--debug", "--wait");
     expect(plan).toMatchObject({ exitCode: 0 });
-    expect(plan.stdout).toContain("Terraform will perform the following actions");
+    expect(plan.stdout).toContain("will perform the following actions");
     expect(plan.stdout).toMatch(/^Plan: \d+ to add$/m);
     expect(plan.stdout).not.toContain("\u001b");
     expect(plan.stderr).toContain('The plan of "prod" succeeded after');
@@ -180,7 +181,7 @@ describe.concurrent("windlass jobs", () => {
     await terminal.shows("Still creating...");
     // Every step is in the log, and the current one is in the progress line below it.
     for (const step of ["init", "plan", "apply"])
-      expect(terminal.screen()).toMatch(new RegExp(`^\r?• terraform [\\d.]+: ${step}$`, "m"));
+      expect(terminal.screen()).toMatch(new RegExp(`^\r?• ${testEngine} [^:]+: ${step}$`, "m"));
     expect(terminal.screen()).toMatch(/deployment of "ticking" · (\d+m )?\d+s · apply/);
     expect(terminal.raw()).toContain("\u001b[1m");
     terminal.type("\u0003");

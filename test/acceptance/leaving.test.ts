@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { shellBlocks } from "./documented-commands.ts";
+import { asTyped } from "../helpers/agent/engines.ts";
 import { httpBackend } from "../helpers/agent/http-backend.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { root } from "../helpers/project/source-files.ts";
@@ -58,7 +59,7 @@ output "size" { value = terraform_data.a.output }
   expect(deployed.deployed).toMatchObject({ resources: 1 });
 
   const shell = (line: string) =>
-    execa("sh", ["-c", line], {
+    execa("sh", ["-c", asTyped(line)], {
       cwd: directory,
       reject: false,
       all: true,

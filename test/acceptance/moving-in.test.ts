@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { shellBlocks } from "./documented-commands.ts";
+import { asTyped } from "../helpers/agent/engines.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { root } from "../helpers/project/source-files.ts";
@@ -36,7 +37,7 @@ const environment = () => ({
 
 /** Runs a line where no question can be asked. */
 const shell = (directory: string, line: string) =>
-  execa("sh", ["-c", line], {
+  execa("sh", ["-c", asTyped(line)], {
     cwd: directory,
     reject: false,
     all: true,
@@ -53,7 +54,7 @@ async function run(directory: string, line: string): Promise<string> {
 
 /** Runs a line in a terminal, answers n to its question, and returns its screen. */
 async function decline(directory: string, line: string): Promise<string> {
-  await using terminal = openProgram(["sh", "-c", line], environment(), directory);
+  await using terminal = openProgram(["sh", "-c", asTyped(line)], environment(), directory);
   await Promise.race([terminal.shows("Deploy this plan? [y/N] "), terminal.exited]);
   terminal.type("n\n");
   const exitCode = await terminal.exited;

@@ -101,7 +101,11 @@ test.concurrent("an archive with its files in a directory is refused until that 
   const directory = writeFiles(join(ada.path, "nested"), { "sized/main.tf": "" });
   const { bytes } = await packDirectory(directory);
   const source = { type: "archive" as const, sha256: await ada.user.upload(bytes) };
-  const configuration_id = await ada.user.configure({ name: "nested archive", source });
+  const configuration_id = await ada.user.configure({
+    name: "nested archive",
+    engine: "terraform",
+    source,
+  });
   expect(await end({ job_type: "PLAN", configuration_id })).toMatchObject({
     status: "FAILED",
     error_message:

@@ -4,7 +4,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { fixtureFiles } from "../helpers/agent/fixtures.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { bothEngines } from "../helpers/agent/terraform.ts";
+import { bothEngines, testEngines } from "../helpers/agent/terraform.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
 const { plane } = planeForFile();
@@ -17,7 +17,7 @@ afterAll(() => machine[Symbol.asyncDispose]());
 const jobs = (...words: string[]) => machine.run("jobs", ...words);
 const read = (name: string) => machine.json<Configuration>("configurations", "show", name);
 
-describe.concurrent.each(["terraform", "opentofu"] as const)("plans with %s", (engine) => {
+describe.concurrent.each(testEngines)("plans with %s", (engine) => {
   test("are limited, replace, refresh and destroy as asked, and their DEPLOY does the same", async () => {
     const name = `all of ${engine}`;
     const source = { type: "inline" as const, files: fixtureFiles("many-resources") };

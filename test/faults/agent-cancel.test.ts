@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
+import { isApply } from "../helpers/agent/engines.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { longRunning } from "../helpers/agent/fixtures.ts";
@@ -121,7 +122,7 @@ describe.concurrent.each(working)("at level %s", (level) => {
       /^cancelled during apply; apply: it did not stop in time and was killed \(exit code 137\); outcome unknown.*; the state was left locked, lock ID /,
     );
     // The processes are dead before the end is reported.
-    expect(processesOf(work).filter((line) => /terraform|sleep/.test(line))).toEqual([]);
+    expect(processesOf(work).filter((line) => /terraform|tofu|sleep/.test(line))).toEqual([]);
     expect(await locksOf(job)).toHaveLength(1);
     await nextWaits(user, configuration_id);
   });
@@ -183,8 +184,7 @@ describe.each([
     }
     if (!isOurs)
       for (const line of processesOf(join(work, "workspaces", job.id)))
-        if (/^\d+: \S*terraform apply/.test(line))
-          process.kill(Number.parseInt(line, 10), "SIGINT");
+        if (isApply(line)) process.kill(Number.parseInt(line, 10), "SIGINT");
     const end = await user.released(job);
     expect(end).toMatchObject({
       status: how === "timed out" ? "FAILED" : "CANCELLED",

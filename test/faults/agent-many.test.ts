@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
+import { isApply } from "../helpers/agent/engines.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -115,7 +116,7 @@ test("four concurrent jobs have their own workspace, user, state and log; one is
 /** The pids of terraform itself, without the wrapper or a sandbox around it. */
 const applyOf = (workspace: string): number[] =>
   processesOf(workspace)
-    .filter((line) => /^\d+: \S*terraform apply/.test(line))
+    .filter(isApply)
     .map((line) => Number.parseInt(line, 10));
 
 /** Lets the job's command end. */

@@ -1,6 +1,7 @@
 /** The signals that stop an agent, and agents that end or wait by themselves. */
 import { describe, expect, test } from "vitest";
 import { addUser } from "../helpers/people/user.ts";
+import { testProgram } from "../helpers/agent/engines.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
 import { inlineFixture, longRunning } from "../helpers/agent/fixtures.ts";
@@ -46,7 +47,7 @@ describe.concurrent("an agent", () => {
     await until(() => agent.log().includes("cancelling the running jobs"));
     agent.kill("SIGTERM");
     expect(await agent.exited).toBe(1);
-    expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
+    expect(processesOf(work).some((line) => line.includes(`${testProgram} apply`))).toBe(true);
     machine.restart();
     finish();
     // The apply completed, so the job succeeds.

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
+import { testProgram } from "../helpers/agent/engines.ts";
 import { until } from "../helpers/agent/agent-process.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { lackOfS3 } from "../helpers/store/s3-server.ts";
@@ -61,7 +62,7 @@ function cloudEnvironmentOf({ work }: Fixture, { id }: Job): Record<string, stri
 
 /** The pid of terraform: this process or one below it, as a sandbox has processes in between. */
 function terraformIn(pid: string): string | undefined {
-  if (readlinkSync(`/proc/${pid}/exe`).endsWith("/terraform")) return pid;
+  if (readlinkSync(`/proc/${pid}/exe`).endsWith(`/${testProgram}`)) return pid;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
   return children
     .filter(Boolean)

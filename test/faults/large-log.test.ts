@@ -13,6 +13,7 @@ import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { type User } from "../helpers/people/user.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 import { proving } from "../helpers/project/proving.ts";
+import { testProgram } from "../helpers/agent/engines.ts";
 import { pathWith, realTerraform } from "../helpers/agent/terraform.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 
@@ -36,7 +37,7 @@ beforeAll(async () => {
   apply) ${real} "$@" > /dev/null; code=$?; ${print}; exit $code;;
   *) exec ${real} "$@";;
 esac`;
-  path = pathWith(join(place, "bin"), "terraform", script);
+  path = pathWith(join(place, "bin"), testProgram, script);
 });
 
 test(`${megabytes} MB of output are stored byte for byte`, async () => {

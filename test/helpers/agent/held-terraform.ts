@@ -2,10 +2,11 @@
  * The real terraform behind a script that records its commands and can hold each before and after
  * it runs.
  */
-import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./agent-process.ts";
+import { testProgram } from "./engines.ts";
+import { realTerraform } from "./terraform.ts";
 
 export interface HeldTerraform {
   /** The PATH for the agent, with the script first. */
@@ -25,7 +26,7 @@ export function heldTerraform(folder: string): HeldTerraform {
   mkdirSync(folder);
   // Jobs of every user may write there.
   chmodSync(folder, 0o777);
-  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
+  const real = realTerraform();
   const ran = join(folder, "ran");
   const forget = (): void => {
     writeFileSync(ran, "");
@@ -45,7 +46,7 @@ code=$?
 at "end-$name"
 exit $code
 `;
-  writeFileSync(join(folder, "terraform"), script, { mode: 0o755 });
+  writeFileSync(join(folder, testProgram), script, { mode: 0o755 });
   return {
     path: `${folder}:${process.env["PATH"]}`,
     ran: () => readFileSync(ran, "utf8").split("\n").filter(Boolean),

@@ -4,6 +4,7 @@
  */
 import { chownSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { engineWords } from "../agent/engines.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../agent/agent-process.ts";
 import type { Plane } from "../plane/plane.ts";
 import { addUser, type User } from "../people/user.ts";
@@ -62,7 +63,8 @@ export async function userMachine(
     ...(typeof given === "object" ? given : { WINDLASS_WORKER_NAME: "runner" }),
   };
   const agents: AgentProcess[] = [];
-  const run = (...words: string[]) => windlass(words, { env: environment });
+  const run = (...words: string[]) =>
+    windlass([...words, ...engineWords(words)], { env: environment });
   const machine: UserMachine = {
     user,
     path,

@@ -4,6 +4,7 @@ import { readConfig } from "../../../control-plane/config.ts";
 import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import { send } from "../../../protocol/transport.ts";
+import { testEngine } from "../agent/engines.ts";
 import { callsOf, type Calls } from "../plane/calls.ts";
 import { addTestWorker, clientHeaders, type Plane, type TestWorker } from "../plane/plane.ts";
 import { addOwner, type Owner } from "../plane/rows.ts";
@@ -69,7 +70,12 @@ export function userOf(
     environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN },
     client,
     configure: async (fields) => {
-      const body = { name: `configuration ${++count}`, zone_id: owner.zone, ...fields };
+      const body = {
+        name: `configuration ${++count}`,
+        zone_id: owner.zone,
+        engine: testEngine,
+        ...fields,
+      };
       return (await client.call("createConfiguration", { body: body as never })).id;
     },
     queue: (body) => client.call("createJob", { body }),
