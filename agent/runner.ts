@@ -185,6 +185,22 @@ async function work(
     ...(config.labels.length === 0 ? {} : { labels: [...config.labels] }),
     features: [...features],
   });
+  /**
+   * Frees the identity for the next agent at once. An agent that is killed, or leaves jobs to the
+   * next start, does not get here.
+   */
+  const leave = () =>
+    api
+      .leave(body())
+      .catch(({ message }: Error) =>
+        log.warn({ error: message }, "the last heartbeat was not accepted"),
+      );
+  const isCloudHosted = () =>
+    api.isCloudHosted(noMoreWork).catch(({ message }: Error) => {
+      if (!noMoreWork.aborted)
+        log.warn({ error: message }, "the control plane does not show this worker");
+      return false;
+    });
   const heartbeats = heartbeatLoop({
     api,
     log,
@@ -210,10 +226,10 @@ async function work(
       { jobs: jobs.left() },
       "the server has not accepted the identity; the next start continues these jobs",
     );
-  if (isAccepted && isolation === "process" && (await servesEveryone(api, noMoreWork, log))) {
+  if (isAccepted && isolation === "process" && (await isCloudHosted())) {
     over.abort();
     await heartbeats;
-    await leave(api, body(), log);
+    await leave();
     throw new IsolationMissingError(
       "the runner of a cloud-hosted worker runs jobs of all users and refuses the isolation level process: docs/isolation.md says what a stronger level needs",
     );
@@ -256,38 +272,8 @@ async function work(
   await heartbeats;
   if (config.once && !isAccepted && !revoked.aborted && last === undefined)
     throw new Error("the control plane did not accept a heartbeat, so there was no job");
-  if (isAccepted && !revoked.aborted) await leave(api, body(), log);
+  if (isAccepted && !revoked.aborted) await leave();
   return last;
-}
-
-async function servesEveryone(
-  api: ReturnType<typeof createApi>,
-  signal: AbortSignal,
-  log: Logger,
-): Promise<boolean> {
-  try {
-    return await api.isCloudHosted(signal);
-  } catch (error) {
-    if (!signal.aborted)
-      log.warn({ error: (error as Error).message }, "the control plane does not show this worker");
-    return false;
-  }
-}
-
-/**
- * Frees the identity for the next agent at once. An agent that is killed, or leaves jobs to the
- * next start, does not get here.
- */
-async function leave(
-  api: ReturnType<typeof createApi>,
-  body: Heartbeat,
-  log: Logger,
-): Promise<void> {
-  try {
-    await api.leave(body);
-  } catch (error) {
-    log.warn({ error: (error as Error).message }, "the last heartbeat was not accepted");
-  }
 }
 
 function jobSettings(

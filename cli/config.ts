@@ -60,8 +60,8 @@ function defaultDirectory(environment: NodeJS.ProcessEnv): string {
 }
 
 /** Returns the names of the variables of this shell that terraform itself would read. */
-export const terraformVariables = (environment: NodeJS.ProcessEnv = process.env): string[] =>
-  Object.keys(environment).filter((name) => name.startsWith("TF_VAR_"));
+export const terraformVariables = (): string[] =>
+  Object.keys(process.env).filter((name) => name.startsWith("TF_VAR_"));
 
 /** The HTTP proxies, and the hosts that bypass them; the local machine always does. */
 export interface ProxySettings {
@@ -74,9 +74,8 @@ export interface ProxySettings {
  * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; returns undefined if no proxy is set. Throws
  * `ConfigError` if one is not an address.
  */
-export function proxySettings(
-  environment: NodeJS.ProcessEnv = process.env,
-): ProxySettings | undefined {
+export function proxySettings(): ProxySettings | undefined {
+  const environment = process.env;
   const of = (name: string): string | undefined => {
     const text = environment[name.toLowerCase()] || environment[name];
     const address = text ? proxyAddress(text) : undefined;

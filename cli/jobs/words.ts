@@ -68,9 +68,9 @@ export const decisionText = ({ email, decision, comment, at }: Approval): string
   `${email} ${decisionWords[decision]} ${ago(at)}${comment === null ? "" : `: ${comment}`}`;
 
 /** Returns how long the job ran or has been running; undefined before its start. */
-export function runTime({ started_at, ended_at }: Job, now = Date.now()): string | undefined {
+export function runTime({ started_at, ended_at }: Job): string | undefined {
   if (started_at === null) return undefined;
-  return duration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(started_at));
+  return duration((ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at));
 }
 
 const verbs: Readonly<Record<JobType, string>> = {

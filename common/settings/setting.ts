@@ -71,7 +71,6 @@ interface Values {
   text: string;
   path: string;
   url: string;
-  location: string;
   file: string;
   secret: string;
   secrets: readonly string[];

@@ -28,9 +28,9 @@ export type Delegation =
   | { readonly folder?: undefined; readonly lack: string };
 
 /** Returns the group of a process, below the mount of cgroup v2, or undefined if it has none. */
-export function groupOf(pid: number | "self", proc = "/proc"): string | undefined {
-  const [, path] = /^0::(\/.*)$/m.exec(read(join(proc, String(pid), "cgroup"))) ?? [];
-  const mounts = read(join(proc, "self", "mountinfo")).split("\n");
+export function groupOf(pid: number | "self"): string | undefined {
+  const [, path] = /^0::(\/.*)$/m.exec(read(`/proc/${pid}/cgroup`)) ?? [];
+  const mounts = read("/proc/self/mountinfo").split("\n");
   for (const line of path === undefined ? [] : mounts) {
     const [, root = "", point = ""] = /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /.exec(line) ?? [];
     const inside = root === "/" ? path : path?.slice(path.startsWith(`${root}/`) ? root.length : 0);
