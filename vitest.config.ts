@@ -65,7 +65,7 @@ export default defineConfig({
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
         exclude: [
-          "test/{e2e,browser,acceptance,faults,peers}/**",
+          "test/{e2e,browser,acceptance,faults,peers,machine}/**",
           "test/**/*.process.test.ts",
           "test/without-tofu.test.ts",
         ],
@@ -107,6 +107,8 @@ export default defineConfig({
         ],
         { maxWorkers: 1, env: { WINDLASS_TEST_S3: "versitygw" } },
       ),
+      // On a Debian with systemd that is booted for it in an emulator: ten minutes on an idle machine.
+      project("machine", ["test/machine/**/*.test.ts"]),
     ],
   },
 });
