@@ -44,7 +44,7 @@ export const accessTokensSection = (
     <p class="soft">
       A pipeline uses an access token in place of a sign-in. It may do what its role permits, and it
       cannot manage access tokens or logins. A revoked token stops working at once. These are the
-      tokens of the space that is chosen above, and they act only in it.
+      tokens of the space that is chosen in the menu, and they act only in it.
     </p>
     ${
       tokens.length === 0

@@ -54,7 +54,7 @@ export const settingsPage = ({
         clock(created_at),
         clock(expires_at),
         current
-          ? "Sign out above"
+          ? "Sign out in the menu"
           : html`<form method="post" action="/settings/logins/${id}/revoke">
               <button class="quiet">Revoke</button>
             </form>`,
