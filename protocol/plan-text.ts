@@ -111,7 +111,7 @@ const unknownValue = (isOver: boolean): string =>
 export function attributeText(
   action: PlanAction,
   { before, after, sensitive, unknown, large_numbers: numbers = [] }: PlannedAttribute,
-  isOver = false,
+  isOver: boolean,
 ): AttributeText {
   const isNew = action === "create";
   const isGone = action === "delete";
@@ -132,7 +132,7 @@ export function attributeText(
 /** Returns `name: before → after` of an output, or a line for each part of its value that changes. */
 export function outputLines(
   { name, action, sensitive, attributes = [] }: OutputChange,
-  isOver = false,
+  isOver: boolean,
 ): string[] {
   if (attributes.length === 0) return [`${visible(name)}${sensitive ? " (sensitive)" : ""}`];
   return attributes.map((attribute) =>
@@ -232,7 +232,7 @@ function changeLines(change: PlannedChange, isOver: boolean): string[] {
 export function attributeLine(
   action: PlanAction,
   attribute: PlannedAttribute,
-  isOver = false,
+  isOver: boolean,
 ): string {
   const { before, after } = attributeText(action, attribute, isOver);
   const from = differenceStart(before, after);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { findChromium, startBrowserServer } from "../test/helpers/console/chromium.ts";
 import { visit } from "../test/helpers/console/launch.ts";
-import { fillPlaces } from "../test/helpers/console/places.ts";
+import { addSamplePages } from "../test/helpers/console/sample-pages.ts";
 import { startPlane } from "../test/helpers/plane/plane.ts";
 import { pagesOf } from "../test/helpers/console/pages.ts";
 import {
@@ -30,7 +30,7 @@ const plane = await startPlane(sampleSettings);
 const fixture = await openSampleUser(plane, "ada@example.com");
 const wanted = process.argv.slice(2);
 const all = Object.entries(
-  pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture)),
+  pagesOf(fixture, await addSampleJobs(plane, fixture), await addSamplePages(plane, fixture)),
 );
 const pages = all.filter(
   ([name]) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),

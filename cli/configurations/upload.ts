@@ -14,7 +14,7 @@ import { mebibyte } from "../../common/units.ts";
 export async function uploadDirectory(
   run: Run,
   directory: string,
-  included: readonly string[] = [],
+  included: readonly string[],
   workingDirectory = "",
 ): Promise<Source> {
   const root = posix.join(".", workingDirectory).replace(/\/$/, "");

@@ -8,7 +8,7 @@ export const hidden = "(sensitive)";
 export const stateValue = (value: unknown): string => hclValue(value, "", true);
 
 /** Formats a value without types beside it; `indent` stands before its end. */
-export function hclValue(value: unknown, indent = "", isState = false): string {
+export function hclValue(value: unknown, indent: string, isState = false): string {
   if (isState && value === hidden) return hidden;
   if (typeof value !== "object" || value === null) return plainJson(value);
   const inner = `${indent}  `;

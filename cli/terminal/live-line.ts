@@ -1,6 +1,6 @@
 /** A status line at the bottom of the terminal, redrawn below printed lines. Silent in a pipe. */
 import { ticking } from "../../common/every.ts";
-import { clean, print, say } from "./output.ts";
+import { clean, say } from "./output.ts";
 import { cut } from "./table.ts";
 
 export interface LiveLine extends Disposable {
@@ -17,7 +17,7 @@ export interface LiveLine extends Disposable {
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMilliseconds = 120;
 
-export function liveLine(out: (line: string) => void = print): LiveLine {
+export function liveLine(out: (line: string) => void): LiveLine {
   const shows = process.stderr.isTTY;
   let text: (() => string) | undefined;
   let held: (() => void)[] | undefined;

@@ -37,5 +37,5 @@ export function duration(milliseconds: number): string {
 }
 
 /** Formats the time since then, such as `5m ago`; `-` if there is none. */
-export const ago = (text: string | null | undefined, now = Date.now()): string =>
-  text ? `${duration(now - Date.parse(text))} ago` : "-";
+export const ago = (text: string | null | undefined): string =>
+  text ? `${duration(Date.now() - Date.parse(text))} ago` : "-";

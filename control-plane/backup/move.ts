@@ -191,8 +191,8 @@ async function checkSource(
     );
 }
 
-const secretFile = ({ dataDirectory }: ServerConfig, name = "WINDLASS_SECRET_KEY"): string =>
-  join(dataDirectory, "secrets", name);
+const secretFile = ({ dataDirectory }: ServerConfig): string =>
+  join(dataDirectory, "secrets", "WINDLASS_SECRET_KEY");
 
 const keptSecret = (config: ServerConfig, name: string): string | undefined =>
   findSecret(join(config.dataDirectory, "secrets"), name);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
 import { pagesOf } from "../helpers/console/pages.ts";
-import { fillPlaces } from "../helpers/console/places.ts";
+import { addSamplePages } from "../helpers/console/sample-pages.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
   addSampleJobs,
@@ -18,7 +18,11 @@ let fixture: SampleUser;
 let pages: Record<string, string>;
 beforeAll(async () => {
   fixture = await openSampleUser(plane, "ada@example.com");
-  pages = pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture));
+  pages = pagesOf(
+    fixture,
+    await addSampleJobs(plane, fixture),
+    await addSamplePages(plane, fixture),
+  );
 });
 
 /** The tables that do not fit, of which a part is seen only after scrolling. */

@@ -7,7 +7,7 @@ import { clock } from "../page/words.ts";
 export const loginPage = (
   next: string | undefined,
   providers: readonly { readonly name: string; readonly title: string }[],
-  isUnsent = false,
+  isUnsent: boolean,
 ): Html =>
   html`<div class="door">
     <h1>Sign in</h1>

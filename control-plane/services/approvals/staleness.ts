@@ -27,7 +27,7 @@ type Deployment = Pick<ClaimRow, "id" | "plan_job_id"> &
 export const findStaleness = (
   context: Context,
   deployment: Deployment,
-  known = new Drafts(),
+  known: Drafts,
 ): Promise<string | undefined> =>
   untilUnchanged(async () => {
     const { read } = context.store;

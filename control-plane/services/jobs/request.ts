@@ -63,7 +63,7 @@ export async function resolveRequest(
   owner: string,
   id: string,
   input: CreateJob,
-  mode: ResolveMode = {},
+  mode: ResolveMode,
 ): Promise<Resolved> {
   const { drafts = new Drafts() } = mode;
   const box = context.box("variables");
@@ -139,7 +139,7 @@ async function draftOf(
   plain: ConfigSnapshot,
   sealed: ConfigSnapshot,
   { key, ...features }: { readonly key: Uint8Array } & RequestFeatures,
-  more: object = {},
+  more: object,
 ): Promise<Draft> {
   // Each takes up to 60 ms with megabytes.
   await nextTurn();
@@ -162,7 +162,7 @@ export async function findHash(
   queries: Queries,
   spec: SpecRow,
   files: OwnFiles | undefined,
-  known = new Drafts(),
+  known: Drafts,
 ): Promise<string> {
   const sets = await measureAttachedSets(queries, spec);
   const bytes = 1 + lengthOf(sets) + (idIn(spec.definition) === undefined ? 0 : largeBytes);

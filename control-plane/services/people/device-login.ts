@@ -111,7 +111,7 @@ export async function exchangeDeviceLogin(
   context: Context,
   { device_code: deviceCode, verification_code }: ExchangeDeviceLogin,
   origin: Origin,
-  limits: readonly RefusalLimit[] = [],
+  limits: readonly RefusalLimit[],
 ): Promise<ExchangedTokens> {
   const device_code = deviceCode.toLowerCase();
   // A commit may run again: a guess that was already counted is not counted twice, and does not

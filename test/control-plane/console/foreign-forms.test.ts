@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { seeded } from "../../helpers/plane/hostile-values.ts";
-import { fillPlaces } from "../../helpers/console/places.ts";
+import { addSamplePages } from "../../helpers/console/sample-pages.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -12,7 +12,7 @@ let fixture: SampleUser;
 let places: Record<string, string>;
 beforeAll(async () => {
   fixture = await openSampleUser(plane);
-  places = await fillPlaces(plane, fixture);
+  places = await addSamplePages(plane, fixture);
 });
 // `planeForFile` fails the file if the server logs an error.
 

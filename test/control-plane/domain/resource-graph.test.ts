@@ -6,7 +6,7 @@ import {
   withoutKeys,
   type PlannedGraph,
 } from "../../../control-plane/domain/resource-graph.ts";
-import { stateResource } from "../../helpers/console/places.ts";
+import { stateResource } from "../../helpers/console/sample-pages.ts";
 
 const graphOf = (state: unknown): ResourceGraph => {
   const graph = new ResourceGraph();

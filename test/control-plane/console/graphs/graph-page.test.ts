@@ -5,7 +5,7 @@ import { viewOf } from "../../../../control-plane/domain/graph-view.ts";
 import { addState, ResourceGraph } from "../../../../control-plane/domain/resource-graph.ts";
 import { drawnStateLimit } from "../../../../control-plane/services/graphs/graphs.ts";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
-import { stateResource, writeState } from "../../../helpers/console/places.ts";
+import { stateResource, writeState } from "../../../helpers/console/sample-pages.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";

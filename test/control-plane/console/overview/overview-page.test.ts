@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { LogResource } from "../../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { writeState } from "../../../helpers/console/places.ts";
+import { writeState } from "../../../helpers/console/sample-pages.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { setRows } from "../../../helpers/plane/plane.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { drawApart } from "../../../../control-plane/services/graphs/draw-apart.ts";
-import { stateResource } from "../../../helpers/console/places.ts";
+import { stateResource } from "../../../helpers/console/sample-pages.ts";
 
 const choice = { isOpen: true, flipped: new Set<string>() };
 const sources = (state: object) => async () => ({

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
 import { attributes, type Fields, submit as send, words } from "../../helpers/console/forms.ts";
-import { writeState } from "../../helpers/console/places.ts";
+import { writeState } from "../../helpers/console/sample-pages.ts";
 import { addTestWorker, ask, type TestResponse } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../helpers/plane/sample-data.ts";

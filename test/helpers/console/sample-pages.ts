@@ -13,7 +13,7 @@ import type { SampleUser } from "../plane/sample-data.ts";
 import { addMember, addTeamSpec, callsWithin, newSlug } from "../people/teams.ts";
 
 /** Creates them and returns name and path of each page. */
-export async function fillPlaces(
+export async function addSamplePages(
   plane: Plane,
   fixture: SampleUser,
 ): Promise<Record<string, string>> {

@@ -8,7 +8,7 @@ import { findingsOf } from "../helpers/console/accessibility.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
-import { writeState } from "../helpers/console/places.ts";
+import { writeState } from "../helpers/console/sample-pages.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
 import { skipAt } from "../helpers/project/tools.ts";
