@@ -156,6 +156,4 @@ test("two runners register, and one finishes an apply while its server is killed
   expect(await user.log(job)).toMatch(/applying[^]*Apply complete!/);
   await podman("start", name("server-1"));
   await healthy("server-1");
-  await podman("kill", "--signal", "KILL", name("server-2"));
-  expect(await user.log(job)).toContain("Apply complete!");
 });
