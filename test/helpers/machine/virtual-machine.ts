@@ -152,16 +152,18 @@ export class VirtualMachine {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#process?.exitCode === null && this.#process.signalCode === null)
-      await this.pullThePlug();
+    if (this.#isOn) await this.pullThePlug();
+  }
+
+  get #isOn(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null;
   }
 
   async #find(text: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = text.exec(this.#output);
       if (found) return found;
-      if (this.#output.includes("the machine is off"))
-        throw new Error(`the machine is off; its console:\n${this.#output}`);
+      if (!this.#isOn) throw new Error(`the machine is off; its console:\n${this.#output}`);
       await this.#changed.promise;
     }
   }
