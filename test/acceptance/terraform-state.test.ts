@@ -17,6 +17,7 @@ import {
 } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
+
 const configuration = `
 terraform {
   backend "http" {}

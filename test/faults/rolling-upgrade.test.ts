@@ -34,6 +34,7 @@ const pace = proving ? 600 : 30;
 /** The migration of the next release, in a file of its own. */
 const migration = `
 import { sql } from "kysely";
+
 export async function up(db) {
   for (const table of ["jobs", "workers", "specs", "state_versions", "log_chunks"])
     await sql.raw("alter table " + table + " add column of_the_next_release text").execute(db);

@@ -8,6 +8,7 @@ import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { planOptionFields } from "../plans/plan-options.ts";
+
 export const actionsOf = ({ configuration }: ConfigurationViewModel, form: Form): Html => {
   const { id, name, deployed, approval = null } = configuration;
   const isManaged = deployed !== null && deployed.serial !== null;

@@ -2,6 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { newLink } from "../people/sign-in.ts";
 import type { Plane } from "../plane/plane.ts";
+
 export interface Visit {
   readonly page: Page;
   /**

@@ -3,6 +3,7 @@ import { problemCodes } from "../../../../protocol/problem.ts";
 import { ask } from "../../../helpers/plane/plane.ts";
 import { attributes, texts } from "../../../helpers/console/forms.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+
 const { plane } = planeForFile();
 
 describe("the API documentation page", () => {

@@ -15,6 +15,7 @@ import {
 } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { inPieces } from "../../../helpers/machine/pieces.ts";
+
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;

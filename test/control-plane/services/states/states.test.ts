@@ -15,6 +15,7 @@ import {
   type TestWorker,
 } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
