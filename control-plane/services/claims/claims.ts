@@ -15,7 +15,7 @@ import { claimedJob, findRepeated, giveBack, isQueueEmpty, openLarge, takeJob } 
 import { ClaimsTogether } from "./together.ts";
 import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts";
 
-/** A lost wakeup costs at most this. */
+/** How long a lost wakeup can delay a claim, at most. */
 const sweepMilliseconds = 1000;
 /**
  * A sweep looks at this many of the oldest queued jobs: it runs every second and must stay cheap.
@@ -61,7 +61,7 @@ export class Claims {
   }
 
   /**
-   * Ends what waits; resolves when every job that was taken has a runner or is back in the queue.
+   * Ends the waiting claims; resolves when every job that was taken has a runner or is back in the queue.
    */
   async close(): Promise<void> {
     this.#stopAll();
@@ -93,7 +93,7 @@ export class Claims {
   }
 
   async #wait(request: ClaimRequest): Promise<ClaimRow | null> {
-    // Again, because of two that come together none waited at the first look.
+    // Again: of two requests that arrive together, neither found the other at its first look.
     const same = this.#findSame(request);
     if (same) return same.join(request);
     const claim = new WaitingClaim(request, this.#context.draining);

@@ -1,4 +1,4 @@
-/** Taking a job from the queue for a worker, giving it back, and how it is told to the runner. */
+/** Takes a job from the queue for a worker, gives it back, and makes the answer for the runner. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { minute } from "../../../common/units.ts";

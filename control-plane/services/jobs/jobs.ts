@@ -62,12 +62,12 @@ export async function createJob(
   const { space_id: owner } = user;
   const by = person(user);
   const id = uuid();
-  const add = async (drafts: Drafts) => {
+  const draftAndAdd = async (drafts: Drafts) => {
     const { read } = context.store;
     const mode = { ...retry, drafts, isReader: true };
     const { spec, sealed } = await resolveRequest(context, read, owner, id, input, mode);
     checkPlanNamed(spec, input);
-    // What was hashed with a key that is not kept is of no use.
+    // There was no stored key: this draft was hashed with one that is not kept.
     if (await makeHashKey(context)) throw new ChangedMeanwhileError();
     return writingOf(context, id, sealed, (writing) =>
       writeJobs(context, (tx, afterCommit) => addJob(tx, afterCommit, drafts.made(), writing)),
@@ -108,7 +108,7 @@ export async function createJob(
     notifyOfEvent(afterCommit, "queued", job, nameOf(user));
   };
   const bytes = await measureRequest(context.store.read, owner, input);
-  const created = inTurn(owner, bytes, () => untilUnchanged(() => add(new Drafts())));
+  const created = inTurn(owner, bytes, () => untilUnchanged(() => draftAndAdd(new Drafts())));
   await countRefusal(context, created);
   return viewJob(context, id);
 }

@@ -9,7 +9,7 @@ import { findLaterStarted } from "../../store/jobs/jobs.ts";
 import { runner } from "../audit/audit.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { keepPlanSummary } from "../plans/summaries.ts";
+import { storePlanSummary } from "../plans/summaries.ts";
 import { lockUnknown, lockUnsaved } from "../states/unsaved.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
 import { summaryOfApplied } from "../logs/applied-summary.ts";
@@ -67,7 +67,7 @@ export async function reportStatus(
       now,
     );
     const summary = report.plan_summary ?? (await summaryOfApplied(tx, ended));
-    if (summary) await keepPlanSummary(tx, id, summary);
+    if (summary) await storePlanSummary(tx, id, summary);
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, afterCommit, ended, runner(worker), now);
     return ended;

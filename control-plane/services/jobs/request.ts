@@ -154,8 +154,8 @@ async function draftOf(
 }
 
 /**
- * Returns the hash of a configuration, with these files if it has others. `known`: of a request that
- * asks for many, or of a transaction, as a configuration of megabytes takes 25 ms.
+ * Returns the hash of a configuration, with `files` in place of its own. `known`: the hashes that the
+ * request or transaction has already made; one of a configuration of megabytes takes 25 ms.
  */
 export async function findHash(
   context: Context,

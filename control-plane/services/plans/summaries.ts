@@ -28,7 +28,7 @@ interface Details {
  * Stores the summary that a runner reports. The attributes and the graph are stored apart: with
  * them it is up to 1 MiB, which would slow down what reads the summaries of many jobs.
  */
-export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
+export function storePlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
   const { graph, ...rest } = summary;
   const details: Details = {
     changes: summary.changes.map(({ attributes }) => attributes ?? null),
