@@ -89,7 +89,7 @@ test.each([
     expect(await summaryOf(job)).toMatchObject({ counts: { ...none, ...only }, applyable });
     expect((await user.read(job)).changes).toEqual({ ...none, ...only });
     const [, first = ""] = (await read("/jobs")).split("Who What ");
-    expect(first.slice(0, 200)).toMatch(new RegExp(`^ ?DEPLOY network SUCCESS [^]* ${said}`));
+    expect(first.slice(0, 200)).toMatch(new RegExp(`^ ?DEPLOY network Succeeded [^]* ${said}`));
   },
 );
 
