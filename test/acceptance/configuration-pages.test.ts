@@ -73,10 +73,10 @@ describe("in a browser", () => {
     const job = await fixture.read(idIn(page));
     expect(job).toMatchObject({ job_type: "PLAN", configuration_id: id, status: "QUEUED" });
     await press(page, "Cancel");
-    await page.getByText("CANCELLED", { exact: true }).waitFor();
+    await page.getByText("Cancelled", { exact: true }).waitFor();
     await page.getByRole("heading").getByRole("link", { name: "dns" }).click();
     const jobs = page.getByRole("region", { name: "Jobs of the configuration" });
-    expect(await jobs.innerText()).toMatch(/PLAN\s+CANCELLED/);
+    expect(await jobs.innerText()).toMatch(/PLAN\s+Cancelled/);
     expect(complaints).toEqual([]);
   });
 
