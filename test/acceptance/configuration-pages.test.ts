@@ -73,7 +73,7 @@ describe("in a browser", () => {
     const job = await fixture.read(idIn(page));
     expect(job).toMatchObject({ job_type: "PLAN", configuration_id: id, status: "QUEUED" });
     await press(page, "Cancel");
-    await page.getByText("Cancelled", { exact: true }).waitFor();
+    await page.locator("#job .badge", { hasText: "Cancelled" }).waitFor();
     await page.getByRole("heading").getByRole("link", { name: "dns" }).click();
     const jobs = page.getByRole("region", { name: "Jobs of the configuration" });
     expect(await jobs.innerText()).toMatch(/PLAN\s+Cancelled/);
