@@ -203,6 +203,7 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "GET /login": "open",
   "GET /login/link/:token": "open",
   "GET /assets/:name": "open",
+  "GET /design": "open",
   "GET /docs": "open",
   "GET /problems/:code": "open",
   "GET /docs/start.js": "open",
