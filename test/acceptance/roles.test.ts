@@ -107,7 +107,8 @@ async function loginOf(headers: Headers): Promise<string> {
 }
 
 const isPage = ({ endpoint, url }: ServedRoute): boolean =>
-  endpoint === undefined && !/^\/(assets|design|docs|problems|login|api|healthz|readyz|metrics)/.test(url);
+  endpoint === undefined &&
+  !/^\/(assets|design|docs|problems|login|api|healthz|readyz|metrics)/.test(url);
 
 /** Sends a request about the things of a space that its rule would permit. */
 function send(
