@@ -12,8 +12,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, type RunnerTask } from "vitest";
 import { killProcessesOf, processesOf } from "../machine/processes.ts";
 
-/** How many milliseconds a process may take to end after its signal. */
-const grace = 5000;
+/**
+ * How many milliseconds a process may take to end after its signal: twice what the agent's listener
+ * takes between two looks at commands that ran on without their agent.
+ */
+const grace = 10_000;
 
 const listening = (): number =>
   process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap").length;
