@@ -54,7 +54,7 @@ export function tokensCommand() {
           uses: token.uses_left,
         });
         run.done(
-          `\nTo install a runner as a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nTo run it in a container, with the token in a mounted file:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
+          `\nTo install a runner as a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nTo run it in a container (docs/containers.md), with the token in a mounted file:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
         );
       }),
     );

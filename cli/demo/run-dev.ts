@@ -1,7 +1,7 @@
 /** Runs a control plane and a runner on this machine until Ctrl-C. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { program } from "../../common/version.ts";
+import { build, program } from "../../common/version.ts";
 import { devEnvironment } from "../config.ts";
 import { print, styled } from "../terminal/output.ts";
 import { DemoProcesses } from "./processes.ts";
@@ -43,7 +43,7 @@ Open this link to sign in. It works once, within 15 minutes:
   ${styled("cyan", await loginLink())}
 Then, in another terminal:
   ${program()} login --server ${server}
-  ${program()} up samples/hello-cluster
+  ${program()} up ${build() === undefined ? "samples/hello-cluster" : "DIRECTORY"}
 Ctrl-C stops both.`);
   await untilStopped(dev);
 }

@@ -4,6 +4,7 @@ import { join, relative, sep } from "node:path";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "../../common/http-client.ts";
+import { program } from "../../common/version.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job, JobType } from "../../protocol/jobs.ts";
 import { openApi, type Api } from "../api/api.ts";
@@ -40,7 +41,7 @@ export async function runSteps(demo: DemoProcesses, options: { keep: boolean }):
   if (options.keep) await keepRunning(demo, server, await loginLink());
   else
     print(
-      `\nThe control plane and the runner were real; only the cluster was simulated.\n\n${next}`,
+      `\nThe control plane and the runner were real; only the cluster was simulated.\n\n${next()}`,
     );
 }
 
@@ -155,10 +156,10 @@ async function showOutputs(api: Api, configuration: Configuration): Promise<void
   print(`\n${table(rows).join("\n")}`);
 }
 
-const next = `Next:
-  npm run demo -- --keep    run it again and keep it running, with a sign-in link
-  npm start                 start a control plane that keeps its data
-  docs/quick-start.md       how to add a runner, and deploy a directory of your own`;
+const next = (): string => `Next:
+  ${program()} dev          keep a control plane and a runner, with a link to sign in
+  ${program()} demo --keep  run this again and keep it running, with a link to sign in
+  ${program()} up --help    how to deploy a directory of your own`;
 
 async function keepRunning(demo: DemoProcesses, server: string, link: string): Promise<void> {
   print(`
