@@ -21,6 +21,7 @@ name=${package%.tar.gz}
 case $(uname -m) in x86_64) arch=x64 ;; aarch64) arch=arm64 ;; *) arch=$(uname -m) ;; esac
 case $name in *-linux-"$arch") ;; *) fail "$package is not for this machine (linux-$arch)" ;; esac
 
+[ -f SHA256SUMS ] || fail "SHA256SUMS is not beside $package: nothing was installed"
 sum=$(awk -v file="$package" '$2 == file' SHA256SUMS)
 echo "$sum" | sha256sum --check --strict --quiet - || fail "$package is not what SHA256SUMS names: nothing was installed"
 

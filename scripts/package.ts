@@ -157,6 +157,7 @@ async function writeSbom(): Promise<void> {
 async function writeAll(): Promise<void> {
   if (existsSync(out) && !existsSync(join(out, "SHA256SUMS")))
     throw new Error(`${out} holds no earlier packages: remove it, or choose another directory`);
+  process.stdout.write(`Writing packages to ${out}, which takes about a minute …\n`);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   for (const arch of values.arch.split(",")) await packLinux(arch);

@@ -7,6 +7,7 @@ import {
   globSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -129,6 +130,9 @@ describe("install.sh", () => {
     const other = file.replace("x64", "s390x");
     copyFileSync(file, other);
     expect(refused(other).stderr).toContain("is not for this machine (linux-x64)");
+    expect(existsSync(prefix)).toBe(false);
+    rmSync(join(changed, "SHA256SUMS"));
+    expect(refused(file).stderr).toContain("SHA256SUMS is not beside");
     expect(existsSync(prefix)).toBe(false);
     install(next, nextVersion, prefix);
     sums(changed);
