@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
-import { jobTypes } from "../protocol/limits.ts";
+import { jobTypes, waitSecondsLimit } from "../protocol/limits.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
 import { backoff, pollDelay } from "../common/backoff.ts";
@@ -31,8 +31,6 @@ export interface ClaimLoop {
   room(signal: AbortSignal): Promise<void>;
 }
 
-const waitSeconds = 30;
-
 /** Resolves when the agent is to claim no more jobs. */
 export async function claimLoop(loop: ClaimLoop): Promise<void> {
   const { api, slots, key, log, contact, noMoreWork } = loop;
@@ -53,7 +51,7 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
       if (isKeyUsed) key.renew();
       isKeyUsed = false;
       const asked = performance.now();
-      const claim = await api.claim(waitSeconds, key.current(), noMoreWork);
+      const claim = await api.claim(waitSecondsLimit, key.current(), noMoreWork);
       contact.heard("claim");
       refusals = 0;
       if (claim && isUsable(claim)) {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { waitSecondsLimit } from "../protocol/limits.ts";
 import type { Heartbeat } from "../protocol/workers.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
@@ -22,8 +23,6 @@ export interface HeartbeatLoop {
   onAccepted(): void;
 }
 
-/** The longest time that a request is left open. */
-const waitSeconds = 30;
 /**
  * The pause after a heartbeat that returned at once, while the agent holds jobs: it learns of a
  * cancel within two seconds.
@@ -47,7 +46,7 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
     try {
       const body = loop.body();
       holdsJobs = (body.active_job_ids ?? []).length > 0;
-      const wait = holdsJobs && reportsCancels ? Math.min(waitSeconds, interval) : 0;
+      const wait = holdsJobs && reportsCancels ? Math.min(waitSecondsLimit, interval) : 0;
       const answer = await api.heartbeat(body, wait, stop);
       loop.onAccepted();
       const seconds = answer.heartbeat_interval_seconds;

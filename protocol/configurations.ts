@@ -77,7 +77,6 @@ export const backendSettingsLimit = 100;
 export const Engine = OneOf(["terraform", "opentofu"]);
 export type Engine = Static<typeof Engine>;
 
-export { timeoutSecondsDefault } from "./limits.ts";
 export { environmentLimit, Variable, variablesLimit } from "./values.ts";
 export type { TextValue } from "./values.ts";
 

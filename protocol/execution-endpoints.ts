@@ -7,15 +7,14 @@ import {
   attemptHeader,
   ClaimedJob,
   DebugLog,
-  debugLogLimit,
   logBodyLimit,
   PlanArtifact,
-  planArtifactLimit,
   ReportStatus,
   Wait,
 } from "./executions.ts";
 import { ContentDigest } from "./fields.ts";
 import { Job, jobParams, LogPage, LogQuery } from "./jobs.ts";
+import { debugLogLimit, planArtifactLimit } from "./limits.ts";
 
 export const executionEndpoints = {
   claimJob: endpoint("POST /api/jobs/claim", {
@@ -115,7 +114,7 @@ export const executionEndpoints = {
     bodyLimit: debugLogLimit,
     status: 201,
     answer: DebugLog,
-    also: { 200: "The same plan is already stored." },
+    also: { 200: "The same debug log is already stored." },
     refusals: ["artifact_exists", "job_ended", "not_job_holder"],
   }),
   downloadSource: endpoint("GET /api/jobs/{id}/source", {

@@ -5,10 +5,9 @@ import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts"
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
 import { JobFailure } from "./job-failure.ts";
 import { PlanOptions } from "./plan-options.ts";
-import { formerSecretsLimit } from "./limits.ts";
+import { formerSecretsLimit, waitSecondsLimit } from "./limits.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
-export { debugLogLimit, planArtifactLimit } from "./limits.ts";
 /** Limit of the chunks in one log post. */
 export const logChunksLimit = 200;
 /** Limit of its body in bytes; larger than that of the text, as JSON may escape 1 byte as 6. */
@@ -190,7 +189,6 @@ export const DebugLog = Type.Object({
 });
 export type DebugLog = Static<typeof DebugLog>;
 
-export const waitSecondsLimit = 30;
 export const Wait = {
   wait: Type.Optional(
     Type.Number({

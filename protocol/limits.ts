@@ -34,6 +34,9 @@ export const approvalCommentLimit = 1000;
 /** How many of those who may approve a deployment are named. */
 export const approversShown = 20;
 
+/** How long a claim or a heartbeat may stay open, in seconds. */
+export const waitSecondsLimit = 30;
+
 /** How long a replaced token of a worker still works, in seconds. */
 export const tokenOverlap = { default: 600, maximum: 600 } as const;
 

@@ -9,7 +9,6 @@ import { jobParams } from "./jobs.ts";
 import { planAttributeCount, planGraphCount, planListLimit, planTextLimit } from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 
-export { planListLimit, planSummaryLimit } from "./limits.ts";
 export { PlanAction } from "./plan-counts.ts";
 
 const Text = Type.String({ maxLength: planTextLimit });

@@ -25,12 +25,7 @@ import {
   variablesLimit,
 } from "../protocol/configurations.ts";
 import { deployConfigurationLimit } from "../protocol/deploy-configurations.ts";
-import {
-  logBodyLimit,
-  logChunksLimit,
-  logTextLimit,
-  waitSecondsLimit,
-} from "../protocol/executions.ts";
+import { logBodyLimit, logChunksLimit, logTextLimit } from "../protocol/executions.ts";
 import { addressLimit } from "../protocol/fields.ts";
 import {
   accessTokenDaysLimit,
@@ -48,6 +43,7 @@ import {
   planValueLimit,
   stateLimit,
   timeoutSecondsDefault,
+  waitSecondsLimit,
 } from "../protocol/limits.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { outputsLimit } from "../protocol/jobs.ts";

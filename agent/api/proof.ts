@@ -3,12 +3,13 @@
  * worker's token: a job on the same machine can take the port during a restart. So each new
  * connection first proves that the control plane is at its other end.
  */
-import { createHmac, hash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { equalSecrets } from "../../common/equal-secrets.ts";
 import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
 import type { Connector } from "../../common/http-client.ts";
 import { kibibyte, second } from "../../common/units.ts";
+import { workerProof } from "../../common/worker-proof.ts";
 import { calledEndpoints } from "../../protocol/called-endpoints.ts";
 import type { WorkerProof } from "../../protocol/workers.ts";
 import { plainConnector } from "../machine/network.ts";
@@ -42,16 +43,13 @@ export function verifyProof(
   { proof, key_proofs = [] }: Partial<WorkerProof>,
 ): { readonly knowsToken: boolean; readonly knowsKey: boolean } {
   // The control plane stores the token's hash, so it can compute the same digest.
-  const byToken = proofOf(hash("sha256", workerToken, "hex"), nonce);
-  const byKey = proofKey === undefined ? undefined : proofOf(proofKey, nonce);
+  const byToken = workerProof(hash("sha256", workerToken, "hex"), nonce);
+  const byKey = proofKey === undefined ? undefined : workerProof(proofKey, nonce);
   return {
     knowsToken: equal(proof, byToken),
     knowsKey: byKey !== undefined && key_proofs.some((given) => equal(given, byKey)),
   };
 }
-
-const proofOf = (key: string, nonce: string): string =>
-  createHmac("sha256", key).update(`windlass worker proof\n${nonce}`).digest("base64url");
 
 const equal = (given: unknown, expected: string): boolean =>
   typeof given === "string" && equalSecrets(given, expected);

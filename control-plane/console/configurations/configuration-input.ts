@@ -5,13 +5,13 @@ import {
   GitSource,
   inlineFileCount,
   InlineSource,
-  timeoutSecondsDefault,
   type Configuration,
   type CreateConfiguration,
   type Source,
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
 import { Name } from "../../../protocol/fields.ts";
+import { timeoutSecondsDefault } from "../../../protocol/limits.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { validatorOf } from "../../domain/validator-of.ts";
 import type { Entries } from "./entries-view.ts";

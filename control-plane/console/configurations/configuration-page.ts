@@ -1,7 +1,8 @@
 /**
  * The page of a configuration: how it stands, what it made, what is done with it, and its values.
  */
-import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
+import type { Configuration } from "../../../protocol/configurations.ts";
+import { timeoutSecondsDefault } from "../../../protocol/limits.ts";
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import { failedApply, outputsNote, sentence, stateWords } from "../../../protocol/words.ts";
 import { actionsOf } from "./configuration-actions.ts";

@@ -9,6 +9,8 @@
  */
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
+import type { Query } from "../../../protocol/endpoint.ts";
+import type { Endpoints } from "../../../protocol/endpoints.ts";
 import {
   nameOf,
   type Origin,
@@ -142,7 +144,7 @@ export const recordOwn = (
 export async function listAuditEntries(
   { store }: Context,
   { space_id: owner }: UserCaller,
-  query: { action?: AuditAction; target_id?: string; since?: string; until?: string },
+  query: Query<Endpoints["listAuditEntries"]>,
   before: string | undefined,
   limit: number,
 ): Promise<AuditEntry[]> {

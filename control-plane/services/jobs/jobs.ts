@@ -1,6 +1,8 @@
 /** Jobs for users: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
-import type { CreateJob, Job, JobStatus, JobType } from "../../../protocol/jobs.ts";
+import type { Query } from "../../../protocol/endpoint.ts";
+import type { Endpoints } from "../../../protocol/endpoints.ts";
+import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { momentOf } from "../../domain/moments.ts";
@@ -144,19 +146,6 @@ export async function getJob(
   return viewJob(context, job, options);
 }
 
-/** The filters of GET /api/jobs. */
-interface JobsQuery {
-  readonly status?: JobStatus;
-  readonly zone_id?: string;
-  readonly configuration?: string;
-  readonly job_type?: JobType;
-  readonly mine?: boolean;
-  readonly waiting_for_me?: boolean;
-  readonly since?: string;
-  readonly until?: string;
-  readonly id_prefix?: string;
-}
-
 /** Returns who cancelled a job of the user; null if no user did. */
 export async function findJobCancel(
   { store: { read } }: Context,
@@ -170,7 +159,7 @@ export async function findJobCancel(
 export async function findJobIds(
   { store: { read } }: Context,
   user: UserCaller,
-  query: JobsQuery,
+  query: Query<Endpoints["listJobs"]>,
   page: Pick<JobFilter, "before" | "limit">,
 ): Promise<{ items: string[]; next: string | undefined }> {
   const { status, zone_id, configuration, job_type, mine, waiting_for_me, id_prefix } = query;

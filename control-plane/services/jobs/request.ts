@@ -1,8 +1,9 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
+import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
+import { timeoutSecondsDefault } from "../../../protocol/limits.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import {
   configHash,

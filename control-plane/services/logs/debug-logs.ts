@@ -1,7 +1,8 @@
 /**
  * Debug logs of jobs: stored for the runner that holds the job, sent to the users who may read it.
  */
-import { debugLogLimit, type DebugLog } from "../../../protocol/executions.ts";
+import type { DebugLog } from "../../../protocol/executions.ts";
+import { debugLogLimit } from "../../../protocol/limits.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";

@@ -1,5 +1,6 @@
 /** Stores plan artifacts and returns them. */
-import { planArtifactLimit, type PlanArtifact } from "../../../protocol/executions.ts";
+import type { PlanArtifact } from "../../../protocol/executions.ts";
+import { planArtifactLimit } from "../../../protocol/limits.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";

@@ -1,5 +1,6 @@
 /** Worker tokens, and what a control plane shows an agent before it is sent one. */
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { workerProof } from "../../../common/worker-proof.ts";
 import type { ProveWorker, WorkerProof } from "../../../protocol/workers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { hashToken } from "../../domain/tokens.ts";
@@ -101,8 +102,7 @@ export async function proveWorker(
 ): Promise<WorkerProof> {
   const id = worker_id.toLowerCase();
   const worker = await store.read.first(findWorkerCaller, { id });
-  const proofOf = (key: string): string =>
-    createHmac("sha256", key).update(`windlass worker proof\n${nonce}`).digest("base64url");
+  const proofOf = (key: string): string => workerProof(key, nonce);
   return {
     proof: proofOf(worker?.token_hash ?? unknown),
     key_proofs: box("worker-proof").signatures(id).map(proofOf),

@@ -7,7 +7,8 @@ import { Check } from "typebox/value";
 import { expect, test } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
 import { secrecyOf } from "../../../../common/redaction/secrecy.ts";
-import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
+import { planListLimit, planSummaryLimit } from "../../../../protocol/limits.ts";
+import { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const root = folderForFile();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
+import { planSummaryLimit } from "../../../../protocol/limits.ts";
+import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 import { addHeldJob } from "../../../helpers/plane/plane.ts";
