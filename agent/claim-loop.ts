@@ -10,7 +10,7 @@ import type { ClaimKey } from "./claim-key.ts";
 import type { Contact } from "./api/contact.ts";
 import type { Slots } from "./slots.ts";
 
-export interface ClaimLoop {
+export interface ClaimLoopOptions {
   readonly api: AgentApi;
   readonly slots: Slots;
   readonly key: ClaimKey;
@@ -31,8 +31,8 @@ export interface ClaimLoop {
   room(signal: AbortSignal): Promise<void>;
 }
 
-/** Resolves when the agent is to claim no more jobs. */
-export async function claimLoop(loop: ClaimLoop): Promise<void> {
+/** Claims jobs until the signal; with `once`, until the first job. */
+export async function claimLoop(loop: ClaimLoopOptions): Promise<void> {
   const { api, slots, key, log, contact, noMoreWork } = loop;
   let refusals = 0;
   let isKeyUsed = false;

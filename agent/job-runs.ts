@@ -231,7 +231,7 @@ export class JobRuns {
     const done = Promise.withResolvers<JobResult>();
     const running: Running = { claim, done: done.promise, stop };
     this.#running.set(claim.job.id, running);
-    this.#tell();
+    this.#notifyChanged();
     void this.#untilDone(running, journal).then(({ result, remove }) => {
       this.#running.delete(claim.job.id);
       this.#remove(claim.job.id, remove);
@@ -241,7 +241,7 @@ export class JobRuns {
           : Math.round(performance.now() - claimed) / 1000;
       this.#options.log.info({ ...factsOf(claim), result, seconds }, "job ended");
       done.resolve(result);
-      this.#tell();
+      this.#notifyChanged();
       this.#options.onEnd(result, claim.job.job_type);
     });
   }
@@ -271,16 +271,16 @@ export class JobRuns {
         const { stop } = running;
         return await runJob({ journal, settings, api: api.forJob(id, attempt), stop, failed });
       } catch (error) {
-        const told = { job: id, error: (error as Error).stack };
+        const fields = { job: id, error: (error as Error).stack };
         if (journal.find("reported")) {
           // The end of the job is reported. What is left on the disk must not keep the slot from
           // other jobs.
           journal.close();
-          log.error(told, notCleaned);
+          log.error(fields, notCleaned);
           const { status = "ABANDONED" } = journal.find("ended")?.report ?? {};
           return { result: status as JobResult, remove: () => Promise.resolve() };
         }
-        log.error(told, "the job was interrupted and continues soon");
+        log.error(fields, "the job was interrupted and continues soon");
         if (performance.now() - began >= steadyAfter) tries = failures = 0;
         if (!(error instanceof JournalError || isDiskFull(error))) failures++;
         if (failures >= failureLimit) failed ??= error as Error;
@@ -303,7 +303,7 @@ export class JobRuns {
     this.#removing.set(id, removing);
   }
 
-  #tell(): void {
+  #notifyChanged(): void {
     const { resolve } = this.#changed;
     this.#changed = Promise.withResolvers();
     resolve();

@@ -5,7 +5,7 @@
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
-import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
+import { responseTimeout, retryCall, readLeniently, type RetryContext } from "./calls.ts";
 import { expectGenuine, genuine, names } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
 import { provingConnectorFor } from "./proof.ts";
@@ -13,7 +13,7 @@ import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "../job/job-api.ts";
 import { dispatcherOf, type Network } from "../machine/network.ts";
 
-export interface ApiOptions extends Persistence {
+export interface ApiOptions extends RetryContext {
   readonly server: string;
   readonly known: KnownServer;
   readonly workerId: string;
@@ -49,22 +49,22 @@ export interface AgentApi {
  */
 const leaveTimeout = 5000;
 
-/** All calls of one agent. Each is repeated for as long as a later attempt could succeed. */
+/** Each call is repeated for as long as a later attempt could succeed. */
 export function createApi(options: ApiOptions): AgentApi {
   const { server, known, workerId } = options;
   const isPlain = server.startsWith("http:");
   const dispatcher = dispatcherOf(options.network, provingConnectorFor(server, options, known));
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
-  const common = { headers: identity, dispatcher, timeout: answerTimeout };
+  const common = { headers: identity, dispatcher, timeout: responseTimeout };
 
   const heartbeat: AgentApi["heartbeat"] = (body, wait, signal) =>
-    persist(options, "heartbeat", signal, async () => {
+    retryCall(options, "heartbeat", signal, async () => {
       const wants_proof_key = isPlain && known.provesItself && known.proofKey === undefined;
       const input = {
         query: wait > 0 ? { wait } : {},
         body: wants_proof_key ? { ...body, wants_proof_key } : body,
       };
-      const patience = { timeout: answerTimeout + wait * 1000, signal };
+      const patience = { timeout: responseTimeout + wait * 1000, signal };
       const answer: Partial<HeartbeatAnswer> = await readLeniently(
         await genuine(known, send(server, "heartbeat", input, { ...common, ...patience })),
       );
@@ -78,9 +78,9 @@ export function createApi(options: ApiOptions): AgentApi {
 
   return {
     claim: (wait, key, signal) =>
-      persist(options, "claim", signal, async () => {
+      retryCall(options, "claim", signal, async () => {
         const headers = { ...identity, "idempotency-key": key };
-        const patience = { timeout: answerTimeout + wait * 1000, signal };
+        const patience = { timeout: responseTimeout + wait * 1000, signal };
         const claim = await genuine(
           known,
           call(server, "claimJob", { query: { wait } }, { ...common, ...patience, headers }),
@@ -94,7 +94,7 @@ export function createApi(options: ApiOptions): AgentApi {
     },
     async isCloudHosted(signal) {
       const input = { params: { id: workerId } };
-      return persist(options, "worker", signal, async () => {
+      return retryCall(options, "worker", signal, async () => {
         const worker: { id?: unknown; mode?: unknown } = await readLeniently(
           await genuine(known, send(server, "readWorker", input, { ...common, signal })),
         );

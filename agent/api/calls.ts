@@ -9,21 +9,21 @@ import { retry } from "../../common/retry.ts";
 import { describe } from "./describe.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 
-export interface Persistence {
+export interface RetryContext {
   readonly revocation: Revocation;
   readonly log: Logger;
   readonly retry: BackoffLimits;
 }
 
 /** The time that a response may take, in milliseconds; then the call is repeated. */
-export const answerTimeout = 30_000;
+export const responseTimeout = 30_000;
 
 /**
  * Repeats a call until there is a response or a refusal. `mostTries`: gives up after this many
  * failures while the control plane accepts other calls; while it is away, failures do not count.
  */
-export async function persist<T>(
-  { log, revocation, retry: limits }: Persistence,
+export async function retryCall<T>(
+  { log, revocation, retry: limits }: RetryContext,
   what: string,
   signal: AbortSignal,
   once: () => Promise<T>,

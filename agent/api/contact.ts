@@ -1,22 +1,16 @@
-/**
- * Remembers when the control plane last responded. Time is the machine's uptime, which no change of
- * the clock affects.
- */
+/** Remembers when the control plane last responded, by a clock that no change of the time affects. */
 
 /**
  * The kinds of calls that are watched: the heartbeat, which shows that the agent lives, and the
  * claims, which bring jobs.
  */
-export type Line = "heartbeat" | "claim";
+export type CallKind = "heartbeat" | "claim";
 
-/**
- * Remembers for each kind of call how long there was no response. A kind that is not in use counts
- * as responding.
- */
+/** A kind of call that is paused counts as responding. */
 export class Contact {
   readonly #now: () => number;
-  readonly #heard: Record<Line, number>;
-  readonly #paused = new Set<Line>();
+  readonly #heard: Record<CallKind, number>;
+  readonly #paused = new Set<CallKind>();
 
   /** `now` in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -25,23 +19,25 @@ export class Contact {
   }
 
   /** The control plane has responded to a call of this kind. */
-  heard(line: Line): void {
-    this.#heard[line] = this.#now();
+  heard(kind: CallKind): void {
+    this.#heard[kind] = this.#now();
   }
 
   /** No calls of this kind are made for now, such as claims while every slot is taken. */
-  pause(line: Line): void {
-    this.#paused.add(line);
+  pause(kind: CallKind): void {
+    this.#paused.add(kind);
   }
 
   /** Calls of this kind are made again; the silence counts from now. */
-  resume(line: Line): void {
-    if (this.#paused.delete(line)) this.heard(line);
+  resume(kind: CallKind): void {
+    if (this.#paused.delete(kind)) this.heard(kind);
   }
 
   /** Returns the seconds since the last response, of the kind of call that had none for longest. */
   silence(): number {
-    const lines = (Object.keys(this.#heard) as Line[]).filter((line) => !this.#paused.has(line));
-    return Math.max(0, ...lines.map((line) => this.#now() - this.#heard[line])) / 1000;
+    const kinds = (Object.keys(this.#heard) as CallKind[]).filter(
+      (kind) => !this.#paused.has(kind),
+    );
+    return Math.max(0, ...kinds.map((kind) => this.#now() - this.#heard[kind])) / 1000;
   }
 }

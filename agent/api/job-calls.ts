@@ -7,17 +7,17 @@ import type { Dispatcher } from "../../common/http-client.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
-import { persist, readLeniently, type Persistence } from "./calls.ts";
+import { retryCall, readLeniently, type RetryContext } from "./calls.ts";
 import { describe } from "./describe.ts";
 import { sortFailure } from "./failures.ts";
 import { expectGenuine, genuine, names, proxyPatience } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
-import { type JobApi } from "../job/job-api.ts";
+import type { JobApi } from "../job/job-api.ts";
 import { plainAddress } from "../machine/network.ts";
 import { JobRefusedError } from "../job/job-refused-error.ts";
 import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
-export interface JobCalls extends Persistence {
+export interface JobCalls extends RetryContext {
   readonly server: string;
   readonly known: Pick<KnownServer, "reportsTime">;
   readonly headers: Readonly<Record<string, string>>;
@@ -74,18 +74,18 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       }
     };
     try {
-      await persisted(what, signal, once, patience?.tries);
+      await retryJobCall(what, signal, once, patience?.tries);
     } catch (error) {
       // Only this attempt can have stored it: the response to an earlier upload was lost.
       if (!(error instanceof JobRefusedError && error.code === "artifact_exists")) throw error;
     }
   };
-  const persisted = <T>(
+  const retryJobCall = <T>(
     what: string,
     signal: AbortSignal,
     once: () => Promise<T>,
     tries?: number,
-  ): Promise<T> => settle(persist(calls, what, signal, once, tries));
+  ): Promise<T> => asJobRefusal(retryCall(calls, what, signal, once, tries));
   const logProxy = proxyPatience(calls);
   /** Returns undefined if there is no state; throws an error that is worth a retry. */
   const openState = async (spec_id: string, jobToken: string, signal: AbortSignal) => {
@@ -109,7 +109,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         );
         expectGenuine(known, names(answer.id, id));
       };
-      await persisted(`report ${report.status}`, forever, once);
+      await retryJobCall(`report ${report.status}`, forever, once);
     },
     appendLogs: async (chunks, signal) => {
       // A server that knows only the published interface takes one chunk a post and ignores `seq`.
@@ -138,11 +138,11 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     uploadDebugLog: (file) =>
       upload("upload debug log", "uploadDebugLog", file, forever, debugLogPatience),
     downloadPlan: async (file, signal) =>
-      persisted("download plan", signal, () =>
+      retryJobCall("download plan", signal, () =>
         download(server, "downloadPlanArtifact", params, file, { ...calls, signal }),
       ),
     downloadSource: async (file, signal) => {
-      const found = await persisted("download source", signal, () =>
+      const found = await retryJobCall("download source", signal, () =>
         download(server, "downloadSource", params, file, { ...calls, signal }),
       );
       if (!found)
@@ -150,7 +150,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     },
     stateAddress: (specId) => `${plainAddress(server)}/api/state/${specId}`,
     hasState: (specId, jobToken, signal) =>
-      persist(calls, "look for a state", signal, async () => {
+      retryCall(calls, "look for a state", signal, async () => {
         const body = await openState(specId, jobToken, signal);
         return body !== undefined && (await isState(body));
       }),
@@ -161,7 +161,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         return body && (await textWithin(body, limit));
       };
       // The callers have another way to read the state, or go on without it.
-      return persist(calls, "read the state", signal, once).catch(() => undefined);
+      return retryCall(calls, "read the state", signal, once).catch(() => undefined);
     },
   };
 }
@@ -193,7 +193,7 @@ async function textWithin(
 }
 
 /** Turns a refusal into the error that the job's own interface declares. */
-async function settle<T>(answer: Promise<T>): Promise<T> {
+async function asJobRefusal<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {

@@ -42,13 +42,13 @@ export function hasCommand(
     );
 }
 
-type Given = Pick<
+type GiveUpParts = Pick<
   JobContext,
   "claim" | "journal" | "directory" | "isolation" | "settings" | "workspace"
 >;
 
 /** Why the job is given up: its agent has crashed, or has failed with this error. */
-export function causeOf(given: Given, error: Error | undefined): string | undefined {
+export function causeOf(given: GiveUpParts, error: Error | undefined): string | undefined {
   if (crashesIn(given.journal) > crashLimit)
     return (
       `the agent crashed ${crashLimit} times in a row while it worked on this job and gives the job up. ` +
@@ -61,7 +61,7 @@ export function causeOf(given: Given, error: Error | undefined): string | undefi
 }
 
 /** Stops what still runs of the job and returns the report. */
-export async function giveUp(given: Given, cause: string): Promise<ReportStatus> {
+export async function giveUp(given: GiveUpParts, cause: string): Promise<ReportStatus> {
   const { journal, directory, isolation, settings } = given;
   const { run } = journal.entries.findLast((entry) => entry.at === "run") ?? {};
   const place = run === undefined ? undefined : join(directory, "runs", run);
@@ -86,7 +86,7 @@ export async function giveUp(given: Given, cause: string): Promise<ReportStatus>
 }
 
 /** Keeps the state that terraform could not save. Returns the end of the message if there is one. */
-async function keepErroredState(given: Given): Promise<string | undefined> {
+async function keepErroredState(given: GiveUpParts): Promise<string | undefined> {
   const { folder } =
     given.journal.find("done", ({ facts }) => facts.folder !== undefined)?.facts ?? {};
   const file = folder === undefined ? undefined : join(folder, erroredState);

@@ -21,7 +21,7 @@ import { failureReport, isOfJob, timeoutOf } from "./failure-report.ts";
 import { causeOf, giveUp, hasCommand } from "./give-up.ts";
 import { processWarning } from "./isolation/isolation.ts";
 import { isolationOf } from "./isolation/open.ts";
-import { type JobApi } from "./job-api.ts";
+import type { JobApi } from "./job-api.ts";
 import { JobRefusedError } from "./job-refused-error.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalError, type Journal, type StopReason } from "./journal.ts";
@@ -95,8 +95,10 @@ function markLeft(journal: Journal): void {
   }
 }
 
-type Given = "claim" | "settings" | "api" | "journal" | "workspace" | "isolation" | "directory";
-type Base = Pick<JobContext, Given>;
+type Base = Pick<
+  JobContext,
+  "claim" | "settings" | "api" | "journal" | "workspace" | "isolation" | "directory"
+>;
 
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;

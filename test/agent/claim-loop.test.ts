@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { Contact } from "../../agent/api/contact.ts";
-import { claimLoop, type ClaimLoop } from "../../agent/claim-loop.ts";
+import { claimLoop, type ClaimLoopOptions } from "../../agent/claim-loop.ts";
 import { Slots } from "../../agent/slots.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 
@@ -20,7 +20,7 @@ test("continues when the key that the server refuses cannot be replaced on the d
     },
   };
   await claimLoop({
-    api: api as unknown as ClaimLoop["api"],
+    api: api as unknown as ClaimLoopOptions["api"],
     slots: new Slots(1),
     key: {
       current: () => key,

@@ -24,7 +24,7 @@ const unpackLimits = { entries: 4, bytes: 512 * mebibyte };
 export async function packPlan(context: JobContext): Promise<void> {
   const { root, plan, packed } = context.workspace;
   emptyFolder(packed);
-  // A plan is a zip: packing it again hardly makes it smaller.
+  // A plan is a zip, which packing hardly makes smaller, so the limit of the artifact is its limit.
   if (!(await copyJobFile(root, plan, join(packed, planFile), planArtifactLimit))) {
     throw new StepFailedError("show: terraform has written no plan file");
   }
@@ -34,9 +34,8 @@ export async function packPlan(context: JobContext): Promise<void> {
   writeFileSync(join(packed, manifestFile), JSON.stringify(manifest, null, 2), { mode: 0o600 });
   const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
   const tar = await import("tar");
-  // The plan is already a zip, so more effort would gain nothing.
-  const how = { file: packedPlan(context), cwd: packed, gzip: { level: 1 }, portable: true };
-  await tar.create(how, names);
+  const options = { file: packedPlan(context), cwd: packed, gzip: { level: 1 }, portable: true };
+  await tar.create(options, names);
 }
 
 export const uploadPlan: Step = {

@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { persist } from "../../../agent/api/calls.ts";
+import { retryCall } from "../../../agent/api/calls.ts";
 import { ProblemError } from "../../../protocol/transport.ts";
 import { Revocation } from "../../../agent/api/failures.ts";
 
-test("persist says that a refused token ends the agent, and of other failures that they are repeated", async () => {
+test("retryCall says that a refused token ends the agent, and of other failures that they are repeated", async () => {
   const said: unknown[] = [];
   const log = pino(
     { level: "warn" },
@@ -17,14 +17,14 @@ test("persist says that a refused token ends the agent, and of other failures th
     const failure = failures.shift();
     if (failure) throw failure;
   };
-  await persist(options, "claim", new AbortController().signal, once);
+  await retryCall(options, "claim", new AbortController().signal, once);
   expect(said).toEqual([
     "a call of the control plane failed; it is repeated",
     "the control plane refuses this worker's token; the agent ends if it keeps doing so",
   ]);
 });
 
-test("persist logs a call that was answered at debug, and not at info", async () => {
+test("retryCall logs a call that was answered at debug, and not at info", async () => {
   const lines: unknown[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
   for (const level of ["info", "debug"]) {
@@ -32,7 +32,7 @@ test("persist logs a call that was answered at debug, and not at info", async ()
     const revocation = new Revocation(30, () => undefined);
     const options = { revocation, log, retry: { first: 1, most: 1 } };
     const { signal } = new AbortController();
-    expect(await persist(options, "claim", signal, async () => "answer")).toBe("answer");
+    expect(await retryCall(options, "claim", signal, async () => "answer")).toBe("answer");
   }
   expect(lines).toMatchObject([{ level: 20, call: "claim", milliseconds: expect.any(Number) }]);
 });
