@@ -78,7 +78,7 @@ export async function buildApp(
     // Our own refusal has more details.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 600 },
-    // Of an address that cannot be decoded, or is too long.
+    // For an address that cannot be decoded, or is too long.
     frameworkErrors: (error, request, reply) =>
       asksForPage(request)
         ? void sendErrorPage(context, error, request, reply)

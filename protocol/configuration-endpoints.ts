@@ -64,7 +64,7 @@ export const configurationEndpoints = {
     description:
       "Sensitive values are encrypted at rest, sent only to the runner that holds the job, and never shown. Environment variables that would change how terraform runs are refused.",
     permission: "configure",
-    below: { zone_id: "zones" },
+    belongsTo: { zone_id: "zones" },
     body: CreateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,

@@ -14,8 +14,8 @@ export type Caller = "anyone" | "session" | "client" | "worker" | "registrant" |
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "LOCK" | "UNLOCK";
 
-/** What an endpoint says in a declaration as in the endpoint itself. */
-interface Facts {
+/** Fields that an endpoint takes from its declaration unchanged. */
+interface Common {
   readonly summary: string;
   /** More than the summary, for the OpenAPI document; Markdown. */
   readonly description?: string;
@@ -36,14 +36,14 @@ interface Facts {
    * Fields of the body that name by id what the new thing belongs to, and what they name, as in
    * paths. The first one that is there decides in which space the request acts.
    */
-  readonly below?: Readonly<Record<string, string>>;
+  readonly belongsTo?: Readonly<Record<string, string>>;
   /** Limit of the body in bytes, checked before it is buffered. Default 1 MiB. */
   readonly bodyLimit?: number;
   /** Limit of the members and entries of a JSON body. Default 20,000. */
   readonly bodyValues?: number;
 }
 
-interface Declaration extends Facts {
+interface Declaration extends Common {
   /** Default: `client`. */
   readonly caller?: Caller;
   /** The `{name}` parts of the path. */
@@ -60,7 +60,7 @@ interface Declaration extends Facts {
   readonly status?: Endpoint["status"];
 }
 
-export interface Endpoint extends Facts {
+export interface Endpoint extends Common {
   readonly method: Method;
   readonly path: string;
   readonly caller: Caller;
@@ -92,12 +92,12 @@ export function endpoint<const D extends Declaration>(
   route: `${Method} /${string}`,
   declaration: D,
 ): EndpointOf<D> {
-  const { caller, params, query, headers, body, bytes, answer, status, ...facts }: Declaration =
+  const { caller, params, query, headers, body, bytes, answer, status, ...common }: Declaration =
     declaration;
   const [method, path] = route.split(" ");
   const isEmpty = answer === undefined && bytes === undefined;
   return {
-    ...facts,
+    ...common,
     method,
     path,
     caller: caller ?? "client",

@@ -26,16 +26,19 @@ import {
   LogQuery,
 } from "./jobs.ts";
 
-/** What it takes depends on the job: the service checks it, so that a refusal names the right role. */
-const byJob = "read";
+/**
+ * The permission depends on the job. The service checks it, so that a refusal names the role that the
+ * caller needs; everyone who calls needs at least this one.
+ */
+const dependsOnJob = "read";
 
 export const jobEndpoints = {
   createJob: endpoint("POST /api/jobs", {
     summary: "Queue a job",
     description:
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies, which is refused where the configuration has an approval rule, as DESTROY is: PLAN with `destroy` instead.",
-    permission: byJob,
-    below: { configuration_id: "configurations", assigned_worker_id: "workers" },
+    permission: dependsOnJob,
+    belongsTo: { configuration_id: "configurations", assigned_worker_id: "workers" },
     body: CreateJob,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,
@@ -152,7 +155,7 @@ export const jobEndpoints = {
     summary: "Cancel a job that is queued or running",
     description:
       "The job becomes CANCELLED at once. A connected runner is notified at once, stops terraform and reports. A runner that cannot reach the server goes on; it is notified by its next heartbeat or log post. If it stays away until it is considered lost (30 s after it is OFFLINE), the job is released with `outcome_unknown`, and its state stays locked until the runner reports or a user unlocks it. A job that was never started ends without its runner.",
-    permission: byJob,
+    permission: dependsOnJob,
     params: jobParams,
     answer: Job,
     refusals: ["job_ended"],
@@ -161,7 +164,7 @@ export const jobEndpoints = {
     summary: "Queue a new job with the request of a failed or cancelled one",
     description:
       "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
-    permission: byJob,
+    permission: dependsOnJob,
     params: jobParams,
     status: 201,
     answer: Job,

@@ -8,8 +8,8 @@ import type { Context } from "../services/context.ts";
 import { actingInTeam, actingOn } from "../services/teams/spaces.ts";
 
 /**
- * The caller of a request, in the space that it acts in: that of what the address names by id, or
- * else of the team that the header or, on a page, `?team=` names. Throws 404 `team_not_found`.
+ * Returns the caller, acting in the space of what the address names by id, or else in the team that
+ * the header or, on a page, `?team=` names. Throws 404 `team_not_found`.
  */
 export async function actingFor(
   context: Context,
@@ -23,7 +23,7 @@ export async function actingFor(
   return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
 }
 
-/** Also names that space in the response to a user who has several. */
+/** The same. In the response to a user with several spaces, the header names that space. */
 export async function actingWithNote(
   context: Context,
   request: FastifyRequest,
@@ -38,18 +38,18 @@ export async function actingWithNote(
 }
 
 /**
- * The caller, in the space of what a new thing belongs to. Throws 403 unless the endpoint is
- * permitted there: before the body, nothing was checked.
+ * Returns the caller, acting in the space of what the body names by id (`belongsTo`). Throws 403 unless
+ * the caller has the endpoint's permission there: before the body arrived, nothing was checked.
  */
-export async function actingBelow(
+export async function actingForBody(
   context: Context,
   caller: UserCaller,
-  { below = {}, permission }: Endpoint,
+  { belongsTo = {}, permission }: Endpoint,
   body: unknown,
 ): Promise<UserCaller> {
   const given = (body ?? {}) as Record<string, unknown>;
-  const field = Object.keys(below).find((name) => typeof given[name] === "string");
-  const named = { kind: below[field ?? ""] ?? "", id: String(given[field ?? ""]) };
+  const field = Object.keys(belongsTo).find((name) => typeof given[name] === "string");
+  const named = { kind: belongsTo[field ?? ""] ?? "", id: String(given[field ?? ""]) };
   const acting = await actingOn(context, caller, named);
   if (permission !== undefined) checkPermission(acting, permission);
   return acting;

@@ -13,7 +13,7 @@ import { isReleaseSecret } from "../services/releases/releases.ts";
 import { checkJobToken, type JobCredential } from "../services/states/job-tokens.ts";
 import { workerTokens } from "../services/workers/credentials.ts";
 import { findRegistrationToken } from "../services/workers/registration-tokens.ts";
-import { actingBelow, actingWithNote } from "./acting.ts";
+import { actingForBody, actingWithNote } from "./acting.ts";
 import type { Guards } from "./route.ts";
 import { findSession, refuseForeignOrigin } from "./session.ts";
 
@@ -28,7 +28,7 @@ export function makeGuards(context: Context): Guards {
     registrant: registrantGuard(context, { worker, client }),
     job: jobGuard(context),
     pipeline: pipelineGuard(context),
-    below: (...about) => actingBelow(context, ...about),
+    forBody: (...about) => actingForBody(context, ...about),
   };
 }
 
@@ -42,8 +42,8 @@ function sessionGuard(context: Context): Guards["session"] {
 }
 
 /**
- * `Authorization: Bearer <token>`: the access token of a login or of a pipeline. Without that header, a browser's session, because the
- * console calls the same routes.
+ * `Authorization: Bearer <token>`: the access token of a login or of a pipeline. Without that header,
+ * a browser's session, because the console calls the same routes.
  */
 function clientGuard(context: Context): Guards["client"] {
   return async (request, reply) => {

@@ -41,7 +41,7 @@ interface Callers extends Record<Caller, unknown> {
 
 export type Guards = { readonly [K in Caller]: Guard<Callers[K]> } & {
   /** For endpoints whose body decides in which space they act. */
-  readonly below: (caller: UserCaller, endpoint: Endpoint, body: unknown) => Promise<UserCaller>;
+  readonly forBody: (caller: UserCaller, endpoint: Endpoint, body: unknown) => Promise<UserCaller>;
 };
 
 export interface Call<E extends Endpoint> {
@@ -164,7 +164,8 @@ function route(
   const admit = (request: FastifyRequest, caller: Callers[Caller]): void => {
     const user = userOf(caller);
     // A caller with several spaces may act in another one, once the body is there.
-    const isDeferred = endpoint.below !== undefined && user !== undefined && user.spaces.length > 1;
+    const isDeferred =
+      endpoint.belongsTo !== undefined && user !== undefined && user.spaces.length > 1;
     if (user && permission !== undefined && !isDeferred) checkPermission(user, permission);
     request.caller = caller;
   };
@@ -198,11 +199,11 @@ function route(
       admit(request, caller);
       return done();
     },
-    ...(endpoint.below
+    ...(endpoint.belongsTo
       ? {
           preHandler: async (request) => {
             const user = request.caller as UserCaller;
-            request.caller = await guards.below(user, endpoint, request.body);
+            request.caller = await guards.forBody(user, endpoint, request.body);
           },
         }
       : {}),

@@ -36,7 +36,7 @@ export interface UserCaller extends SignedIn {
   /** `token`: an access token, whose id is then the `login_id`. */
   readonly login_kind: "session" | "cli" | "token";
   readonly token_name?: string;
-  /** The space in which the caller acts: what it creates belongs to it. A personal space has the id of its user. */
+  /** The space in which the caller acts and creates. A personal space has the id of its user. */
   readonly space_id: string;
   readonly role: Role;
   /** All spaces in which the caller may act; of an access token, the one it was created in. */
