@@ -17,7 +17,7 @@ import { accessTokensLimit } from "../control-plane/services/people/access-token
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
 import { rollbacksPerUser } from "../control-plane/services/states/versions.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
-import { waitingPlaces } from "../control-plane/services/large-work.ts";
+import { waitingLimit } from "../control-plane/services/large-work.ts";
 import {
   environmentLimit,
   inlineFileCount,
@@ -71,7 +71,7 @@ test.each([
   ],
   [
     "requests of one space with configurations and variable sets of more than 64 KiB that wait for their turn at one server",
-    number(waitingPlaces),
+    number(waitingLimit),
   ],
   [
     "lines of its sensitive values; in a value of more than 64 KiB, eight lines count as one",

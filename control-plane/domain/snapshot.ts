@@ -32,7 +32,7 @@ import {
 export type { Definition } from "./snapshot-values.ts";
 
 /** The fields of a new configuration that make its definition, with its defaults filled in. */
-export function definitionOf(input: Given): Definition {
+export function definitionOf(input: DefinitionFields): Definition {
   const given = checked({}, input);
   return withoutDefaults({
     engine: "terraform",
@@ -60,14 +60,19 @@ export const updatedValues = (before: Values, change: Values): Values => ({
 });
 
 /** The fields of a definition that are given, validated, each value in its stored form. */
-function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Given> {
+function checked(
+  before: Partial<Definition>,
+  given: Partial<DefinitionFields>,
+): Partial<DefinitionFields> {
   checkEnvironment(given.environment ?? {});
   const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;
   if (problem !== undefined) throw invalid("body.source.url", problem);
-  refusePlace(before, { ...before, ...given });
-  if (given.engine_version !== before.engine_version) refuseVersion(given.engine_version ?? null);
-  const fields: Partial<Given> = { ...pick(given), ...normalized(before, given) };
-  refuseSize(fields);
+  checkPaths(before, { ...before, ...given });
+  // An unchanged version is not checked either.
+  if (given.engine_version !== before.engine_version)
+    checkEngineVersion(given.engine_version ?? null);
+  const fields: Partial<DefinitionFields> = { ...pick(given), ...normalized(before, given) };
+  checkSizes(fields);
   const { backend, backend_config = {} } = { ...before, ...fields };
   if (backend === "managed" && Object.keys(backend_config).length > 0)
     throw invalid(
@@ -81,7 +86,7 @@ function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Gi
  * Each request body is limited, but variables are added one by one, and a runner gets all of them
  * in one response.
  */
-function refuseSize({ source, variables = {}, environment = {} }: Partial<Given>): void {
+function checkSizes({ source, variables = {}, environment = {} }: Partial<DefinitionFields>): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
     throw invalid("body.source.files", "are larger than 1 MiB in total");
@@ -91,8 +96,11 @@ function refuseSize({ source, variables = {}, environment = {} }: Partial<Given>
     throw invalid("body.environment", "is larger than 1 MiB in total");
 }
 
-/** Not of an unchanged place: earlier versions of the server accepted any. */
-function refusePlace(before: Partial<Given>, { source, working_directory = "" }: Partial<Given>) {
+/** Unchanged paths are not checked: earlier versions of the server accepted any. */
+function checkPaths(
+  before: Partial<DefinitionFields>,
+  { source, working_directory = "" }: Partial<DefinitionFields>,
+) {
   const isSame = working_directory === (before.working_directory ?? "");
   if (isSame && isDeepStrictEqual(source, before.source)) return;
   const { ref, path = "" } = source?.type === "git" ? source : {};
@@ -105,20 +113,19 @@ function refusePlace(before: Partial<Given>, { source, working_directory = "" }:
     if (problem !== undefined) throw invalid(`body.${field}`, problem);
 }
 
-/** Not of an unchanged version: earlier versions of the server accepted any. */
-function refuseVersion(constraint: string | null): void {
+function checkEngineVersion(constraint: string | null): void {
   const problem = constraint === null ? undefined : constraintProblem(constraint);
   if (problem !== undefined) throw invalid("body.engine_version", problem);
 }
 
-type Given = Omit<Definition, "backend" | "parallelism"> &
+type DefinitionFields = Omit<Definition, "backend" | "parallelism"> &
   Pick<CreateConfiguration, "backend" | "parallelism">;
 
 /**
  * Leaves out what is off, empty or not chosen: a definition without it is the same one, and has the
  * same hash.
  */
-function withoutDefaults(given: Given): Definition {
+function withoutDefaults(given: DefinitionFields): Definition {
   const { submodules, backend, parallelism, var_files, backend_config, ...definition } = given;
   return {
     ...definition,
@@ -144,16 +151,16 @@ const fieldNames = [
   "parallelism",
   "submodules",
   "timeout_seconds",
-] as const satisfies (keyof Given)[];
+] as const satisfies (keyof DefinitionFields)[];
 
-const pick = (given: Partial<Given>): Partial<Given> =>
+const pick = (given: Partial<DefinitionFields>): Partial<DefinitionFields> =>
   Object.fromEntries(
     fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
 
 /**
- * Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's
- * id).
+ * Replaces every sensitive value by a sealed one, which opens only for the same `about`: the id of the
+ * configuration, job or worker.
  */
 export const seal = <T extends Partial<Definition>>(
   definition: T,
@@ -190,7 +197,7 @@ export const unseal = <T extends Partial<Definition>>(
     );
   });
 
-/** The same for an update, which may replace values that cannot be opened: those stay sealed. */
+/** The same, but values that cannot be opened stay sealed: an update may replace them. */
 export const unsealReadable = <T extends Partial<Definition>>(
   definition: T,
   box: SecretBox,
@@ -213,8 +220,9 @@ const opener =
 export type ValueMarks = ReadonlyMap<string, string>;
 
 /**
- * Returns a mark of each sensitive value of an opened definition, which another value does not have:
- * so that a form can tell whether a value that is not shown has changed. Keyed, because it is shown.
+ * Returns a mark of each sensitive value of an opened definition. Another value has another mark, so a
+ * form can tell whether a value that it does not show has changed. Marks are keyed, because pages
+ * contain them.
  */
 export function markSecrets(
   definition: Partial<Definition>,
@@ -252,8 +260,8 @@ export function holdsSealed(text: string): boolean {
 }
 
 /**
- * A stored definition (JSON) with every value that a key opens sealed under the current one, and
- * how many none of them opens.
+ * Returns a stored definition (JSON) whose values are sealed with the first key, and how many values
+ * none of the keys opens: those stay unchanged.
  */
 export function reseal(
   text: string,
@@ -279,7 +287,7 @@ export const mask = <T extends Partial<Definition>>(definition: T): T =>
   mapEntries(definition, (entry) => (entry.sensitive === true ? { sensitive: true } : entry));
 
 /** The form for runners: plain texts, and the names of those that no log may show. */
-export function claimed(snapshot: ConfigSnapshot): ClaimedSnapshot {
+export function snapshotForRunner(snapshot: ConfigSnapshot): ClaimedSnapshot {
   const { environment, backend_config, ...rest } = snapshot;
   return {
     ...rest,

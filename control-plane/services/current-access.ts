@@ -16,8 +16,9 @@ export type AdmittedCaller = Pick<UserCaller, "login_id" | "login_kind" | "space
 
 /**
  * Throws 401, 403 or 404 if the caller can no longer do in this space what it could when its request
- * was admitted. Runs in the transaction of a change, so no one changes anything after that end. A
- * space that the caller has just joined was not decided by.
+ * was admitted. Runs in the transaction of a change, so a caller that has lost its access changes
+ * nothing more. A space of which the caller was no member then, such as a team that it creates, is
+ * not checked.
  */
 export async function checkCurrentAccess(
   tx: Queries,

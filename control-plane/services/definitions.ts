@@ -24,19 +24,19 @@ export interface SealedText {
   readonly short: object;
 }
 
-/** What may be large is left out. */
+/** `short` lacks the fields that may be large. */
 export function sealedText(sealed: {
   readonly source?: object;
   readonly [name: string]: unknown;
 }): SealedText {
   const {
-    variables: _,
-    environment: __,
-    backend_config: ___,
-    set_variables: ____,
+    variables: _variables,
+    environment: _environment,
+    backend_config: _backend,
+    set_variables: _names,
     ...rest
   } = sealed;
-  const { files: _____, ...source } = (rest.source ?? {}) as { files?: object };
+  const { files: _files, ...source } = (rest.source ?? {}) as { files?: object };
   return { text: JSON.stringify(sealed), short: rest.source ? { ...rest, source } : rest };
 }
 
@@ -51,8 +51,8 @@ type Parts = Pick<Context, "store" | "now">;
 const youngMilliseconds = hour;
 
 /**
- * Calls `change` with what it is to write to the row. `about`: the id of the configuration, set or
- * job.
+ * Calls `change` with the columns that it writes to the row: the definition, or the id of one that is
+ * already stored. `about`: the id of the configuration, set or job.
  */
 export async function writingOf<T>(
   context: Parts,
@@ -69,7 +69,7 @@ export async function writingOf<T>(
   try {
     const definition = storedJson(JSON.stringify({ definition_id: id, ...short }));
     const result = await change({ definition, definition_id: id });
-    // The change is stored, whatever becomes of this; retention does it again.
+    // The change is stored, so a failure here is no error: retention repeats the removal.
     await removeLoose(context).catch(() => undefined);
     return result;
   } catch (error) {
@@ -85,8 +85,8 @@ interface Draft {
 }
 
 /**
- * Returns the draft and its writing if the row has still the same version. Otherwise makes it again in
- * the transaction if that takes no time, and throws ChangedMeanwhileError if it would.
+ * Returns the draft and its writing if the row still has the same version. Otherwise makes a small
+ * draft again in the transaction, and throws ChangedMeanwhileError for a large one.
  */
 export async function currentDraft<D extends Draft>(
   draft: D,
@@ -110,7 +110,7 @@ const inRow = ({ text }: SealedText): Writing => ({
   definition_id: null,
 });
 
-/** In a transaction of the system that has nothing written before it. */
+/** The same inside a transaction of the system, for which nothing was written before it. */
 export async function writingNow(
   { now }: Pick<Context, "now">,
   tx: Queries,
@@ -145,7 +145,7 @@ const remove = ({ store }: Parts, id: string): Promise<void> =>
 
 const pointer = '{"definition_id":"';
 
-/** The id of the definition that a row names; undefined if the row has it itself. */
+/** Returns the id of the definition that a row names; undefined if the row contains it. */
 export function idIn(stored: StoredJson | string): string | undefined {
   const text = stored as unknown as string;
   return text.startsWith(pointer)
@@ -163,8 +163,8 @@ export async function wholeText(queries: Queries, stored: StoredJson | string): 
 }
 
 /**
- * Runs the reading of a definition in the turn of its space if it is large. Lists wait as long as they
- * must: their responses have begun.
+ * Calls `read`, for a large definition in the turn of its space. The number of those that wait has no
+ * limit here, because the responses of lists have begun.
  */
 export const reading = <T>(space: string, stored: StoredJson, read: () => Promise<T>): Promise<T> =>
   inTurn(space, idIn(stored) === undefined ? 0 : 1 + largeBytes, read, Infinity);
@@ -173,7 +173,7 @@ export const reading = <T>(space: string, stored: StoredJson, read: () => Promis
 export const shortOf = <T extends object>(stored: StoredJson): Partial<T> =>
   JSON.parse(stored as unknown as string) as Partial<T>;
 
-/** What the row has. */
+/** Returns what the row contains: the definition, or the id of one and its short fields. */
 export const textOf = (stored: StoredJson): string => stored as unknown as string;
 
 export const storedJson = (text: string): StoredJson => text as unknown as StoredJson;

@@ -11,10 +11,10 @@ import { kibibyte } from "../../common/units.ts";
 /** Longer definitions take turns. Opening and sealing shorter ones takes less than 2 ms. */
 export const largeBytes = 64 * kibibyte;
 
-/** How much of such work one server does at a time; while one waits for the store, another runs. */
-const together = 2;
+/** How many spaces have their turn at one server at a time: while one waits for the store, another runs. */
+const runningLimit = 2;
 /** How many requests of one space wait for their turn at one server. */
-export const waitingPlaces = 32;
+export const waitingLimit = 32;
 
 /** Requests that wait, by space: in the order in which the spaces have their turns. */
 const waiting = new Map<string, (() => void)[]>();
@@ -28,10 +28,10 @@ export async function inTurn<T>(
   space: string,
   bytes: number,
   work: () => Promise<T>,
-  places = waitingPlaces,
+  limit = waitingLimit,
 ): Promise<T> {
   if (bytes <= largeBytes) return work();
-  await takeTurn(space, places);
+  await takeTurn(space, limit);
   try {
     return await work();
   } finally {
@@ -41,12 +41,12 @@ export async function inTurn<T>(
   }
 }
 
-async function takeTurn(space: string, places: number): Promise<void> {
+async function takeTurn(space: string, limit: number): Promise<void> {
   const queue = waiting.get(space) ?? [];
-  if (queue.length >= places)
+  if (queue.length >= limit)
     throw new RefusalError(
       "too_many_requests",
-      `${waitingPlaces} requests of this space with large configurations or variable sets wait already; try again in a moment`,
+      `${waitingLimit} requests of this space with large configurations or variable sets wait already; try again in a moment`,
       {},
       { "retry-after": "1" },
     );
@@ -65,7 +65,7 @@ function goBehind(space: string): void {
 
 function startNext(): void {
   for (const [space, [first, ...rest]] of waiting) {
-    if (running.size >= together) return;
+    if (running.size >= runningLimit) return;
     if (running.has(space)) continue;
     if (rest.length > 0) waiting.set(space, rest);
     else waiting.delete(space);
@@ -78,14 +78,14 @@ function startNext(): void {
 export const letOthers = (bytes: number): Promise<void> | undefined =>
   bytes > largeBytes ? setImmediate() : undefined;
 
-/** Something that was opened before a transaction has changed until the transaction. */
+/** Something that was opened before a transaction has been changed since. */
 export class ChangedMeanwhileError extends Error {
   override readonly name = "ChangedMeanwhileError";
 }
 
 const attempts = 5;
 
-/** Runs work again when something has changed between what it opened and its transaction. */
+/** Runs work again if what it opened was changed before its transaction. */
 export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= attempts; attempt += 1)
     try {
@@ -99,27 +99,27 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   );
 }
 
-/** What is opened and sealed before a transaction, by what it is made of. */
+/** Remembers what is made before a transaction (opened, hashed, sealed), by what it is made of. */
 export class Drafts {
   readonly #made: Map<string, Promise<unknown>>;
-  readonly #isMade: boolean;
+  readonly #isReadOnly: boolean;
 
   constructor(made?: Map<string, Promise<unknown>>) {
     this.#made = made ?? new Map<string, Promise<unknown>>();
-    this.#isMade = made !== undefined;
+    this.#isReadOnly = made !== undefined;
   }
 
-  /** Returns the drafts for the transaction, in which nothing more is made. */
-  made(): Drafts {
+  /** Returns the same drafts for a transaction, in which nothing more is made. */
+  readOnly(): Drafts {
     return new Drafts(this.#made);
   }
 
-  /** Throws ChangedMeanwhileError in the transaction if it is not made yet. */
+  /** Makes it unless it is there. Read-only drafts throw ChangedMeanwhileError instead. */
   async of<T>(madeOf: readonly unknown[], make: () => Promise<T>): Promise<T> {
     const key = JSON.stringify(madeOf);
     const made = this.#made.get(key) as Promise<T> | undefined;
     if (made !== undefined) return made;
-    if (this.#isMade) throw new ChangedMeanwhileError();
+    if (this.#isReadOnly) throw new ChangedMeanwhileError();
     const making = make();
     this.#made.set(key, making);
     return making;

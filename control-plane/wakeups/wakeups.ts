@@ -56,7 +56,7 @@ export type QueuedHint = Claimable;
 
 export interface Wakeups {
   notify<T extends keyof WakeupTopics>(topic: T, about: WakeupTopics[T]): void;
-  /** Answers a function that ends the listening. */
+  /** Returns a function that ends the listening. */
   listen<T extends keyof WakeupTopics>(
     topic: T,
     listener: (about: WakeupTopics[T]) => void,
@@ -67,8 +67,8 @@ export interface Wakeups {
    */
   onMissed(listener: () => void): () => void;
   /**
-   * A number that is another one, at once, after each wakeup of the topic and whenever some may
-   * have been lost: what was read from the store before may then be out of date.
+   * A number that changes at once with each wakeup of the topic, and whenever some may have been
+   * lost: what was read from the store before may then be out of date.
    */
   version(topic: keyof WakeupTopics): number;
 }

@@ -17,6 +17,7 @@ import { findStateLock, listStateVersions } from "../../services/states/versions
 import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
 import type { SetsViewModel } from "../variable-sets/attached-view.ts";
+import { time } from "../../domain/moments.ts";
 
 /** A page of a list, newest first; `next` continues it. */
 export interface Slice<T> {
@@ -85,7 +86,7 @@ export async function readConfigurationViewModel(
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),
     lock,
     sets: { ...sets, all },
-    now: new Date(context.now()).toISOString(),
+    now: time(context.now()),
   };
 }
 

@@ -7,11 +7,11 @@ import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { refusalOf } from "../../http/problem.ts";
 import type { Context } from "../../services/context.ts";
 import { decideJob } from "../../services/approvals/approvals.ts";
-import { findRule, findMayDecide } from "../../services/approvals/may-decide.ts";
+import { findMayDecide } from "../../services/approvals/may-decide.ts";
+import { findRule } from "../../services/approvals/views.ts";
 import { findSteps } from "../../services/logs/progress.ts";
 import { findResources } from "../../services/logs/resources.ts";
-import { findRetry } from "../../services/jobs/retries.ts";
-import { retryJob } from "../../services/jobs/retry.ts";
+import { findRetry, retryJob } from "../../services/jobs/retry.ts";
 import {
   cancelJob,
   createJob,
@@ -32,6 +32,7 @@ import type { LogStart } from "../logs/log-view.ts";
 import { idIn } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
+import { time } from "../../domain/moments.ts";
 
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
@@ -87,7 +88,7 @@ export function jobPages(pages: SignedIn, context: Context): void {
           isPartial && use.deploy_job_id !== null
             ? await getJob(context, caller, use.deploy_job_id, { progress: false })
             : null;
-        const now = new Date(context.now()).toISOString();
+        const now = time(context.now());
         const about = { job, worker, plan, use, deployment, cancel, retry, rule, mayDecide, now };
         const body = jobPage({ ...about, ...told, form: forms("job") });
         const page = { title: titleOf(job), body, at: "/jobs" };

@@ -14,6 +14,7 @@ import {
   type JobsFilter,
 } from "./jobs-filter.ts";
 import { jobsPage } from "./jobs-page.ts";
+import { time } from "../../domain/moments.ts";
 
 const shown = 100;
 /** How often an open page is redrawn, in seconds. */
@@ -37,9 +38,9 @@ export function jobsPages(pages: SignedIn, context: Context): void {
       wrongDays: wrongDaysIn(query, filter),
       configuration,
       next,
-      searchedUntil: searchedUntil === undefined ? undefined : timeOf(searchedUntil),
+      searchedUntil: searchedUntil === undefined ? undefined : time(searchedUntil),
       email: caller.email,
-      now: timeOf(context.now()),
+      now: time(context.now()),
     });
     // A search through the history is not repeated every few seconds.
     const live = searchedUntil === undefined ? { refresh } : {};
@@ -64,5 +65,3 @@ const findPage = (
     before: validate(before) ? before : undefined,
     limit: shown,
   });
-
-const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -16,6 +16,7 @@ import { latestVersion } from "../../services/releases/releases.ts";
 import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
 import { overviewPage, recentJobs, recentRows, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { time } from "../../domain/moments.ts";
 
 const shown = 100;
 /** Running jobs whose resources are counted. */
@@ -75,7 +76,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       mayAdd: mayDo(caller, "administer"),
       mayConfigure: mayDo(caller, "configure"),
       latest: await latestVersion(context),
-      now: nowOf(context),
+      now: time(context.now()),
     });
     return { title: "Overview", body, at: "/", refresh };
   });
@@ -96,7 +97,5 @@ async function withProgress(
   ]);
   return { job, step: steps.at(-1)?.name ?? null, line, changed };
 }
-
-const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 const endOf = ({ ended_at, created_at }: JobSummary): string => ended_at ?? created_at;

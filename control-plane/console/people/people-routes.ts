@@ -22,6 +22,7 @@ import {
 import { auditPage } from "./audit-page.ts";
 import { settingsPage } from "./settings-page.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { time } from "../../domain/moments.ts";
 
 /** Audit entries of a page. */
 const shown = 50;
@@ -40,7 +41,7 @@ export function peoplePages(pages: SignedIn, context: Context): void {
         ]);
         const givable = givableRoles(caller);
         const form = forms("token", newTokenFields(givable));
-        const now = new Date(context.now()).toISOString();
+        const now = time(context.now());
         const body = settingsPage({
           email: caller.email,
           accounts,

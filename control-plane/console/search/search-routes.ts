@@ -4,6 +4,7 @@ import { search, searchJobs } from "../../services/search/search.ts";
 import type { Context } from "../../services/context.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { searchPage } from "./search-page.ts";
+import { time } from "../../domain/moments.ts";
 
 export function searchPages(pages: SignedIn, context: Context): void {
   pages.get("/search", "read", async (caller, { query }) => {
@@ -18,7 +19,7 @@ export function searchPages(pages: SignedIn, context: Context): void {
       context,
       configurations.map(({ id }) => id),
     );
-    const body = searchPage({ text, found, jobs, runs }, new Date(context.now()).toISOString());
+    const body = searchPage({ text, found, jobs, runs }, time(context.now()));
     return { title: "Search", body, search: text };
   });
 }

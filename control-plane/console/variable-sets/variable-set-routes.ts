@@ -22,6 +22,7 @@ import { idIn, readList } from "../page/list.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { isAttaching } from "./attach-input.ts";
 import { variableSetPage, variableSetsPage } from "./variable-sets-page.ts";
+import { time } from "../../domain/moments.ts";
 
 const shown = 100;
 const most = 1000;
@@ -61,7 +62,7 @@ export function variableSetPages(pages: SignedIn, context: Context): void {
         const configurations = attachments.filter(({ level }) => level === "configuration");
         const ids = configurations.slice(0, stripsShown).map(({ id }) => id);
         const runs = await listRuns(context, ids);
-        const now = new Date(context.now()).toISOString();
+        const now = time(context.now());
         const body = variableSetPage({ set, marks, attachments, runs, zones, now }, forms);
         return { ...frame, title: set.name, body };
       },

@@ -7,7 +7,7 @@ import {
   findConfigurationName,
   listConfigurationNames,
 } from "../../services/configurations/configurations.ts";
-import { findRule } from "../../services/approvals/may-decide.ts";
+import { findRule } from "../../services/approvals/views.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import {
@@ -34,6 +34,7 @@ import { workerForm } from "./worker-form.ts";
 import { changeOf, deployConfigurationOf, fieldsOf } from "./worker-input.ts";
 import { registrationPage, rotatedPage } from "./worker-setup-page.ts";
 import { workerPage, workersPage } from "./workers-page.ts";
+import { time } from "../../domain/moments.ts";
 
 const shown = 1000;
 const jobsShown = 20;
@@ -46,7 +47,7 @@ const idOf = (params: unknown): string => idIn(params, "worker");
 export function workerPages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown): Promise<Worker> =>
     getWorker(context, caller, idOf(params));
-  const now = (): string => new Date(context.now()).toISOString();
+  const now = (): string => time(context.now());
 
   pages
     .page("/workers", "listWorkers", {

@@ -17,6 +17,7 @@ import { listSetsOfZone } from "../../services/variable-sets/attached.ts";
 import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
 import { zonePage, zonesPage } from "./zones-page.ts";
+import { time } from "../../domain/moments.ts";
 
 const shown = 100;
 /** Fewer, because each has a strip of its last runs. */
@@ -62,7 +63,7 @@ export function zonePages(pages: SignedIn, context: Context): void {
           spaces: caller.spaces.filter(
             ({ space_id, role }) => role === "admin" && space_id !== caller.space_id,
           ),
-          now: new Date(context.now()).toISOString(),
+          now: time(context.now()),
         };
         return { ...frame, title: zone.name, body: zonePage(model, forms) };
       },

@@ -75,8 +75,8 @@ export async function checkMayDecide(
     );
 }
 
-/** Refuses a job that would change a configuration with an approval rule without a plan. */
-export function checkPlanNamed(spec: SpecRow | null, { job_type, plan_job_id }: CreateJob): void {
+/** Refuses a job without a plan that would change a configuration which has an approval rule. */
+export function requirePlan(spec: SpecRow | null, { job_type, plan_job_id }: CreateJob): void {
   if (!spec || spec.approval_when === null || job_type === "PLAN" || plan_job_id) return;
   const isDestruction = job_type !== "DEPLOY";
   throw new RefusalError(

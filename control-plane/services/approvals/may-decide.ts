@@ -1,10 +1,8 @@
 /** What the reader of a waiting deployment can decide, and what they should know before. */
-import type { ApprovalDecision, ApprovalRule } from "../../../protocol/approvals.ts";
+import type { ApprovalDecision } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { approvalRule } from "../../domain/approvals.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
-import { findSpec } from "../../store/configurations/configurations.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -40,15 +38,4 @@ export async function findMayDecide(
     ({ user_id, decision }) => user_id === caller.user_id && decision === "approve",
   );
   return { refusals: { approve, reject }, hasApproved };
-}
-
-/** Returns the approval rule of a configuration; null if it has none, or was deleted. */
-export async function findRule(
-  { store: { read } }: Context,
-  { space_id: owner }: UserCaller,
-  configuration: string | null,
-): Promise<ApprovalRule | null> {
-  if (configuration === null) return null;
-  const spec = await read.first(findSpec, { id: configuration, owner });
-  return spec ? approvalRule(spec) : null;
 }

@@ -31,7 +31,7 @@ export const findStaleness = (
 ): Promise<string | undefined> =>
   untilUnchanged(async () => {
     const { read } = context.store;
-    return (await findObstacle(context, read, deployment, known))?.message;
+    return (await findFault(context, read, deployment, known))?.message;
   });
 
 /**
@@ -44,11 +44,11 @@ export async function findStalenessNow(
   deployment: Deployment,
   known: Drafts,
 ): Promise<string | undefined> {
-  return (await findObstacle(context, tx, deployment, known.made()))?.message;
+  return (await findFault(context, tx, deployment, known.readOnly()))?.message;
 }
 
-/** Returns a `RefusalError` if the plan is stale, an `UnreadableError` if that cannot be known. */
-async function findObstacle(
+/** Returns a `RefusalError` if the plan is stale, an `UnreadableError` if it is not known. */
+async function findFault(
   context: Context,
   tx: Queries,
   { id, plan_job_id, has_approval_rule = 1 }: Deployment,
@@ -75,9 +75,9 @@ async function findObstacle(
 const pageSize = 200;
 
 /**
- * Ends deployments that wait for approvals and whose plan is stale: they accept no approval and would
- * never end. Returns how many. An approved one ends at its claim, and with another
- * WINDLASS_SECRET_KEY an unreadable plan may still be good.
+ * Ends deployments that wait for approvals and whose plan is stale: an approval would not make them
+ * run. Returns how many. An approved one ends at its claim. A plan that cannot be read may still be
+ * good, with another WINDLASS_SECRET_KEY.
  */
 export async function endStale(context: Context, stop?: AbortSignal): Promise<number> {
   const { read } = context.store;
@@ -91,11 +91,11 @@ export async function endStale(context: Context, stop?: AbortSignal): Promise<nu
       after = id;
       await nextTurn();
       try {
-        if (!isStale(await findObstacle(context, read, deployment, known))) continue;
+        if (!isStale(await findFault(context, read, deployment, known))) continue;
         await writeJobs(context, async (tx, afterCommit) => {
           const job = await tx.first(findJob, { id });
           if (job?.status !== "QUEUED" || job.unapproved === 0) return;
-          const obstacle = await findObstacle(context, tx, deployment, known.made());
+          const obstacle = await findFault(context, tx, deployment, known.readOnly());
           if (!isStale(obstacle)) return;
           await failUnstarted(tx, afterCommit, { id, reason: obstacle.message }, context.now());
           ended += 1;

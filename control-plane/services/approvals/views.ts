@@ -1,16 +1,20 @@
 /** Approvals in the form for users. */
-import type { Approval, ApprovalNeed } from "../../../protocol/approvals.ts";
+import type { Approval, ApprovalNeed, ApprovalRule } from "../../../protocol/approvals.ts";
 import { approversShown } from "../../../protocol/limits.ts";
 import { approvalReason, approvalRule } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
+import { time } from "../../domain/moments.ts";
 import {
   findApprovalNeeds,
   findApprovals,
   findApprovers,
   type ApprovalNeeds,
 } from "../../store/approvals/approvals.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
 import { asSystem } from "../../store/spaces.ts";
 import type { Queries } from "../../store/db.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
 
 export async function viewApprovals(queries: Queries, job: string): Promise<Approval[]> {
   const rows = await queries.all(findApprovals, { job });
@@ -19,7 +23,7 @@ export async function viewApprovals(queries: Queries, job: string): Promise<Appr
     email,
     decision,
     comment,
-    at: new Date(decided_at).toISOString(),
+    at: time(decided_at),
   }));
 }
 
@@ -69,3 +73,14 @@ const authorsOf = ({ approval_by_author, creator, planner }: ApprovalNeeds): str
   if (approval_by_author === 1) return [];
   return [...new Set([creator, planner].filter((email) => email !== null))];
 };
+
+/** Returns the approval rule of a configuration; null if it has none, or was deleted. */
+export async function findRule(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  configuration: string | null,
+): Promise<ApprovalRule | null> {
+  if (configuration === null) return null;
+  const spec = await read.first(findSpec, { id: configuration, owner });
+  return spec ? approvalRule(spec) : null;
+}

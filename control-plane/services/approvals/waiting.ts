@@ -23,7 +23,7 @@ export interface WaitingDeployment {
   /** Null: its runner has not reported a plan. */
   readonly changes: PlanCounts | null;
   readonly need: ApprovalNeed;
-  /** Whether its plan can no longer be applied, so that an approval is refused. */
+  /** Whether its plan can no longer be applied, so that an approval is of no use. */
   readonly isStale: boolean;
 }
 

@@ -3,9 +3,8 @@
  * transaction of the change that it records, so neither exists without the other: a refusal is
  * thrown and removes the entry too.
  *
- * The guards put the origin of a call into the caller: `caller.origin` is the request itself, of
- * which only three fields are known here. So no service needs another parameter, and polls, which
- * record nothing, cost nothing.
+ * `caller.origin` is the request itself, of which the services know only three fields. So no service
+ * needs another parameter, and polls, which record nothing, cost nothing.
  */
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
@@ -44,7 +43,7 @@ export interface Actor {
   /** Null: not caused by a request. */
   readonly origin: Origin | null;
   /** Only for a request that a person or an access token sends. */
-  readonly standing?: AdmittedCaller;
+  readonly admitted?: AdmittedCaller;
 }
 
 /** The control plane itself, by a timer. */
@@ -64,10 +63,10 @@ export const person = (
   id: caller.login_id,
   name: nameOf(caller),
   origin: caller.origin,
-  ...(isAdmitted(caller) ? { standing: caller } : {}),
+  ...(isAdmitted(caller) ? { admitted: caller } : {}),
 });
 
-/** A person who is just signing in has none. */
+/** False for a person who is just signing in. */
 const isAdmitted = (caller: Partial<AdmittedCaller>): caller is AdmittedCaller =>
   caller.spaces !== undefined;
 
@@ -90,7 +89,7 @@ export const pipeline = ({ origin }: PipelineCaller): Actor => ({
 /** Identifies a token or a one-time code without disclosing it: the beginning of its SHA-256. */
 export const fingerprint = (hash: string): string => hash.slice(0, 16);
 
-export interface Recorded {
+export interface AuditRecord {
   readonly by: Actor;
   /**
    * The user who may read it. Null: it concerns no single user, and only operators can read it, in
@@ -110,10 +109,10 @@ export interface Recorded {
  */
 export async function record(
   tx: Queries,
-  { by, owner, action, id, name = null, details = {} }: Recorded,
+  { by, owner, action, id, name = null, details = {} }: AuditRecord,
   now: number,
 ): Promise<void> {
-  if (by.standing && owner !== null) await checkCurrentAccess(tx, by.standing, owner, now);
+  if (by.admitted && owner !== null) await checkCurrentAccess(tx, by.admitted, owner, now);
   await tx.run(insertAuditEntry, {
     // Generated inside the transaction, of which there is one at a time, so ids grow in the order
     // of the commits and pages are stable.
@@ -137,7 +136,7 @@ export async function record(
 export const recordOwn = (
   tx: Queries,
   user: UserCaller,
-  entry: Omit<Recorded, "by" | "owner">,
+  entry: Omit<AuditRecord, "by" | "owner">,
   now: number,
 ): Promise<void> => record(tx, { by: person(user), owner: user.space_id, ...entry }, now);
 

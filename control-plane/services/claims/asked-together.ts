@@ -1,11 +1,11 @@
-/** One question for all claims of an owner that come while the one before is answered. */
+/** Combines questions to the store: those of one owner that come while one is answered share the next. */
 import type { WorkerCaller } from "../callers.ts";
 
 type Ask = (worker: WorkerCaller) => Promise<boolean>;
 
 /**
- * Returns `ask` for a store to which each question is a round trip. Its answer depends on the owner
- * of the worker alone, and is never older than the call that gets it.
+ * Returns `ask` for a store to which each question is a round trip. The answer depends only on the
+ * worker's owner, and is never older than the call that gets it.
  */
 export function askedTogether(ask: Ask): Ask {
   const running = new Map<string | null, Promise<unknown>>();

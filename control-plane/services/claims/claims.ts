@@ -11,7 +11,14 @@ import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { hintOf } from "../job-changes/changes.ts";
 import { askedTogether } from "./asked-together.ts";
-import { claimedJob, findRepeated, giveBack, isQueueEmpty, openLarge, takeJob } from "./take.ts";
+import {
+  claimedJobText,
+  findRepeated,
+  giveBack,
+  isQueueEmpty,
+  openLarge,
+  takeJob,
+} from "./take.ts";
 import { ClaimsTogether } from "./together.ts";
 import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts";
 
@@ -53,7 +60,7 @@ export class Claims {
   /** Returns the job that the request gets, as JSON text; null if there is none. */
   async claim(request: ClaimRequest): Promise<string | null> {
     const job = await this.#find(request);
-    return job && claimedJob(this.#context, job);
+    return job && claimedJobText(this.#context, job);
   }
 
   waiting(): number {
@@ -160,7 +167,7 @@ export class Claims {
       await this.#recheck(id);
   }
 
-  /** Looks for what no wakeup told of, as long as a claim waits. */
+  /** Looks for jobs whose wakeup was lost, as long as a claim waits. */
   #keepSweeping(): void {
     this.#sweeping ??= setTimeout(() => {
       this.#sweeping = undefined;

@@ -1,9 +1,9 @@
-/** Takes a job from the queue for a worker, gives it back, and makes the answer for the runner. */
+/** Takes a job from the queue for a worker, returns it, and writes the response for the runner. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import { minute } from "../../../common/units.ts";
 import { hasDebug, lose } from "../../domain/job.ts";
-import { claimed, unseal } from "../../domain/snapshot.ts";
+import { snapshotForRunner, unseal } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import {
   claimAnyJob,
@@ -50,15 +50,16 @@ export async function takeJob(
 ): Promise<ClaimRow | null> {
   const known = new Drafts();
   for (let n = 0; n < failedJobs; n += 1) {
-    const unknown: { job?: ClaimRow } = {};
+    const tried: { job?: ClaimRow } = {};
     try {
-      const job = await takeOne(context, worker, key, known, unknown);
+      const job = await takeOne(context, worker, key, known, tried);
       const claim = job && (await openLarge(context, worker, job));
       if (claim !== undefined) return claim;
     } catch (error) {
-      if (!(error instanceof ChangedMeanwhileError) || !unknown.job) throw error;
-      // The hash of its configuration is computed outside of the transaction, then it is claimed.
-      await findStaleness(context, unknown.job, known);
+      if (!(error instanceof ChangedMeanwhileError) || !tried.job) throw error;
+      // The hash of its configuration is not known: computed outside of the transaction, then used
+      // by the next attempt.
+      await findStaleness(context, tried.job, known);
     }
   }
   return null;
@@ -88,11 +89,11 @@ export async function openLarge(
   return undefined;
 }
 
-/** Those that are large are opened after the transaction. */
+/** Large values are opened after the transaction. */
 const isLarge = ({ config_snapshot: stored }: ClaimRow): boolean =>
   stored !== null && (stored.length > largeBytes || idIn(stored) !== undefined);
 
-/** Undefined if its values were sealed with a key that this server does not have. */
+/** Returns undefined if the values were sealed with a key that this server does not have. */
 export const openedIfSmall = (context: Context, job: ClaimRow): ClaimRow | undefined =>
   isLarge(job) ? job : openedOrNone(context, job);
 
@@ -101,9 +102,9 @@ async function takeOne(
   worker: WorkerCaller,
   key: string | undefined,
   known: Drafts,
-  unknown: { job?: ClaimRow },
+  tried: { job?: ClaimRow },
 ): Promise<ClaimRow | null> {
-  return shareJobs(context, async (tx, afterCommit, alone) => {
+  return shareJobs(context, async (tx, afterCommit, beExclusive) => {
     const now = context.now();
     // Claims with the same key follow one another.
     if (key !== undefined && context.store.isShared) await tx.first(lockWorker, { id: worker.id });
@@ -117,13 +118,13 @@ async function takeOne(
         (context.store.isShared ? await claimLeft(tx, worker, params) : undefined);
       if (!job) return null;
       const claim = openedIfSmall(context, job);
-      unknown.job = job;
+      tried.job = job;
       const reason = claim ? await findStalenessNow(context, tx, job, known) : unreadable;
       if (claim && reason === undefined) {
         notifyOfEvent(afterCommit, "claimed", { ...job, status: "PROCESSING" });
         return claim;
       }
-      alone();
+      beExclusive();
       await failUnstarted(
         tx,
         afterCommit,
@@ -157,7 +158,7 @@ export async function giveBack(context: Context, { id, attempt }: ClaimRow): Pro
   });
 }
 
-/** The job that an earlier claim with this key took and that was not started yet; not opened if large. */
+/** Returns the job that an earlier claim with this key took, unless it has started. */
 export async function findRepeated(
   context: Context,
   queries: Queries,
@@ -170,7 +171,7 @@ export async function findRepeated(
 }
 
 /**
- * Whether no job could be given to a worker of this owner. Asked before the writer is used: most
+ * Whether there is no job for any worker of this owner. Read before the writer is used, because most
  * polls find nothing.
  */
 export async function isQueueEmpty(
@@ -183,10 +184,10 @@ export async function isQueueEmpty(
 }
 
 /**
- * What the runner that holds the job gets (protocol: ClaimedJob), as text: the snapshot is JSON
- * already, and may be a megabyte.
+ * Returns the response to a claim (protocol: ClaimedJob) as text: the snapshot is JSON already, and
+ * may be a megabyte.
  */
-export async function claimedJob(context: Context, job: ClaimRow): Promise<string> {
+export async function claimedJobText(context: Context, job: ClaimRow): Promise<string> {
   const stored = job.config_snapshot ?? "{}";
   const former = await findFormerSecrets(context, job);
   const fields = JSON.stringify({
@@ -238,5 +239,5 @@ function opened(context: Pick<Context, "box">, job: ClaimRow): ClaimRow {
   const { id, config_snapshot: stored } = job;
   if (!stored?.includes('"sensitive":')) return job;
   const plain = unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id);
-  return { ...job, config_snapshot: JSON.stringify(claimed(plain)) };
+  return { ...job, config_snapshot: JSON.stringify(snapshotForRunner(plain)) };
 }

@@ -14,7 +14,7 @@ import {
   isReadable,
   storeContent,
   type Content,
-  type Recorded,
+  type Stored,
 } from "../storage/stored-content.ts";
 import { shortOf } from "../definitions.ts";
 
@@ -26,7 +26,7 @@ export async function uploadArchive(
   context: Context,
   user: UserCaller,
   content: AsyncIterable<Uint8Array>,
-): Promise<Recorded<Archive>> {
+): Promise<Stored<Archive>> {
   return storeContent(context, gzipOnly(content), archiveLimit, async (written) => {
     const { sha256, size_bytes } = written;
     const now = context.now();

@@ -38,7 +38,7 @@ import { time } from "../../domain/moments.ts";
 import { reading, sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
 import type { JsonText } from "../json-text.ts";
-import { isKept } from "../job-changes/own-source.ts";
+import { isSourceAvailable } from "../job-changes/own-source.ts";
 import { findDeployed, findStateBackend } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
@@ -193,7 +193,7 @@ export async function checkReferences(
   if (!(await tx.first(findZone, { id: zone_id, owner }))) throw notFound("zone");
   if (cloud_identity_id && !(await tx.first(findCloudIdentity, { id: cloud_identity_id, owner })))
     throw notFound("cloud identity");
-  if (!(await isKept(tx, owner, source)))
+  if (!(await isSourceAvailable(tx, owner, source)))
     throw invalid(
       "body.source.sha256",
       "is not the SHA-256 of one of your archives: upload the archive first",

@@ -27,38 +27,41 @@ export const writeJobs = <T>(
   change: (tx: Queries, afterCommit: AfterCommit) => Promise<T>,
 ): Promise<T> => thenNotify<T>(wakeups, (work) => store.write(work), change);
 
-/** A shared change finds that it has to change more than the rows that it has locked. */
-class NeedsMoreError extends Error {
+/** A shared change has to change more than the rows that it has locked. */
+class NeedsExclusiveError extends Error {
   override readonly name = "NeedsMoreError";
 }
 
-const isAlone = (): void => undefined;
-const askForMore = (): void => {
-  throw new NeedsMoreError();
+const alreadyExclusive = (): void => undefined;
+const demandExclusive = (): void => {
+  throw new NeedsExclusiveError();
 };
 
 /**
  * The same for a frequent change, which runs beside others where control planes share the store.
- * It calls `alone` before it changes what it has not locked; it then runs again as an ordinary one.
+ * Before it changes rows that it has not locked it calls `beExclusive`, which then starts it again
+ * as an ordinary change.
  */
 export async function shareJobs<T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
-  change: (tx: Queries, afterCommit: AfterCommit, alone: () => void) => Promise<T>,
+  change: (tx: Queries, afterCommit: AfterCommit, beExclusive: () => void) => Promise<T>,
   options?: ShareOptions,
 ): Promise<T> {
-  const share = (alone: () => void) =>
+  const share = (beExclusive: () => void) =>
     thenNotify<T>(
       wakeups,
       (work) => store.share(work, options),
-      (tx, afterCommit) => change(tx, afterCommit, alone),
+      (tx, afterCommit) => change(tx, afterCommit, beExclusive),
     );
-  // Where nothing else uses the store, every change is alone.
-  if (!store.isShared) return share(isAlone);
+  // In a store that is not shared, every change is exclusive.
+  if (!store.isShared) return share(alreadyExclusive);
   try {
-    return await share(askForMore);
+    return await share(demandExclusive);
   } catch (error) {
-    if (!(error instanceof NeedsMoreError)) throw error;
-    return writeJobs({ store, wakeups }, (tx, afterCommit) => change(tx, afterCommit, isAlone));
+    if (!(error instanceof NeedsExclusiveError)) throw error;
+    return writeJobs({ store, wakeups }, (tx, afterCommit) =>
+      change(tx, afterCommit, alreadyExclusive),
+    );
   }
 }
 
@@ -101,23 +104,16 @@ export async function changeJob(
 ): Promise<JobRow> {
   if (after === before) return before;
   let job = after;
-  if (
-    job.spec_id !== null &&
-    before.started_at === null &&
-    job.started_at !== null &&
-    !hasEnded(before)
-  )
-    job = await startSpec(tx, job, now, takeover);
+  if (job.spec_id !== null && startsNow(before, job)) job = await startSpec(tx, job, now, takeover);
   if (endDiffers(before, job)) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
   afterCommit.push((wakeups) => wakeups.notify("job", job.id));
   for (const what of eventsOf(before, job)) notifyOfEvent(afterCommit, what, job, by);
   const isReleased = isHeld(before) && !isHeld(job);
-  if (job.released_at !== null && !keepLock && job.spec_id !== null) {
-    const isUnlocked = await releaseLock(tx, job.id);
+  if (job.spec_id !== null) {
+    const isUnlocked = job.released_at !== null && !keepLock && (await releaseLock(tx, job.id));
     if (isUnlocked || isReleased) await notifyNextOfSpec(tx, afterCommit, job.spec_id);
-  } else if (isReleased && job.spec_id !== null)
-    await notifyNextOfSpec(tx, afterCommit, job.spec_id);
+  }
   if (isReleased && before.worker_id !== null)
     for (const waiting of await tx.all(findQueuedTeardowns, { worker: before.worker_id }))
       afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(waiting)));
@@ -132,7 +128,7 @@ export async function changeJob(
   return job;
 }
 
-/** Has an event of a job logged and counted after the commit. */
+/** Logs and counts an event of a job, after the commit. */
 export function notifyOfEvent(
   afterCommit: AfterCommit,
   what: JobEvent["what"],
@@ -142,11 +138,13 @@ export function notifyOfEvent(
   afterCommit.push((wakeups) => wakeups.notify("job_event", { what, id, job_type, status, by }));
 }
 
+const startsNow = (before: JobRow, job: JobRow): boolean =>
+  before.started_at === null && job.started_at !== null && !hasEnded(before);
+
 function eventsOf(before: JobRow, job: JobRow): JobEvent["what"][] {
-  const isStarted = before.started_at === null && job.started_at !== null && !hasEnded(before);
   const isLate = hasEnded(before) && job.status !== before.status;
   return [
-    ...(isStarted ? (["started"] as const) : []),
+    ...(startsNow(before, job) ? (["started"] as const) : []),
     ...(hasEnded(job) && !hasEnded(before) ? (["ended"] as const) : []),
     ...(isLate ? (["reported late"] as const) : []),
     ...(job.status === "QUEUED" ? (["queued again"] as const) : []),
@@ -200,9 +198,9 @@ export const hintOf = (
 };
 
 /**
- * The fields of a spec that show a job's end. A late report may bring another reason, or outputs,
- * with the same status. What a cancelled job has changed is known once its terraform has ended,
- * or its runner has come back.
+ * Whether the spec shows something else of the job's end. A late report may bring another reason, or
+ * outputs, with the same status. What a cancelled job has changed is known once its terraform has
+ * ended, or its runner has come back.
  */
 const endDiffers = (before: JobRow, job: JobRow): boolean =>
   job.status !== before.status ||

@@ -1,6 +1,6 @@
 /**
- * The source of a PLAN that is not its configuration's (`source` of the request, with what it names in
- * that source). A PLAN changes nothing: the configuration takes them over when a DEPLOY of that plan
+ * A PLAN may have its own source: `source` of the request, with the paths that the request names in
+ * it. The PLAN does not change the configuration, which takes them over when a DEPLOY of that plan
  * starts.
  */
 import type { Source } from "../../../protocol/configurations.ts";
@@ -32,7 +32,7 @@ import {
 } from "../definitions.ts";
 import { ChangedMeanwhileError, type Drafts } from "../large-work.ts";
 
-/** Returns the files of a job that has another source than its configuration. */
+/** Returns the files of a job that has its own source. */
 export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
   const stored = await tx.first(findSnapshot, { id });
   if (!stored || !shortOf<StoredSnapshot>(stored.config_snapshot).own_source) return undefined;
@@ -43,10 +43,12 @@ export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | 
   return { source, ...Object.fromEntries(own_fields.map((name) => [name, named[name]])) };
 }
 
-/**
- * Returns whether a source can be read: it is not an archive, or it is one that the owner has.
- */
-export async function isKept(tx: Queries, owner: string, source: Source): Promise<boolean> {
+/** Whether a source can be read: it is no archive, or an archive that the owner has. */
+export async function isSourceAvailable(
+  tx: Queries,
+  owner: string,
+  source: Source,
+): Promise<boolean> {
   if (source.type !== "archive") return true;
   return (await tx.first(findArchive, { owner, sha256: source.sha256 })) !== undefined;
 }
@@ -64,8 +66,8 @@ export async function checkJobPermission(
 }
 
 /**
- * Returns the files that a request names, itself or by the plan that it deploys; undefined: the
- * configuration's.
+ * Returns the files that a request names, itself or by the plan that it deploys; undefined if they
+ * are the configuration's.
  */
 export async function requestedFiles(
   tx: Queries,
@@ -76,7 +78,7 @@ export async function requestedFiles(
   const named = ownFieldNames.filter((name) => input[name] !== undefined);
   if (source !== undefined) {
     if (job_type !== "PLAN") throw invalid("body.source", "goes with a PLAN only");
-    if (!(await isKept(tx, owner, source)))
+    if (!(await isSourceAvailable(tx, owner, source)))
       throw invalid(
         "body.source.sha256",
         "is not the SHA-256 of one of your archives: upload the archive first",
@@ -86,7 +88,7 @@ export async function requestedFiles(
   if (named.length > 0) throw invalid(`body.${named[0]}`, "goes with `source` only");
   if (!plan_job_id || !(await tx.first(findOwnJob, { id: plan_job_id, owner }))) return undefined;
   const planned = await drafts.of(["files"], () => findOwnFiles(tx, plan_job_id));
-  if (planned && !(await isKept(tx, owner, planned.source)))
+  if (planned && !(await isSourceAvailable(tx, owner, planned.source)))
     throw new RefusalError(
       "invalid_plan",
       "the uploaded files of the PLAN are so old that they were removed: plan again",
@@ -94,13 +96,13 @@ export async function requestedFiles(
   return planned;
 }
 
-/** The marks with which a snapshot is stored that has these files. */
-export function markOf(files: OwnFiles): Pick<StoredSnapshot, "own_source" | "own_fields"> {
+/** What the stored snapshot of a job with these files records of them. */
+export function ownSourceMarks(files: OwnFiles): Pick<StoredSnapshot, "own_source" | "own_fields"> {
   const own_fields = ownFieldNames.filter((name) => files[name] !== undefined);
   return { own_source: true, ...(own_fields.length > 0 ? { own_fields } : {}) };
 }
 
-/** The definition that a configuration gets when a DEPLOY of such a plan starts. */
+/** The definition that a configuration gets when a DEPLOY of a plan with its own source starts. */
 export interface Takeover {
   /** The version of the configuration that it was made from. */
   readonly version: number;
@@ -111,9 +113,9 @@ export interface Takeover {
 const attempts = 3;
 
 /**
- * Calls `start` with what a job takes over, which is made before the transaction. Without it where
- * the configuration changes again and again, because a runner waits: it is then made in the
- * transaction.
+ * Calls `start` with the takeover of a job, made before the transaction. A configuration that keeps
+ * changing must not keep the runner waiting: after some attempts `start` is called without it, and
+ * the transaction makes it.
  */
 export async function withTakeover<T>(
   context: Pick<Context, "store" | "now">,
@@ -145,7 +147,7 @@ export async function withTakeover<T>(
 const mayTakeOver = (job: JobRow): job is JobRow & { spec_id: string } =>
   job.job_type === "DEPLOY" && job.plan_job_id !== null && job.spec_id !== null;
 
-/** Replaces the configuration's files when a DEPLOY of such a plan starts. */
+/** Replaces the files of the configuration when a DEPLOY of a plan with its own source starts. */
 export async function takeOverFiles(
   tx: Queries,
   job: JobRow,

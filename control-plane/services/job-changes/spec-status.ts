@@ -57,7 +57,7 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   const next = statusAtEnd(job, { before, hasChanged, deployed });
   const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? job.created_at };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
-  // It ended in the queue, while a job runs whose status the spec has.
+  // The job ended in the queue, and the spec has the status of a job that is running.
   if (job.claimed_at === null && (await isBusy(tx, id))) return;
   if (isCancelled && !hasChanged) {
     if (spec.failed_job_id !== job.id || next === "FAILED")
@@ -74,7 +74,7 @@ export async function endSpec(tx: Queries, job: JobRow, hasApplied: boolean): Pr
   if (status !== "SUCCESS") return;
   if (isDestruction(job)) {
     await clearDeployment(tx, id);
-    // It has left nothing, also in a state that the server cannot read.
+    // Nothing is left after a destruction, even if the server cannot read the state.
     const state = await tx.first(findState, { spec: id });
     if (state?.job_id === job.id && state.resource_count === null)
       await tx.run(setResourceCount, { id: state.id, count: 0 });
@@ -108,8 +108,8 @@ async function failedJobAfter(
 }
 
 /**
- * The state that a job has written, as the newest version. The empty first state of a new backend
- * records nothing that was done.
+ * Returns the newest state if the job has written it. The empty first state of a new backend does not
+ * count: it records no change.
  */
 async function findWritten(
   tx: Queries,

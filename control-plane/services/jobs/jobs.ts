@@ -19,7 +19,7 @@ import {
 } from "../../store/jobs/lists.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob, insertJob } from "../../store/jobs/jobs.ts";
-import { checkPlanNamed, findDestructive } from "../approvals/approvals.ts";
+import { requirePlan, findDestructive } from "../approvals/approvals.ts";
 import { person, recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
@@ -54,6 +54,13 @@ interface Retry {
   readonly resumesTeardown: boolean;
 }
 
+interface JobRequest {
+  readonly id: string;
+  readonly user: UserCaller;
+  readonly input: CreateJob;
+  readonly retry: Retry | undefined;
+}
+
 export async function createJob(
   context: Context,
   user: UserCaller,
@@ -62,57 +69,65 @@ export async function createJob(
 ): Promise<Job> {
   checkPermission(user, permissionForJob(input.job_type, input.source !== undefined));
   const { space_id: owner } = user;
-  const by = person(user);
-  const id = uuid();
-  const draftAndAdd = async (drafts: Drafts) => {
-    const { read } = context.store;
-    const mode = { ...retry, drafts, isReader: true };
-    const { spec, sealed } = await resolveRequest(context, read, owner, id, input, mode);
-    checkPlanNamed(spec, input);
-    // There was no stored key: this draft was hashed with one that is not kept.
-    if (await makeHashKey(context)) throw new ChangedMeanwhileError();
-    return writingOf(context, id, sealed, (writing) =>
-      writeJobs(context, (tx, afterCommit) => addJob(tx, afterCommit, drafts.made(), writing)),
-    );
-  };
-  const addJob = async (
-    tx: Queries,
-    afterCommit: AfterCommit,
-    drafts: Drafts,
-    writing: Writing,
-  ) => {
-    const request = await resolveRequest(context, tx, owner, id, input, { ...retry, drafts });
-    checkPlanNamed(request.spec, input);
-    if (retry && request.scope)
-      await refuseOtherTeardown(tx, retry.of, { ...request, scope: request.scope });
-    await checkCount(context, tx, owner, "queuedJobs");
-    if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
-    const destructive = await findDestructive(tx, input);
-    const job = { ...newJob(context, id, user, input, request), destructive };
-    if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
-      const target = job.assigned_worker_id;
-      await drainTarget(tx, target, { by, owner, job: id }, context.now());
-      afterCommit.push((wakeups) => wakeups.notify("worker", target));
-    }
-    const { definition: config_snapshot, definition_id } = writing;
-    await insertJob(tx, job, { config_snapshot, definition_id });
-    if (request.spec && request.spec.approval_when !== null)
-      await refreshQueue(tx, afterCommit, request.spec);
-    const { spec_id: configuration_id, plan_job_id } = job;
-    const details = {
-      configuration_id,
-      ...(plan_job_id === null ? {} : { plan_job_id }),
-      ...(retry ? { retry_of: retry.of } : {}),
-    };
-    const action = retry ? "job.retry" : "job.create";
-    await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
-    afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
-    notifyOfEvent(afterCommit, "queued", job, nameOf(user));
-  };
+  const request = { id: uuid(), user, input, retry };
   const bytes = await measureRequest(context.store.read, owner, input);
-  const created = inTurn(owner, bytes, () => untilUnchanged(() => draftAndAdd(new Drafts())));
+  const created = inTurn(owner, bytes, () => untilUnchanged(() => draftAndAdd(context, request)));
   await countRefusal(context, created);
-  return viewJob(context, id);
+  return viewJob(context, request.id);
+}
+
+/** Makes what takes long before the transaction that adds the job. */
+async function draftAndAdd(context: Context, request: JobRequest): Promise<void> {
+  const { id, user, input, retry } = request;
+  const { read } = context.store;
+  const drafts = new Drafts();
+  const mode = { ...retry, drafts, isReader: true };
+  const { spec, sealed } = await resolveRequest(context, read, user.space_id, id, input, mode);
+  requirePlan(spec, input);
+  // If the store had no key yet, this draft was hashed with another one.
+  if (await makeHashKey(context)) throw new ChangedMeanwhileError();
+  await writingOf(context, id, sealed, (writing) =>
+    writeJobs(context, (tx, afterCommit) =>
+      addJob(context, tx, afterCommit, request, { drafts: drafts.readOnly(), writing }),
+    ),
+  );
+}
+
+async function addJob(
+  context: Context,
+  tx: Queries,
+  afterCommit: AfterCommit,
+  { id, user, input, retry }: JobRequest,
+  { drafts, writing }: { readonly drafts: Drafts; readonly writing: Writing },
+): Promise<void> {
+  const { space_id: owner } = user;
+  const request = await resolveRequest(context, tx, owner, id, input, { ...retry, drafts });
+  requirePlan(request.spec, input);
+  if (retry && request.scope)
+    await refuseOtherTeardown(tx, retry.of, { ...request, scope: request.scope });
+  await checkCount(context, tx, owner, "queuedJobs");
+  if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
+  const destructive = await findDestructive(tx, input);
+  const job = { ...newJob(context, id, user, input, request), destructive };
+  if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
+    const target = job.assigned_worker_id;
+    await drainTarget(tx, target, { by: person(user), owner, job: id }, context.now());
+    afterCommit.push((wakeups) => wakeups.notify("worker", target));
+  }
+  const { definition: config_snapshot, definition_id } = writing;
+  await insertJob(tx, job, { config_snapshot, definition_id });
+  if (request.spec && request.spec.approval_when !== null)
+    await refreshQueue(tx, afterCommit, request.spec);
+  const { spec_id: configuration_id, plan_job_id } = job;
+  const details = {
+    configuration_id,
+    ...(plan_job_id === null ? {} : { plan_job_id }),
+    ...(retry ? { retry_of: retry.of } : {}),
+  };
+  const action = retry ? "job.retry" : "job.create";
+  await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
+  afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(job)));
+  notifyOfEvent(afterCommit, "queued", job, nameOf(user));
 }
 
 /** Returns why a DEPLOY of the plan would be refused; null if it would be accepted. */
@@ -199,7 +214,7 @@ export async function listJobSummaries(
 
 /**
  * Returns a page of an owner's jobs that any filters select. `by`: the name of the person who created
- * them, which an index selects, or a part of it.
+ * them, by an index, or a part of that name.
  */
 export async function findJobPage(
   { store: { read } }: Context,

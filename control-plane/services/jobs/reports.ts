@@ -58,9 +58,10 @@ export async function reportStatus(
       if (isUnsaved) await lockUnsaved(tx, job, now);
       else if (job.job_type !== "PLAN") await lockUnknown(tx, job, now);
     }
-    // Sent once the apply has begun. A managed state shows itself what it has changed.
-    const how = { keepLock, hasApplied: report.backend === "own" };
-    const ended = await changeJob(tx, afterCommit, job, after, now, how);
+    // A runner names the backend once the apply has begun. For a managed state its versions show
+    // whether something has changed.
+    const options = { keepLock, hasApplied: report.backend === "own" };
+    const ended = await changeJob(tx, afterCommit, job, after, now, options);
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },

@@ -32,10 +32,10 @@ import { idIn, sealedText, wholeText, type SealedText } from "../definitions.ts"
 import { Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
-import { markOf, requestedFiles } from "../job-changes/own-source.ts";
+import { ownSourceMarks, requestedFiles } from "../job-changes/own-source.ts";
 import { requestedOptions } from "./plan-options.ts";
 
-/** What takes long to make: it is made before the transaction. */
+/** The part of a request that takes long to make, so it is made before the transaction. */
 interface Draft {
   readonly sealed: SealedText;
   readonly hash: string;
@@ -53,9 +53,18 @@ export interface Resolved extends Draft {
 }
 
 interface ResolveMode {
+  /** Outside of a transaction: nothing can be stored. */
   readonly isReader?: boolean;
   readonly resumesTeardown?: boolean;
   readonly drafts?: Drafts;
+}
+
+/** What every draft of a request is made with. `id`: the job, for which its values are sealed. */
+interface DraftParts {
+  readonly id: string;
+  readonly box: SecretBox;
+  readonly drafts: Drafts;
+  readonly hashing: { readonly key: Uint8Array } & RequestFeatures;
 }
 
 export async function resolveRequest(
@@ -67,55 +76,70 @@ export async function resolveRequest(
   mode: ResolveMode,
 ): Promise<Resolved> {
   const { drafts = new Drafts() } = mode;
-  const box = context.box("variables");
   // A plan keeps its options and files.
   const options = await drafts.of(["options"], () => requestedOptions(tx, input));
-  const how = {
+  const hashing = {
     key: await hashKeyOf(context, tx, mode),
     debug: input.debug === true,
     plan_options: options !== undefined && input.job_type === "PLAN",
   };
-  if (input.job_type === "DESTROY_WORKER") {
-    if (input.configuration_id !== undefined)
-      throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
-    const target = input.assigned_worker_id;
-    if (!target) throw invalid("body.assigned_worker_id", "must name the worker to tear down");
-    const worker = await tx.first(findOwnWorker, { id: target, owner });
-    if (!worker) throw notFound("worker");
-    const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
-    const mark = { ...scope, ...(mode.resumesTeardown ? { resumes_teardown: true } : {}) };
-    if (spec === null) {
-      const draft = await draftOf(snapshot!, seal(snapshot!, box, id), how, mark);
-      return { spec, ...draft, scope };
-    }
-    const sets = await measureAttachedSets(tx, spec);
-    const isManaged = await hasManagedState(tx, spec);
-    const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
-      const { own: plain } = await snapshotOf(tx, spec, sets, box);
-      return draftOf(plain, seal(withBackend(plain, isManaged), box, id), how, mark);
-    });
-    return { spec, ...draft, scope };
-  }
+  const parts = { id, box: context.box("variables"), drafts, hashing };
+  if (input.job_type === "DESTROY_WORKER")
+    return resolveTeardown(context, tx, owner, input, mode, parts);
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
-  const sets = await measureAttachedSets(tx, spec);
-  const isManaged = await hasManagedState(tx, spec);
-  const draft = await drafts.of([...madeOf(spec, sets), isManaged], async () => {
-    const { own, shared } = await snapshotOf(tx, spec, sets, box);
-    const plain = files ? updatedDefinition(own, files) : own;
-    const mark = {
+  const draft = await draftOfSpec(tx, spec, parts, ({ whole, shared }) => ({
+    plain: files ? updatedDefinition(whole, files) : whole,
+    more: {
       ...(shared.length > 0 ? { set_variables: shared } : {}),
-      ...(files ? markOf(files) : {}),
+      ...(files ? ownSourceMarks(files) : {}),
       ...(options ? { plan_options: options } : {}),
-    };
-    return draftOf(plain, seal(withBackend(plain, isManaged), box, id), how, mark);
-  });
+    },
+  }));
   if (planned) checkHash(planned, draft.hash);
   return { spec, ...draft, options };
+}
+
+async function resolveTeardown(
+  context: Context,
+  tx: Queries,
+  owner: string,
+  input: CreateJob,
+  { resumesTeardown }: ResolveMode,
+  parts: DraftParts,
+): Promise<Resolved> {
+  if (input.configuration_id !== undefined)
+    throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
+  const target = input.assigned_worker_id;
+  if (!target) throw invalid("body.assigned_worker_id", "must name the worker to tear down");
+  const worker = await tx.first(findOwnWorker, { id: target, owner });
+  if (!worker) throw notFound("worker");
+  const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
+  const more = { ...scope, ...(resumesTeardown ? { resumes_teardown: true } : {}) };
+  const draft =
+    spec === null
+      ? await draftOf(snapshot!, snapshot!, parts, more)
+      : await draftOfSpec(tx, spec, parts, ({ whole }) => ({ plain: whole, more }));
+  return { spec, ...draft, scope };
+}
+
+/** Makes the draft of a configuration. `fill` returns the snapshot, and what is stored with it. */
+async function draftOfSpec(
+  tx: Queries,
+  spec: SpecRow,
+  parts: DraftParts,
+  fill: (found: Snapshot) => { readonly plain: ConfigSnapshot; readonly more: object },
+): Promise<Draft> {
+  const sets = await measureAttachedSets(tx, spec);
+  const isManaged = await hasManagedState(tx, spec);
+  return parts.drafts.of([...madeOf(spec, sets), isManaged], async () => {
+    const { plain, more } = fill(await snapshotOf(tx, spec, sets, parts.box));
+    return draftOf(plain, withBackend(plain, isManaged), parts, more);
+  });
 }
 
 /** Returns how long the definitions are that a request opens. */
@@ -135,13 +159,17 @@ const madeOf = ({ id, version }: SpecRow, sets: readonly AttachedRow[]): unknown
   sets.map((set) => [set.id, set.version]),
 ];
 
-/** The hash has no backend that only follows from the state: a plan may be older than that state. */
+/**
+ * `plain` is hashed and `stored` is sealed: a backend that only follows from the state is not hashed,
+ * because a plan may be older than that state.
+ */
 async function draftOf(
   plain: ConfigSnapshot,
-  sealed: ConfigSnapshot,
-  { key, ...features }: { readonly key: Uint8Array } & RequestFeatures,
+  stored: ConfigSnapshot,
+  { id, box, hashing: { key, ...features } }: DraftParts,
   more: object,
 ): Promise<Draft> {
+  const sealed = seal(stored, box, id);
   // Each takes up to 60 ms with megabytes.
   await nextTurn();
   const hash = configHash(plain, key);
@@ -168,26 +196,29 @@ export async function findHash(
   const sets = await measureAttachedSets(queries, spec);
   const bytes = 1 + lengthOf(sets) + (idIn(spec.definition) === undefined ? 0 : largeBytes);
   const hash = async () => {
-    const { own } = await snapshotOf(queries, spec, sets, context.box("variables"));
+    const { whole } = await snapshotOf(queries, spec, sets, context.box("variables"));
     const key = await hashKeyOf(context, queries, { isReader: true });
     await nextTurn();
-    return configHash(files ? updatedDefinition(own, files) : own, key);
+    return configHash(files ? updatedDefinition(whole, files) : whole, key);
   };
   return known.of([...madeOf(spec, sets), files], () =>
     inTurn(spec.owner_id, bytes, hash, Infinity),
   );
 }
 
-/**
- * A configuration with all its values, also those of its variable sets, and the names of the variables
- * that it does not have itself.
- */
+interface Snapshot {
+  /** The configuration with all its values, also those of its variable sets. */
+  readonly whole: ConfigSnapshot;
+  /** The names of the variables that come from variable sets. */
+  readonly shared: string[];
+}
+
 async function snapshotOf(
   queries: Queries,
   spec: SpecRow,
   sets: readonly AttachedRow[],
   box: SecretBox,
-): Promise<{ readonly own: ConfigSnapshot; readonly shared: string[] }> {
+): Promise<Snapshot> {
   const { id, name, project_name } = spec;
   const own = unseal(JSON.parse(await wholeText(queries, spec.definition)) as Definition, box, id);
   const { origin: _, ...fields } = withSets(own, await openAttachedSets(queries, sets, box));
@@ -195,7 +226,7 @@ async function snapshotOf(
   const shared = Object.keys(fields.variables ?? {}).filter(
     (one) => !Object.hasOwn(variables, one),
   );
-  return { own: { name, project_name, ...fields }, shared };
+  return { whole: { name, project_name, ...fields }, shared };
 }
 
 /** The backend of an existing state stays recorded, even if the files declare a backend later. */

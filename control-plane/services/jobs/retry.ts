@@ -1,13 +1,15 @@
-/** Retries jobs that failed or were cancelled. */
+/** Retries jobs that failed or were cancelled, and finds earlier retries of them. */
 import type { Job } from "../../../protocol/jobs.ts";
+import { isDeployable, isSameRequest, retriedAs } from "../../../protocol/retries.ts";
 import type { UserCaller } from "../callers.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
-import { findLiveId } from "./views.ts";
-import { createJob } from "./jobs.ts";
+import { getPlanSummary } from "../plans/summaries.ts";
+import { findConfigurationId, viewJob, type JobSummary } from "./views.ts";
+import { createJob, listJobSummaries } from "./jobs.ts";
 import { hasApplied } from "../logs/progress.ts";
 import { checkJobPermission, findOwnFiles } from "../job-changes/own-source.ts";
 import { findPlanOptions } from "./plan-options.ts";
@@ -29,7 +31,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   const files = isPlan ? await findOwnFiles(context.store.read, id) : undefined;
   const options = isPlan ? await findPlanOptions(context.store.read, id) : undefined;
   const isTeardown = job.job_type === "DESTROY_WORKER";
-  const configuration = await findLiveId(context.store.read, job.spec_id);
+  const configuration = await findConfigurationId(context.store.read, job.spec_id);
   if (!isTeardown && configuration === null)
     throw new RefusalError("job_not_retryable", "the job's configuration was deleted");
   const request = {
@@ -54,3 +56,35 @@ async function mayBeDestroyed(context: Context, id: string): Promise<boolean> {
 
 const isDeployOfPlan = ({ job_type, plan_job_id }: JobRow): boolean =>
   job_type === "DEPLOY" && plan_job_id !== null;
+
+/** How many of the newest jobs are searched for a retry. */
+const searchedForRetry = 20;
+
+/**
+ * Returns a job with the same request that was queued after this one, which has failed or was
+ * cancelled, if it is open or its plan can still be deployed: a second retry then repeats nothing. The
+ * caller has checked access to the job.
+ */
+export async function findRetry(
+  context: Context,
+  user: UserCaller,
+  before: Job,
+): Promise<Job | null> {
+  const { configuration_id: configuration, created_at, status } = before;
+  const isOver = status === "FAILED" || status === "CANCELLED";
+  if (!isOver || configuration === null) return null;
+  const filter = { configuration, type: retriedAs(before), limit: searchedForRetry };
+  const newest = await listJobSummaries(context, user, filter);
+  for (const summary of newest) {
+    if (summary.created_at <= created_at || !mayCount(summary)) continue;
+    const job = await viewJob(context, summary.id, { progress: false });
+    if (!isSameRequest(job, before)) continue;
+    if (job.status !== "SUCCESS") return job;
+    if (isDeployable(await getPlanSummary(context, user, job.id, { mostAttributes: 0 })))
+      return job;
+  }
+  return null;
+}
+
+const mayCount = ({ status, job_type }: JobSummary): boolean =>
+  status === "QUEUED" || status === "PROCESSING" || (status === "SUCCESS" && job_type === "PLAN");

@@ -1,6 +1,6 @@
 /**
- * Jobs in the form for users and workers: sensitive values masked, everything else that the reader
- * needs derived.
+ * Jobs in the form for users and workers: with masked sensitive values, and with fields that are
+ * derived and not stored, such as why a job waits.
  */
 import { setImmediate } from "node:timers/promises";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
@@ -33,7 +33,7 @@ export interface JobViewOptions {
    * job, which may be archived.
    */
   readonly progress?: boolean;
-  /** For a list: a definition of megabytes, which takes 25 ms to open and hash, is hashed once. */
+  /** For a list, which hashes a definition once: one of megabytes takes 25 ms to open and hash. */
   readonly drafts?: Drafts;
 }
 
@@ -57,24 +57,24 @@ export async function viewJob(
 
 async function viewStored(read: Queries, row: JobRow): Promise<Job> {
   const snapshot = await read.first(findSnapshot, { id: row.id });
-  if (!snapshot) return viewSnapshot(read, { ...row, config_snapshot: null });
+  if (!snapshot) return viewWithSnapshot(read, { ...row, config_snapshot: null });
   return reading(row.owner_id, snapshot.config_snapshot, async () => {
     const config_snapshot = await wholeText(read, snapshot.config_snapshot);
-    return viewSnapshot(read, { ...row, config_snapshot });
+    return viewWithSnapshot(read, { ...row, config_snapshot });
   });
 }
 
-async function viewSnapshot(
+async function viewWithSnapshot(
   queries: Queries,
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
-  const configuration = await findLiveId(queries, job.spec_id);
+  const configuration = await findConfigurationId(queries, job.spec_id);
   const {
     own_source = false,
-    own_fields: ___,
     plan_options = null,
-    set_variables: _,
-    resumes_teardown: __,
+    own_fields: _fields,
+    set_variables: _names,
+    resumes_teardown: _resumes,
     ...snapshot
   } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
   const counts = await queries.first(findPlanCounts, { job: job.plan_job_id ?? job.id });
@@ -126,9 +126,13 @@ async function viewSnapshot(
 }
 
 /**
- * The id of a job's configuration; null after it was deleted, even while jobs still refer to it.
+ * Returns the id of a job's configuration; null after it was deleted, even while jobs still refer to
+ * it.
  */
-export async function findLiveId(queries: Queries, spec: string | null): Promise<string | null> {
+export async function findConfigurationId(
+  queries: Queries,
+  spec: string | null,
+): Promise<string | null> {
   if (spec === null) return null;
   return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
 }

@@ -46,12 +46,12 @@ export async function appendLogs(
   const append = () =>
     shareJobs(
       context,
-      async (tx, afterCommit, alone) => {
+      async (tx, afterCommit, beExclusive) => {
         const now = context.now();
         // Its posts follow one another, so that the ids of its chunks are committed in order.
         const job = fenced(await tx.first(lockJobBriefly, { id }), worker, attempt);
         if (job.started_at === null) {
-          alone();
+          beExclusive();
           await startJob(tx, afterCommit, await findFenced(tx, worker, id, attempt), now);
         }
         // A runner that was lost for that long may still report how its job ended, but nothing of the

@@ -14,7 +14,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { findFenced } from "../job-changes/holder.ts";
 import { storeJobFile } from "../storage/job-files.ts";
-import { contentOf, type Content, type Recorded } from "../storage/stored-content.ts";
+import { contentOf, type Content, type Stored } from "../storage/stored-content.ts";
 
 export async function uploadDebugLog(
   context: Context,
@@ -22,7 +22,7 @@ export async function uploadDebugLog(
   id: string,
   attempt: number | undefined,
   content: AsyncIterable<Uint8Array>,
-): Promise<Recorded<DebugLog>> {
+): Promise<Stored<DebugLog>> {
   const findHeld = (queries: Queries) => findWanting(queries, worker, id, attempt);
   const { answer, stored } = await storeJobFile(
     context,

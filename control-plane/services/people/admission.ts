@@ -17,7 +17,7 @@ import {
   takeQuestion,
   type PersonRow,
 } from "../../store/people/admission.ts";
-import { record, system, type Recorded } from "../audit/audit.ts";
+import { record, system, type AuditRecord } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { accountToken, saveVerified } from "./accounts.ts";
 import { personOf } from "./provider-person.ts";
@@ -164,8 +164,8 @@ export async function signOut(
     by,
     action = "user.sign_out",
     details = {},
-  }: Pick<Recorded, "by" | "details"> & {
-    readonly action?: Recorded["action"];
+  }: Pick<AuditRecord, "by" | "details"> & {
+    readonly action?: AuditRecord["action"];
   },
   now: number,
 ): Promise<number> {

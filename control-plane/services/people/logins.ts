@@ -126,7 +126,7 @@ export async function endLogin(
 
 /** A person whose login has just ended in the same transaction, by their own request. */
 const ending = (caller: UserCaller): Actor => {
-  const { standing: _, ...by } = person(caller);
+  const { admitted: _, ...by } = person(caller);
   return by;
 };
 

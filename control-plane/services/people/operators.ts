@@ -118,7 +118,7 @@ async function change(
       const found = await findPerson(tx, user);
       if (!found) throw notFound("user");
       // Checked above; the entry is in the log of another user.
-      const { standing: _, ...by } = person(caller);
+      const { admitted: _, ...by } = person(caller);
       await work(tx, found, by);
     }),
   );

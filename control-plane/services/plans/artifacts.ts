@@ -9,7 +9,7 @@ import { findArtifact } from "../../store/storage/job-files.ts";
 import type { Context } from "../context.ts";
 import { findFenced } from "../job-changes/holder.ts";
 import { storeJobFile } from "../storage/job-files.ts";
-import { contentOf, type Content, type Recorded } from "../storage/stored-content.ts";
+import { contentOf, type Content, type Stored } from "../storage/stored-content.ts";
 
 export async function uploadPlanArtifact(
   context: Context,
@@ -17,7 +17,7 @@ export async function uploadPlanArtifact(
   id: string,
   attempt: number | undefined,
   content: AsyncIterable<Uint8Array>,
-): Promise<Recorded<PlanArtifact>> {
+): Promise<Stored<PlanArtifact>> {
   const findHeld = (queries: Queries) => findFenced(queries, worker, id, attempt);
   const { answer, stored } = await storeJobFile(
     context,

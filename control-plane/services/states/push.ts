@@ -15,7 +15,7 @@ import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { notifyNextOfSpec, writeJobs } from "../job-changes/changes.ts";
 import { countRefusal } from "../storage/quotas.ts";
-import { storeContent, type Recorded } from "../storage/stored-content.ts";
+import { storeContent, type Stored } from "../storage/stored-content.ts";
 import { outputsOf } from "./outputs.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
 import { isUnsaved } from "./unsaved.ts";
@@ -33,7 +33,7 @@ export async function pushState(
   name: string,
   content: AsyncIterable<Uint8Array>,
   force: boolean,
-): Promise<Recorded<StateVersion>> {
+): Promise<Stored<StateVersion>> {
   const { read } = context.store;
   const named = await findNamed(read, user.space_id, name);
   const { id: spec } = named;

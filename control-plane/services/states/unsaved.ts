@@ -5,6 +5,7 @@
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { addLock, findLock, releaseLock, type StateLockRow } from "../../store/states/states.ts";
+import { time } from "../../domain/moments.ts";
 
 const lockIdOf = (job: string): string => `unsaved-${job}`;
 
@@ -49,7 +50,7 @@ async function lockAs(
     ID: lock_id,
     Operation: `${job_type} ${why}`,
     Who: `job ${id}`,
-    Created: new Date(now).toISOString(),
+    Created: time(now),
   });
   await addLock(tx, { spec_id, lock_id, job_id: id, info, created_at: now });
 }

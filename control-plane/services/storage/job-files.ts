@@ -11,7 +11,7 @@ import {
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { startJob } from "../job-changes/holder.ts";
-import { storeContent, type Recorded } from "./stored-content.ts";
+import { storeContent, type Stored } from "./stored-content.ts";
 
 /**
  * Once per attempt. The same bytes again get the same response and store nothing; those of a newer
@@ -24,7 +24,7 @@ export async function storeJobFile(
   findHeld: (queries: Queries) => Promise<JobRow>,
   content: AsyncIterable<Uint8Array>,
   limit: number,
-): Promise<Recorded<JobFileRow>> {
+): Promise<Stored<JobFileRow>> {
   await findHeld(context.store.read);
   return storeContent(context, content, limit, (written) =>
     writeJobs(context, async (tx, afterCommit) => {

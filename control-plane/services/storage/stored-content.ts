@@ -8,7 +8,7 @@ import { isUncertain } from "../../domain/storage-troubles.ts";
 import type { Context } from "../context.ts";
 import { forget } from "./orphaned-blobs.ts";
 
-export interface Recorded<T> {
+export interface Stored<T> {
   readonly answer: T;
   /** Whether a row names the new blob now. */
   readonly stored: boolean;
@@ -25,13 +25,13 @@ export async function storeContent<T>(
   context: Pick<Context, "store" | "blobs" | "now">,
   content: AsyncIterable<Uint8Array>,
   limit: number,
-  record: (written: WrittenBlob) => Promise<Recorded<T>>,
-): Promise<Recorded<T>> {
+  record: (written: WrittenBlob) => Promise<Stored<T>>,
+): Promise<Stored<T>> {
   const { blobs } = context;
   const written = await blobs.write(content, limit);
   // Retention deletes what stays here.
   const deleteOrphaned = () => blobs.delete(written.blob).catch(() => undefined);
-  let recorded: Recorded<T>;
+  let recorded: Stored<T>;
   try {
     recorded = await record(written);
   } catch (error) {

@@ -22,7 +22,7 @@ import { validatorOf } from "../../domain/validator-of.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
-import { isKept } from "../job-changes/own-source.ts";
+import { isSourceAvailable } from "../job-changes/own-source.ts";
 import type { Context } from "../context.ts";
 
 const field = "body.deploy_configuration";
@@ -152,7 +152,7 @@ async function checkNamed(
   }
   const source = snapshot?.source;
   if (source === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
-  if (!(await isKept(tx, owner, source)))
+  if (!(await isSourceAvailable(tx, owner, source)))
     throw invalid(
       `${field}.snapshot.source.sha256`,
       "is not the SHA-256 of one of your archives: upload the archive first",

@@ -25,7 +25,7 @@ import {
   useRegistrationToken,
 } from "../../store/workers/workers.ts";
 import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.ts";
-import type { Actor, Recorded } from "../audit/audit.ts";
+import type { Actor, AuditRecord } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../job-changes/changes.ts";
 import { checkCount, countRefusal } from "../storage/quotas.ts";
@@ -211,7 +211,7 @@ export async function deleteWorker(context: Context, user: UserCaller, id: strin
 async function rotate(
   context: Context,
   id: string,
-  entry: Pick<Recorded, "by" | "action" | "details">,
+  entry: Pick<AuditRecord, "by" | "action" | "details">,
   { name, labels, isolation }: Partial<NewWorker>,
   oldTokenExpiresAt: number | null = null,
 ): Promise<WorkerIdentity> {

@@ -112,7 +112,7 @@ export const findClaimed = statement<
       "assigned_worker_id",
       "features",
       "config_snapshot",
-      // A server of 0.1.0 has claimed without noting it.
+      // A server of 0.1.0 did not record the identity of a claim.
       sql<string | null>`coalesce(identity_used, ${claimedIdentity})`.as("cloud_identity"),
       deployedBackend.as("deployed_backend"),
       hasApprovalRule.as("has_approval_rule"),
@@ -227,15 +227,12 @@ export const countClaimable = statement<
 const isOther = (db: Kysely<Tables>, worker: string) =>
   isPostgres(db) ? sql`(h.target_worker = ${worker})::int < 1` : sql`h.target_worker <> ${worker}`;
 
-/**
- * Whether a job is free for a worker of this owner: checked by a poll before it uses the
- * writer.
- */
+/** A job that is free for a worker of this owner, if any: read by a poll before it uses the writer. */
 export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) =>
   findFree(db, owner),
 );
 
-/** Like `hasWork` for a worker that serves every owner. */
+/** The same for a worker that serves every owner. */
 export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) =>
   findFree(db, undefined),
 );

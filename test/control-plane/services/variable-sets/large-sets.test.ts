@@ -5,7 +5,7 @@ import { hour, mebibyte } from "../../../../common/units.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { removeLoose, writingOf } from "../../../../control-plane/services/definitions.ts";
 import { createJob as addJob } from "../../../../control-plane/services/jobs/jobs.ts";
-import { inTurn, waitingPlaces } from "../../../../control-plane/services/large-work.ts";
+import { inTurn, waitingLimit } from "../../../../control-plane/services/large-work.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { updateVariableSet as updateSet } from "../../../../control-plane/services/variable-sets/variable-sets.ts";
 import type { Queries } from "../../../../control-plane/store/db.ts";
@@ -342,7 +342,7 @@ describe("turns", () => {
 
   it("are waited for by 32 requests of a space, and others go on", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const held = Array.from({ length: waitingPlaces + 1 }, () =>
+    const held = Array.from({ length: waitingLimit + 1 }, () =>
       inTurn("full", mebibyte, () => promise),
     );
     await expect(inTurn("full", mebibyte, () => promise)).rejects.toMatchObject({
