@@ -37,7 +37,7 @@ const entries = [
 
 /** Read at run time relative to `import.meta.dirname`, so they keep their paths. */
 const assets = hasServer
-  ? ["control-plane/**/*.{css,js,svg,html}", "docs/mark.svg", "samples/**/*", "systemd/*"]
+  ? ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"]
   : ["systemd/windlass-agent.*"];
 
 /**

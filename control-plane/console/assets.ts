@@ -18,7 +18,7 @@ function packagePath(name: string): string {
 
 const read = (...paths: string[]): Buffer => Buffer.concat(paths.map((path) => readFileSync(path)));
 
-const markPath = join(here, "../../docs/mark.svg");
+const markPath = join(here, "mark.svg");
 
 /** One file with each icon as a symbol, by its name. */
 function icons(): Buffer {
@@ -37,7 +37,14 @@ function icons(): Buffer {
   return Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg">${symbols.join("")}</svg>`);
 }
 
-const sheets = ["tokens.css", "shell.css", "windlass.css"].map((name) => join(here, name));
+/** What every page has, then the rules of each page, which lie beside it. */
+const shared = ["tokens.css", "shell.css", "windlass.css"];
+const sheets = [
+  ...shared,
+  ...readdirSync(here, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".css") && !shared.includes(path))
+    .toSorted(),
+].map((path) => join(here, path));
 
 const contents: readonly (readonly [name: string, content: Buffer])[] = [
   ["windlass.css", read(...sheets)],

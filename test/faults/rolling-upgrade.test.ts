@@ -47,7 +47,7 @@ export const isAdditive = true;
 
 /** Writes the next release's code to a directory. Returns its program. */
 function plantRelease(directory: string): string {
-  const parts = ["bin", "common", "control-plane", "docs/mark.svg", "protocol"];
+  const parts = ["bin", "common", "control-plane", "protocol"];
   for (const part of [...parts, "main.ts", "package.json"])
     cpSync(join(root, part), join(directory, part), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
