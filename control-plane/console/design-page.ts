@@ -1,14 +1,14 @@
 /** `/design`, of a checkout only: every part of which the pages are made. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { html, type Html } from "./page/html.ts";
 import { icon, iconNames } from "./page/icons.ts";
 import { table } from "./page/table.ts";
-import { badge } from "./page/words.ts";
+import { badge, statuses } from "./page/words.ts";
 
-const colours =
-  "side ground panel line text soft accent accent-ground good good-ground bad bad-ground warn warn-ground quiet-ground mark found";
-const sizes = ["xxl", "xl", "l", "m", "s"];
-const statuses =
-  "QUEUED PROCESSING SUCCESS FAILED CANCELLED approval ONLINE OFFLINE DRAINING NEW DEPLOYING DEPLOYED DESTROYING DESTROYED";
+const tokens = readFileSync(join(import.meta.dirname, "tokens.css"), "utf8");
+const namesIn = (pattern: RegExp): string[] =>
+  [...tokens.matchAll(pattern)].map(([, name]) => name!);
 
 /** Presentation attributes, because the pages permit no inline style. */
 const swatch = (name: string): Html =>
@@ -20,9 +20,9 @@ const swatch = (name: string): Html =>
 export const designPage = (): Html =>
   html`<h1>Design</h1>
     <h2>Colours</h2>
-    ${colours.split(" ").map(swatch)}
+    ${namesIn(/--([\w-]+): light-dark/g).map(swatch)}
     <h2>Type</h2>
-    ${sizes.map(
+    ${namesIn(/--text-(\w+):/g).map(
       (size) =>
         html`<p>
           <svg width="640" height="40" role="img" aria-label="${size}">
@@ -34,7 +34,7 @@ export const designPage = (): Html =>
     )}
     <p><code>aws_instance.web["eu-1"]</code></p>
     <h2>Statuses</h2>
-    <p class="badges">${statuses.split(" ").map((status) => badge(status))}</p>
+    <p class="badges">${statuses.map((status) => badge(status))}</p>
     <h2>Icons</h2>
     <p>${iconNames.map((name) => html`${icon(name)} `)} ${icon("mark")}</p>
     <h2>Buttons</h2>

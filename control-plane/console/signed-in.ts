@@ -54,8 +54,9 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
       handler: async (request, reply) => {
         const caller = request.caller as UserCaller;
         const outcome = await onBehalfOf(caller, async () => {
-          request.waiting = await countWaitingFor(context, caller);
-          return handler(caller, request, reply);
+          const result = await handler(caller, request, reply);
+          if (typeof result === "object") request.waiting = await countWaitingFor(context, caller);
+          return result;
         });
         if (typeof outcome === "string") reply.redirect(outcome, 303);
         else if (outcome) sendPage(reply, { ...outcome, email: caller.email });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { version } from "../../common/version.ts";
+import { startedBy } from "../helpers/machine/units.ts";
 import { root } from "../helpers/project/source-files.ts";
 
 const place = mkdtempSync(join(tmpdir(), "build-"));
@@ -39,9 +40,7 @@ test("a build installs the agent with its own command", () => {
   const target = join(place, "image");
   windlass("agent", "install", "--url", "https://windlass.example.com", "--root", target);
   const unit = join(target, "etc/systemd/system/windlass-agent.service");
-  expect(execFileSync("grep", ["^ExecStart=", unit], { encoding: "utf8" })).toContain(
-    `${join(place, "bin/windlass")} agent`,
-  );
+  expect(startedBy(unit)).toBe(`${join(place, "bin/windlass")} agent`);
 });
 
 test("a directory that is not a build is not overwritten", () => {

@@ -19,6 +19,7 @@ import { minute } from "../../common/units.ts";
 import { version } from "../../common/version.ts";
 import { startAgent, until } from "../helpers/agent/agent-process.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
+import { startedBy } from "../helpers/machine/units.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
 import { spawnServer } from "../helpers/plane/server-process.ts";
@@ -103,8 +104,8 @@ describe("install.sh", () => {
     const machine = join(place, "machine");
     const url = ["--url", "https://windlass.example.com"];
     run(linked, ["agent", "install", ...url, "--root", machine]);
-    const unit = readFileSync(join(machine, "etc/systemd/system/windlass-agent.service"), "utf8");
-    expect(unit).toContain(`${prefix}/opt/windlass/bin/windlass agent`);
+    const unit = join(machine, "etc/systemd/system/windlass-agent.service");
+    expect(startedBy(unit)).toBe(`${prefix}/opt/windlass/bin/windlass agent`);
 
     expect(install(next, nextVersion, prefix)).toContain(`version    ${nextVersion}\n`);
     expect(run(linked, ["--version"])).toBe(`${nextVersion}\n`);

@@ -80,6 +80,8 @@ const looks: Readonly<Record<string, readonly [word: string, icon: IconName]>> =
   approval: ["Needs approval", "user-check"],
 };
 
+export const statuses = Object.keys(looks);
+
 /** The word of a status; of another text, the text. */
 export const statusWord = (status: string): string => looks[status]?.[0] ?? status;
 
