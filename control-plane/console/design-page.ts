@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { html, type Html } from "./page/html.ts";
 import { icon, iconNames } from "./page/icons.ts";
 import { table } from "./page/table.ts";
+import { tabs } from "./page/tabs.ts";
 import { badge, statuses } from "./page/words.ts";
 
 const tokens = readFileSync(join(import.meta.dirname, "tokens.css"), "utf8");
@@ -47,6 +48,11 @@ export const designPage = (): Html =>
     <p class="error">An error, and what to do next.</p>
     <p class="notice">A notice.</p>
     <p class="soft">Text of less weight, with <a href="/design">a link</a>.</p>
+    <h2>Tabs</h2>
+    ${tabs("Parts of the sample", "/design", [
+      { path: "/design", name: "Changes", count: 12 },
+      { path: "/design#log", name: "Log" },
+    ])}
     <h2>Table</h2>
     ${table(
       "Sample",
