@@ -168,7 +168,7 @@ describe("the log of a running apply", () => {
     // The newest of those in progress is in view too, until the reader looks at others.
     const lastBar = `(() => {
       const list = document.querySelector(".bars");
-      const [box, bar] = [list, list.lastElementChild].map((one) => one.getBoundingClientRect());
+      const [box, bar] = [list, list.querySelector("li:last-child")].map((one) => one.getBoundingClientRect());
       return list.scrollTop > 0 && bar.bottom <= box.bottom + 1;
     })()`;
     await untilTrue(page, lastBar);

@@ -201,6 +201,11 @@ export class LogLines {
     return block.line(index);
   }
 
+  /** Returns a line that has ended, counted from 1. @param {number} number */
+  textOf(number) {
+    return this.#blockOf(number)?.text.split("\n")[(number - 1) % blockSize] ?? "";
+  }
+
   /**
    * Which lines of the block of line `from` hold a text, in capitals or not, from that line on.
    * @param {string} wanted in small letters

@@ -254,13 +254,24 @@ class WindlassLog extends HTMLElement {
     // Decodes any text, unlike decodeURIComponent.
     const text = new URLSearchParams(location.hash.slice(1).replace(/^F/, "F=")).get("F");
     if (text) return this.#find(text);
-    const [, kind, ...numbers] = lineLink.exec(location.hash) ?? [];
-    const known = numbers.filter(Boolean).map(Number);
-    const lines = known.map((number) => (kind === "C" ? this.#lineOf.get(number) : number));
+    const lines = this.#linesOf(location.hash);
     // Another try follows once more is written.
     if (lines.includes(undefined) && !this.#isOver) return;
     const [from, to] = lines;
     if (from) this.#go(from, Math.max(from, to || 0));
+  }
+
+  /** Returns the numbers of the lines that are there. @param {string} hash */
+  #linesOf(hash) {
+    const [, kind, ...numbers] = lineLink.exec(hash) ?? [];
+    const known = numbers.filter(Boolean).map(Number);
+    return known.map((number) => (kind === "C" ? this.#lineOf.get(number) : number));
+  }
+
+  /** Returns the last of the lines to which a link leads; empty if it is not there. @param {string} hash */
+  lineAt(hash) {
+    const number = this.#linesOf(hash).at(-1);
+    return number === undefined ? "" : (this.lines?.textOf(number) ?? "");
   }
 
   /** Once all of the log is there. @param {string} text */

@@ -49,6 +49,12 @@ const lengthOf = (...parts: readonly (readonly [number, string])[]): string =>
     .map(([number, unit]) => `${number}\u00a0${unit}`)
     .join("\u00a0");
 
+/** Shorter than a minute with tenths: `0.4 s`, `12.3 s`, `3 min 20 s`. */
+export const shortTime = (milliseconds: number): string =>
+  milliseconds < 59_950
+    ? `${Math.round(milliseconds / 100) / 10}\u00a0s`
+    : lengthOfTime(Math.round(milliseconds / 1000));
+
 /** How much: `512 B`, `1.4 kB`, `3.1 MB`; on one line. */
 export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes}\u00a0B`;

@@ -26,8 +26,9 @@ const stepsIn = (text: string) =>
 /** The states and texts of the bars. */
 const barsIn = (text: string): string[] =>
   dom(text)
-    .querySelectorAll("li:has(.took)")
-    .map((bar) => [bar.classNames, ...texts(bar, "bdi"), ...texts(bar, ".took")].join(" "));
+    .querySelectorAll(".rows li")
+    .map((bar) => [bar.classNames, ...texts(bar, "bdi"), ...texts(bar, ".took")].join(" "))
+    .map((text) => text.replace(/from [^,]*, /, ""));
 
 test("the resources of an apply are bars, with their outcome and a link to the log", async () => {
   const job = await begin("DEPLOY");
