@@ -46,7 +46,7 @@ test("the resources of an apply are bars, with their outcome and a link to the l
     "failed a.c failed within 1 min 8 s",
   ]);
   expect(shown).toContain("1 done, 1 in progress, 1 failed");
-  expect(attributes(shown, "rect:not(.whole)", "class")).toEqual([
+  expect(attributes(shown, ".rows rect:not(.whole)", "class")).toEqual([
     "create",
     "delete running",
     "failed",
