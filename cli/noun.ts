@@ -5,6 +5,7 @@ import {
   Option,
   type CommandUnknownOpts,
 } from "@commander-js/extra-typings";
+import { styled } from "./terminal/output.ts";
 
 /** Creates a noun, to which verbs are added. Without a verb it shows its help. */
 export const noun = (name: string, description: string) =>
@@ -22,7 +23,7 @@ export function examples<C extends CommandUnknownOpts>(
   const beside = lines.map(([text, meaning]) => `  ${text.padEnd(width)}   ${meaning}`.trimEnd());
   const above = lines.map(([text, meaning]) => `${meaning ? `  # ${meaning}\n` : ""}  ${text}`);
   const shown = beside.every((line) => line.length <= 80) ? beside : above;
-  command.addHelpText("after", `\nExamples:\n${shown.join("\n")}\n`);
+  command.addHelpText("after", `\n${styled("bold", "Examples:")}\n${shown.join("\n")}\n`);
   return command;
 }
 
@@ -94,6 +95,6 @@ export function exitCodes<C extends CommandUnknownOpts>(
   codes: Readonly<Record<number, string>>,
 ): C {
   const lines = Object.entries(codes).map(([code, meaning]) => `  ${code.padEnd(3)}  ${meaning}`);
-  command.addHelpText("after", `\nExit codes:\n${lines.join("\n")}`);
+  command.addHelpText("after", `\n${styled("bold", "Exit codes:")}\n${lines.join("\n")}`);
   return command;
 }

@@ -7,183 +7,169 @@ import { client } from "../common/settings/client.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { closest } from "../common/spelling.ts";
 import { version } from "../common/version.ts";
+import { styled } from "./terminal/output.ts";
 
 interface Entry {
   readonly name: string;
-  /** The heading under which the help lists it. */
-  readonly group: string;
   readonly description: string;
   /** Verbs that `load` does not load. */
   readonly verbs?: readonly string[];
   load?(): Promise<CommandUnknownOpts>;
 }
 
-/** In the order of the help. */
-const entries: readonly Entry[] = [
-  {
-    name: "demo",
-    group: "Start here",
-    description: "run a control plane, a runner and a deployment on this machine, then clean up",
-    load: async () => (await import("./commands/demo.ts")).demoCommand(),
-  },
-  {
-    name: "dev",
-    group: "Start here",
-    description: "run a control plane and a runner on this machine until Ctrl-C",
-    load: async () => (await import("./commands/dev.ts")).devCommand(),
-  },
-  {
-    name: "login",
-    group: "Start here",
-    description: "sign in to a server",
-    load: async () => (await import("./commands/login.ts")).loginCommand(),
-  },
-  {
-    name: "logout",
-    group: "Start here",
-    description: "end this login",
-    load: async () => (await import("./commands/login.ts")).logoutCommand(),
-  },
-  {
-    name: "whoami",
-    group: "Start here",
-    description: "show who is signed in, and to which server",
-    load: async () => (await import("./commands/login.ts")).whoamiCommand(),
-  },
-  {
-    name: "profiles",
-    group: "Start here",
-    description: "the servers to which you are signed in",
-    load: async () => (await import("./commands/profiles.ts")).profilesCommand(),
-  },
-  {
-    name: "up",
-    group: "Start here",
-    description: "upload a directory, plan it, ask for confirmation, deploy it",
-    load: async () => (await import("./commands/up.ts")).upCommand(),
-  },
-  {
-    name: "zones",
-    group: "Work",
-    description: "groups of configurations",
-    load: async () => (await import("./commands/zones.ts")).zonesCommand(),
-  },
-  {
-    name: "configurations",
-    group: "Work",
-    description: "what to deploy: Terraform files with their variables and options",
-    load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
-  },
-  {
-    name: "variable-sets",
-    group: "Work",
-    description: "values that several configurations or whole zones share",
-    load: async () => (await import("./commands/variable-sets.ts")).variableSetsCommand(),
-  },
-  {
-    name: "jobs",
-    group: "Work",
-    description: "plans, deployments and destructions",
-    load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
-  },
-  {
-    name: "state",
-    group: "Work",
-    description: "managed Terraform state: resources, versions, import and lock",
-    load: async () => (await import("./commands/states.ts")).stateCommand(),
-  },
-  {
-    name: "workers",
-    group: "Work",
-    description: "the runners that run your jobs",
-    load: async () => (await import("./commands/workers.ts")).workersCommand(),
-  },
-  {
-    name: "tokens",
-    group: "Work",
-    description: "registration tokens for new runners",
-    load: async () => (await import("./commands/tokens.ts")).tokensCommand(),
-  },
-  {
-    name: "access-tokens",
-    group: "Work",
-    description: "access tokens, with which pipelines use Windlass",
-    load: async () => (await import("./commands/access-tokens.ts")).accessTokensCommand(),
-  },
-  {
-    name: "teams",
-    group: "Work",
-    description: "teams, their members and invitations",
-    load: async () => (await import("./commands/teams.ts")).teamsCommand(),
-  },
-  {
-    name: "identities",
-    group: "Work",
-    description: "cloud identities: the roles that jobs assume in your cloud account",
-    load: async () => (await import("./commands/identities.ts")).identitiesCommand(),
-  },
-  {
-    name: "repositories",
-    group: "Work",
-    description: "your repositories at a code host",
-    load: async () => (await import("./commands/people.ts")).repositoriesCommand(),
-  },
-  {
-    name: "logins",
-    group: "Work",
-    description: "your logins, in browsers and clients",
-    load: async () => (await import("./commands/people.ts")).loginsCommand(),
-  },
-  {
-    name: "audit",
-    group: "Work",
-    description: "the audit log: who did what, and when",
-    load: async () => (await import("./commands/people.ts")).auditCommand(),
-  },
-  {
-    name: "completion",
-    group: "Start here",
-    description: "print a script that completes these commands in your shell",
-    load: async () =>
-      (await import("./commands/completion.ts")).completionCommand(wholeProgram, roleVerbs),
-  },
-  {
-    name: "version",
-    group: "Start here",
-    description: "show the version, the package and the commit of this installation",
-    load: async () => (await import("./commands/version.ts")).versionCommand(),
-  },
-  // main.ts at the root starts these two without loading the client; they are listed for the help.
-  {
-    name: "server",
-    group: "Run a control plane or a runner",
-    description: "run the control plane; settings come from the environment",
-    verbs: [
-      "login-link",
-      "logins",
-      "sign-out",
-      "backup",
-      "restore",
-      "install",
-      "health",
-      "rotate-key",
-      "migrate-store",
-    ],
-  },
-  {
-    name: "agent",
-    group: "Run a control plane or a runner",
-    description: "run a runner; settings come from the environment",
-    verbs: ["install", "doctor", "health"],
-  },
-];
+/** By the headings of the help, in its order. */
+const groups: Readonly<Record<string, readonly Entry[]>> = {
+  Start: [
+    {
+      name: "up",
+      description: "upload a directory, plan it, ask, deploy it",
+      load: async () => (await import("./commands/up.ts")).upCommand(),
+    },
+    {
+      name: "demo",
+      description: "run everything on this machine once, then clean up",
+      load: async () => (await import("./commands/demo.ts")).demoCommand(),
+    },
+    {
+      name: "dev",
+      description: "run a control plane and a runner until Ctrl-C",
+      load: async () => (await import("./commands/dev.ts")).devCommand(),
+    },
+    {
+      name: "login",
+      description: "sign in to a server",
+      load: async () => (await import("./commands/login.ts")).loginCommand(),
+    },
+  ],
+  Deploy: [
+    {
+      name: "configurations",
+      description: "what to deploy: Terraform files, variables, options",
+      load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
+    },
+    {
+      name: "variable-sets",
+      description: "values that configurations or whole zones share",
+      load: async () => (await import("./commands/variable-sets.ts")).variableSetsCommand(),
+    },
+    {
+      name: "zones",
+      description: "groups of configurations",
+      load: async () => (await import("./commands/zones.ts")).zonesCommand(),
+    },
+    {
+      name: "jobs",
+      description: "plans, deployments and destructions",
+      load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
+    },
+    {
+      name: "state",
+      description: "managed state: resources, versions, import and lock",
+      load: async () => (await import("./commands/states.ts")).stateCommand(),
+    },
+  ],
+  "Control plane and runners": [
+    {
+      name: "workers",
+      description: "the runners that run your jobs",
+      load: async () => (await import("./commands/workers.ts")).workersCommand(),
+    },
+    {
+      name: "tokens",
+      description: "registration tokens for new runners",
+      load: async () => (await import("./commands/tokens.ts")).tokensCommand(),
+    },
+    // main.ts at the root starts these two without loading the client; they are listed for the help.
+    {
+      name: "server",
+      description: "run the control plane; settings come from the environment",
+      verbs: [
+        "login-link",
+        "logins",
+        "sign-out",
+        "backup",
+        "restore",
+        "install",
+        "health",
+        "rotate-key",
+        "migrate-store",
+      ],
+    },
+    {
+      name: "agent",
+      description: "run a runner; settings come from the environment",
+      verbs: ["install", "doctor", "health"],
+    },
+  ],
+  "Team and access": [
+    {
+      name: "teams",
+      description: "teams, their members and invitations",
+      load: async () => (await import("./commands/teams.ts")).teamsCommand(),
+    },
+    {
+      name: "access-tokens",
+      description: "tokens with which pipelines use Windlass",
+      load: async () => (await import("./commands/access-tokens.ts")).accessTokensCommand(),
+    },
+    {
+      name: "identities",
+      description: "the roles that jobs assume in your cloud account",
+      load: async () => (await import("./commands/identities.ts")).identitiesCommand(),
+    },
+    {
+      name: "repositories",
+      description: "your repositories at a code host",
+      load: async () => (await import("./commands/people.ts")).repositoriesCommand(),
+    },
+    {
+      name: "audit",
+      description: "who did what, and when",
+      load: async () => (await import("./commands/people.ts")).auditCommand(),
+    },
+  ],
+  "You and this client": [
+    {
+      name: "whoami",
+      description: "show who is signed in, and to which server",
+      load: async () => (await import("./commands/login.ts")).whoamiCommand(),
+    },
+    {
+      name: "logins",
+      description: "your logins, in browsers and clients",
+      load: async () => (await import("./commands/people.ts")).loginsCommand(),
+    },
+    {
+      name: "profiles",
+      description: "the servers to which you are signed in",
+      load: async () => (await import("./commands/profiles.ts")).profilesCommand(),
+    },
+    {
+      name: "logout",
+      description: "end this login",
+      load: async () => (await import("./commands/login.ts")).logoutCommand(),
+    },
+    {
+      name: "completion",
+      description: "print a script that completes commands in your shell",
+      load: async () =>
+        (await import("./commands/completion.ts")).completionCommand(wholeProgram, roleVerbs),
+    },
+    {
+      name: "version",
+      description: "show the version, the package and the commit",
+      load: async () => (await import("./commands/version.ts")).versionCommand(),
+    },
+  ],
+};
+
+const entries = Object.values(groups).flat();
 
 /** Builds the parser. It throws CommanderError, which `main` maps to an exit code. */
 export async function buildProgram(words: readonly string[]): Promise<CommandUnknownOpts> {
+  const isBrief = words.length === 0 || words[0] === "help";
   const program = new Command("windlass")
-    .description(
-      "Runs Terraform and OpenTofu for teams: a control plane, runners in your own network, a client.",
-    )
+    .description("Terraform and OpenTofu for teams: a control plane, runners in your own network.")
     .on("option:version", () => refuseCommandWithVersion(program, words))
     .version(version(), "-V, --version", "print the version of windlass; takes no command")
     .option("--server <url>", "the server (default: WINDLASS_URL, then the current profile's)")
@@ -197,19 +183,27 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
       "print the server's response as JSON; a list is one array, a log one object for each line",
     )
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
+    .usage("<command> [options]")
     .configureHelp({
       showGlobalOptions: true,
+      styleTitle: (title) => styled("bold", title),
+      // Every noun has `help`.
+      visibleCommands: (command) =>
+        new Help().visibleCommands(command).filter((one) => one.name() !== "help"),
+      visibleOptions: (command) =>
+        isBrief && command.parent === null ? [] : new Help().visibleOptions(command),
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? " (required)" : ""}`,
     })
     .exitOverride()
-    .addHelpText("after", () => `\n${settingsHelp([client])}${examples}`);
-  for (const { name, group, description, load } of entries) {
-    // A command that is not on the command line only needs its line in the help.
-    const command = load && words.includes(name) ? await load() : new Command(name);
+    .addHelpText("after", () => (isBrief ? briefEnd : `\n${settingsHelp([client])}${examples}`));
+  for (const [group, list] of Object.entries(groups)) {
     program.commandsGroup(`${group}:`);
-    program.addCommand(command.summary(description));
+    for (const { name, description, load } of list) {
+      // A command that is not on the command line only needs its line in the help.
+      const command = load && words.includes(name) ? await load() : new Command(name);
+      program.addCommand(command.summary(description));
+    }
   }
   applySharedSettings(program);
   return program;
@@ -324,8 +318,12 @@ const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
   ["force-unlock", ["windlass state unlock"]],
 ]);
 
+const briefEnd = `
+Each has a help: windlass help up. Options and settings of all: windlass --help
+`;
+
 const examples = `
-Examples:
+${styled("bold", "Examples:")}
   windlass demo             see a plan and a deployment run on this machine
   windlass dev              keep a control plane and a runner on this machine
   windlass up               deploy the Terraform files of this directory

@@ -14,6 +14,7 @@ export function upCommand() {
   for (const option of fieldOptions()) up.addOption(option);
   up.addOption(debugOption())
     .addOption(new Option("-y, --yes", "deploy the plan without asking; needed without a terminal"))
+    .option("--verbose", "show the whole log on a terminal too, not one line for each step")
     .option("--no-wait", "return when the deployment is queued, such as one that needs approval")
     .option(
       "--adopt",

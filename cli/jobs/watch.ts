@@ -6,6 +6,8 @@ import { CliError, print, say, styled } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
+import { applyProgress } from "../logs/apply-progress.ts";
+import { foldedLog } from "../logs/folded-log.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { teamWords } from "../api/team.ts";
 import { isWaiting } from "../../protocol/waiting-words.ts";
@@ -14,14 +16,25 @@ import { noteUndeclared, undeclaredVariables } from "./undeclared.ts";
 import { nextSteps, type NextStep } from "./next-steps.ts";
 import { outcomeText, nameOf, waitingLine } from "./words.ts";
 
-/**
- * Follows the job, with its log unless `log` is false, and returns the ended job. Throws
- * `CliError` with exit code 130 if the user detaches.
- */
-export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise<Job> {
+interface Watching {
+  /** Whether to show the log. */
+  readonly log?: boolean;
+  /** Whether to show of the log one line for each step that succeeded. */
+  readonly folds?: boolean;
+}
+
+/** Returns the ended job. Throws `CliError` with exit code 130 if the user detaches. */
+export async function watchJob(
+  run: Run,
+  job: Job,
+  { log = true, folds = false }: Watching = {},
+): Promise<Job> {
   // With --json, stdout is reserved for the object that the command prints at the end.
   using live = liveLine(run.json ? say : print);
-  const lines = logLines((line) => live.print(line));
+  const show = (line: string): void => live.print(line);
+  const folded = folds ? foldedLog(show) : undefined;
+  const lines = logLines(show);
+  const applied = applyProgress(job.changes ? changesIn(job.changes) : undefined);
   const undeclared = undeclaredVariables();
   const detached = new AbortController();
   // The job may have been queued or running for long when the client begins to follow it.
@@ -39,7 +52,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
     if ((before ?? job).status === "QUEUED" && next.status === "PROCESSING") start = Date.now();
     isHeld ||= next.status === "PROCESSING";
     const word = textOf(next);
-    if (word !== undefined && word !== textOf(before))
+    if (word !== undefined && word !== textOf(before) && !(folds && word === running))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
   const isQueued = (): boolean => (progress ?? job).status === "QUEUED";
@@ -49,7 +62,8 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   live.set(() => {
     if (job.ended_at !== null) return `reading the log of the ${nameOf(job)}`;
     const state = textOf(progress) ?? "queued";
-    const now = state === running ? (step ?? note ?? running) : state;
+    const doing = [step ?? note ?? running, applied.text()].filter(Boolean).join(" · ");
+    const now = state === running ? doing : state;
     // The reason stands above; it is printed again when it changes.
     const what = trouble ?? (progress?.waiting_reason ? "waiting" : now);
     return `${nameOf(job)} · ${duration(Date.now() - start)} · ${what}`;
@@ -63,7 +77,8 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
           note = undefined;
         } else if (chunk.stream_type === "SYSTEM")
           note = chunk.log_chunk.trim().split("\n").at(-1) || note;
-        if (log) lines.add(chunk);
+        applied.add(chunk);
+        if (log) (folded ?? lines).add(chunk);
         if (chunk.stream_type !== "SYSTEM") undeclared.read(chunk.log_chunk);
       },
       onProgress,
@@ -75,6 +90,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
       },
     });
     lines.flush();
+    folded?.end(end.status === "SUCCESS");
     detached.abort();
     live[Symbol.dispose]();
     if (end.log_complete === false)
@@ -103,6 +119,13 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bold", text) : text);
 
 const running = "running";
+
+const changesIn = ({
+  create,
+  update,
+  replace,
+  delete: gone,
+}: NonNullable<Job["changes"]>): number => create + update + replace + gone;
 
 function progressText(
   { api }: Run,

@@ -39,6 +39,8 @@ const signs: Readonly<
 interface Shown {
   /** With what changes in each resource, value by value. */
   readonly attributes?: boolean;
+  /** New resources without values, and instances that change alike in one line. */
+  readonly folded?: boolean;
   /** Without the outputs that the plan creates, where all outputs follow. */
   readonly outputs?: boolean;
   /** The job that applied the plan and has ended: each resource has what became of it. */
@@ -49,7 +51,7 @@ interface Shown {
 
 export function planView(
   plan: PlanSummary,
-  { attributes = true, outputs = true, applied, deployment }: Shown = {},
+  { attributes = true, folded = false, outputs = true, applied, deployment }: Shown = {},
 ): string[] {
   const lines = [styled("bold", applied ? appliedHeadline(plan, applied) : planHeadline(plan))];
   const isOver = applied !== undefined;
@@ -57,10 +59,10 @@ export function planView(
   const isDone = applied?.status === "SUCCESS";
   const resources = isDone ? [] : (applied?.resource_progress?.resources ?? []);
   const outcomes = new Map(resources.map(({ address, outcome }) => [address, outcome]));
-  for (const change of plan.changes) {
+  for (const change of folded ? foldInstances(plan.changes) : plan.changes) {
     const paths = attributes ? [] : pathsOf(change);
     lines.push(changeLine(change, paths, outcomes.get(change.address)));
-    if (attributes) lines.push(...attributeLines(change, isOver));
+    if (attributes && !(folded && isNew(change))) lines.push(...attributeLines(change, isOver));
   }
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
   const changed = plan.outputs.filter(
@@ -84,6 +86,37 @@ export function planView(
   if (!plan.complete) lines.push(partialPlanText(applied ?? deployment));
   return lines;
 }
+
+const isNew = ({ action }: PlannedChange): boolean => action === "create" || action === "read";
+
+/** Instances that are named where they stand in one line. */
+const namedInstances = 3;
+
+/** Returns the changes with instances that change alike as one, such as `aws_subnet.a[0], [1]  ×2`. */
+function foldInstances(changes: readonly PlannedChange[]): PlannedChange[] {
+  const groups = new Map<string, PlannedChange[]>();
+  for (const change of changes) {
+    const [base] = change.address.split(instance);
+    const isAlike = isNew(change) || change.action === "update";
+    const values = isNew(change) ? [] : attributesOf(change);
+    const key = isAlike
+      ? JSON.stringify([base, change.action, changeNotes(change), values])
+      : String(groups.size);
+    const group = groups.get(key);
+    if (group) group.push(change);
+    else groups.set(key, [change]);
+  }
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first ?? [];
+    const names = others.slice(0, namedInstances - 1).map((one) => instance.exec(one.address)?.[0]);
+    const more = others.length >= namedInstances ? ", …" : "";
+    const address = `${[first.address, ...names].join(", ")}${more}  ×${others.length + 1}`;
+    return { ...first, address };
+  });
+}
+
+/** The key of an instance at the end of its address. */
+const instance = /\[(?:\d+|"(?:[^"\\]|\\.)*")\]$/;
 
 /** Returns what became of each resource of an apply whose plan is not known, as lines. */
 export const outcomesView = (

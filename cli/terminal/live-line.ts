@@ -1,6 +1,9 @@
-/** A status line at the bottom of the terminal, redrawn below printed lines. Silent in a pipe. */
+/**
+ * A status line at the bottom of the terminal, redrawn below printed lines. It moves the cursor, so
+ * there is none in a pipe, nor without colours.
+ */
 import { ticking } from "../../common/every.ts";
-import { clean, say } from "./output.ts";
+import { clean, say, showsColours } from "./output.ts";
 import { cut } from "./table.ts";
 
 export interface LiveLine extends Disposable {
@@ -18,7 +21,7 @@ const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const frameMilliseconds = 120;
 
 export function liveLine(out: (line: string) => void): LiveLine {
-  const shows = process.stderr.isTTY;
+  const shows = process.stderr.isTTY && showsColours();
   let text: (() => string) | undefined;
   let held: (() => void)[] | undefined;
   let frame = 0;

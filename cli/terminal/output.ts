@@ -27,7 +27,7 @@ type Style = Parameters<typeof styleText>[0];
 export const styled = (style: Style, text: string): string =>
   styleText(style, text, { stream: process.stdout });
 
-const showsColours = (): boolean => styled("bold", "x") !== "x";
+export const showsColours = (): boolean => styled("bold", "x") !== "x";
 
 /**
  * Writes one line to stdout: the result of the command. The escapes mean the same in JSON, where
@@ -37,10 +37,34 @@ export function print(line = ""): void {
   process.stdout.write(`${withVisibleDirections(line)}\n`);
 }
 
-/** Writes one line to stderr: a note, a warning or an error. */
+/** Writes one line to stderr: a note, a warning or an error. A terminal gets it wrapped. */
 export function say(line: string): void {
-  process.stderr.write(`${withVisibleDirections(line)}\n`);
+  const shown = process.stderr.isTTY ? wrapped(line, process.stderr.columns || 80) : line;
+  process.stderr.write(`${withVisibleDirections(shown)}\n`);
 }
+
+/**
+ * Wraps text at words. A command at the end of a line stays whole on a line of its own, so that it
+ * can be copied.
+ */
+export const wrapped = (text: string, columns: number): string =>
+  text
+    .split("\n")
+    .flatMap((line) => {
+      if (withoutControlSequences(line).length <= columns) return [line];
+      const [, indent = "", prose = "", command = ""] =
+        /^( *)(.*?)((?:(?<=^| )windlass .*)?)$/.exec(line) ?? [];
+      const lines: string[] = [];
+      for (const word of [...prose.split(" "), command].filter((one) => one !== "")) {
+        const last = lines.at(-1);
+        const longer = last === undefined ? indent + word : `${last} ${word}`;
+        if (last === undefined || withoutControlSequences(longer).length <= columns)
+          lines.splice(-1, 1, longer);
+        else lines.push(indent + word);
+      }
+      return lines;
+    })
+    .join("\n");
 
 /**
  * Calls `close` when stdout or stderr cannot be written any more, where Node would throw at the next

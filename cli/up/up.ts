@@ -15,7 +15,8 @@ import { confirmPlan } from "../plans/confirm.ts";
 import { planView } from "../plans/plan-view.ts";
 import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
-import { CliError, print, say } from "../terminal/output.ts";
+import { CliError, print, say, styled } from "../terminal/output.ts";
+import { duration } from "../terminal/times.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
@@ -29,6 +30,7 @@ import { configure, type Configured, type ConfigureOptions, type Files } from ".
 export interface UpOptions extends ConfigureOptions {
   readonly debug?: true | undefined;
   readonly yes?: true | undefined;
+  readonly verbose?: true | undefined;
   /** False: return when the deployment is queued. */
   readonly wait: boolean;
 }
@@ -62,6 +64,10 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
   if (planned !== undefined) await deploy(run, planned, configuration, options);
 }
 
+/** A terminal gets what succeeded in short. A pipe gets all of it, such as the log of a pipeline. */
+const folds = ({ json }: Run, { verbose }: Pick<UpOptions, "verbose">): boolean =>
+  !json && !verbose && process.stdout.isTTY;
+
 /** A variable of a script that is not set leaves an empty text. */
 function refuseEmpty({ name, zone }: UpOptions): void {
   for (const [option, text] of [
@@ -83,24 +89,37 @@ async function planAndConfirm(
   const note = await noteLocalState(run, root, configuration, options);
   noteShellVariables(run, root, options);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, ...files };
-  const planned = await runJob(run, { ...body, ...debugOf(options) }, { name: options.name });
+  const planned = await runJob(run, { ...body, ...debugOf(options) }, { ...options, wait: true });
   return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;
 }
 
 async function deploy(
   run: Run,
-  { id: plan_job_id }: Job,
-  { id: configuration_id }: Configuration,
+  planned: Job,
+  { id: configuration_id, name }: Configuration,
   options: UpOptions,
 ): Promise<void> {
-  const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id, ...debugOf(options) };
+  const ids = { configuration_id, plan_job_id: planned.id };
+  const body = { job_type: "DEPLOY" as const, ...ids, ...debugOf(options) };
   const deployed = await runJob(run, body, options).catch((error: unknown) => {
     throw withRemedy(error, { plan_is_stale: `Run ${commandOf(options)} again` });
   });
   if (!options.wait) return;
   if (run.json) return showJob(run, deployed);
   await printOutputsOf(run, deployed);
+  if (process.stdout.isTTY)
+    print(`\n${styled(["bold", "green"], `✓ Deployed "${name}" in ${tookOf(planned, deployed)}`)}`);
 }
+
+/** The time of both jobs, without that of the question between them. */
+const tookOf = (...jobs: readonly Job[]): string =>
+  duration(
+    jobs.reduce(
+      (sum, { created_at, ended_at }) =>
+        sum + Date.parse(ended_at ?? created_at) - Date.parse(created_at),
+      0,
+    ),
+  );
 
 /** Without the name, the command would be about the configuration of the directory's name. */
 const commandOf = ({ name }: Pick<UpOptions, "name">): string =>
@@ -112,9 +131,9 @@ const debugOf = ({ debug }: UpOptions): Pick<CreateJob, "debug"> => (debug ? { d
 async function runJob(
   run: Run,
   body: CreateJob,
-  options: Pick<UpOptions, "name"> & { readonly wait?: boolean },
+  options: Pick<UpOptions, "name" | "wait" | "verbose">,
 ): Promise<Job> {
-  const { wait = true } = options;
+  const { wait } = options;
   const queued = await run.api.call("createJob", { body });
   const note = await approvalNote(run, queued);
   if (!wait) {
@@ -123,7 +142,8 @@ async function runJob(
   } else if (note === undefined) run.done(`In the console: ${consoleAddress(run, queued)}`);
   if (note !== undefined) run.done(note);
   if (!wait) return queued;
-  const job = await watchJob(run, queued);
+  const job = await watchJob(run, queued, { folds: folds(run, options) });
+  if (folds(run, options) && job.status === "SUCCESS") return job;
   if (run.json && job.status !== "SUCCESS") await showJob(run, job);
   await reportOutcome(run, job, {
     again: `run ${commandOf(options)} again.`,
@@ -159,8 +179,9 @@ async function showAndConfirm(
   let configuration = before;
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
-  // The values are in terraform's own plan, just above.
-  const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
+  // All values are in terraform's own plan, just above, unless it is folded.
+  const shown = folds(run, options) ? ({ folded: true } as const) : { attributes: false };
+  const lines = plan_summary ? planView(plan_summary, shown) : [];
   if (plan_summary) for (const line of ["", ...lines]) out(line);
   if (plan_summary?.applyable === false) {
     // While the plan waited, another job may have deployed these files or changed the outputs.

@@ -1,4 +1,5 @@
 /** The part of a role's `--help` that lists its settings. */
+import { styleText } from "node:util";
 import type { Setting, SettingsGroup } from "./setting.ts";
 
 const column = 31;
@@ -9,7 +10,7 @@ export const settingsHelp = (groups: readonly SettingsGroup[]): string =>
   groups
     .map(({ title, settings }) => {
       const shown = Object.entries(settings).filter(([, { isInternal }]) => !isInternal);
-      return `${title}:\n${shown.map(([name, setting]) => entry(name, setting)).join("")}`;
+      return `${styleText("bold", `${title}:`, { stream: process.stdout })}\n${shown.map(([name, setting]) => entry(name, setting)).join("")}`;
     })
     .join("\n");
 

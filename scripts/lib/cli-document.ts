@@ -8,7 +8,7 @@ type Command = Awaited<ReturnType<typeof wholeProgram>>;
 
 export async function cliDocument(): Promise<string> {
   // Its own help is printed before any command is loaded.
-  const own = chapter("windlass", 2, helpOf(await buildProgram([])));
+  const own = chapter("windlass", 2, helpOf(await buildProgram(["--help"])));
   const [, ...below] = chapters(await wholeProgram(), "windlass", 2);
   const all = [own, ...below, ...(await Promise.all(roles.map(roleChapter)))];
   return `# Commands\n\n${all.join("\n")}`;

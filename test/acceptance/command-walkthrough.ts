@@ -106,8 +106,12 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
 export async function bringUp({ run, way, path }: Person): Promise<void> {
   const directory = copyFixture("success-cluster", join(path, "network"));
   const words = ["up", directory, "--var", "cluster_name=prod"];
-  const course = { data: /Apply complete! [\s\S]*^ {2}cluster_name += prod$/m };
-  if (way === "a pipe") await run([...words, "--yes"], course);
+  const outputs = /^ {2}cluster_name += prod$/m.source;
+  const course = { data: new RegExp(`✓ apply [\\s\\S]*${outputs}`, "m") };
+  if (way === "a pipe")
+    await run([...words, "--yes"], {
+      data: new RegExp(`Apply complete! [\\s\\S]*${outputs}`, "m"),
+    });
   else {
     const answer = { to: "Deploy this plan? [y/N] ", line: async () => "y" };
     const screen = await run(words, { ...course, answer });

@@ -41,6 +41,15 @@ describe("windlass", () => {
     }
   });
 
+  it("lists them on one screen of 40 lines, each on one line; --help adds settings", async () => {
+    const [brief, whole] = await Promise.all([windlass(["help"]), windlass(["--help"])]);
+    const lines = String(brief.stdout).trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(40);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    expect(brief.stdout).not.toMatch(/WINDLASS_|--team/);
+    expect(whole.stdout).toMatch(/--team <team>[^]*^Settings:$[^]*WINDLASS_URL[^]*^Examples:$/m);
+  });
+
   it("shows examples in the help of a command", async () => {
     const { exitCode, stdout } = await windlass(["demo", "--help"]);
     expect(exitCode).toBe(0);
@@ -196,7 +205,7 @@ describe("windlass", () => {
     });
     expect({ exitCode, stdout, stderr }).toEqual({
       exitCode: 0,
-      stdout: "Usage: windlass [options] [command]",
+      stdout: "Usage: windlass <command> [options]",
       stderr: "",
     });
   });

@@ -7,6 +7,41 @@ import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 const nothing: PlanSummary = { ...emptySummary, applyable: false };
 
 describe("a plan", () => {
+  test("folded, it shows instances that change alike in one line, and new ones without values", () => {
+    const lines = planView(
+      {
+        ...nothing,
+        counts: { ...nothing.counts, create: 5, update: 2, delete: 2 },
+        changes: [
+          ...["[0]", "[1]", "[2]", "[3]"].map((key) => ({
+            address: `aws_a.new${key}`,
+            action: "create" as const,
+            attributes: [{ path: "id", unknown: true }],
+          })),
+          { address: 'aws_b.new["x].y"]', action: "create" },
+          ...["[0]", "[1]"].map((key) => ({
+            address: `aws_c.old${key}`,
+            action: "update" as const,
+            attributes: [{ path: "size", before: 1, after: key === "[0]" ? 2 : 3 }],
+          })),
+          { address: "aws_d.gone[0]", action: "delete" },
+          { address: "aws_d.gone[1]", action: "delete" },
+        ],
+      },
+      { folded: true },
+    );
+    expect(lines.slice(1)).toEqual([
+      "    + aws_a.new[0], [1], [2], …  ×4",
+      '    + aws_b.new["x].y"]',
+      "    ~ aws_c.old[0]",
+      "          size: 1 → 2",
+      "    ~ aws_c.old[1]",
+      "          size: 1 → 3",
+      "    - aws_d.gone[0]",
+      "    - aws_d.gone[1]",
+    ]);
+  });
+
   test("is shown as counts, then as one line per resource with its sign and reason", () => {
     const lines = planView({
       ...nothing,

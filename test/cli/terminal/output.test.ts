@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { errorLine, logLine } from "../../../cli/terminal/output.ts";
+import { errorLine, logLine, wrapped } from "../../../cli/terminal/output.ts";
 
 describe("the line of an error", () => {
   it.each([
@@ -11,6 +11,23 @@ describe("the line of an error", () => {
     ["main.tf is damaged", "main.tf is damaged"],
   ])("%s", (message, shown) => {
     expect(errorLine(message)).toBe(`windlass: ${shown}`);
+  });
+});
+
+describe("a note on a terminal", () => {
+  it.each([
+    ["fits", "The plan is made.", "The plan is made."],
+    ["wraps at words", "The plan of the network is made.", "The plan of the\nnetwork is made."],
+    ["keeps its indent", "  in the console of the server", "  in the console of\n  the server"],
+    [
+      "keeps a command whole",
+      "Run: windlass jobs plan network",
+      "Run:\nwindlass jobs plan network",
+    ],
+    ["keeps a long word whole", "At https://a.example/jobs/1", "At\nhttps://a.example/jobs/1"],
+    ["keeps its lines", "One.\n\n  in the client:  b", "One.\n\n  in the client:  b"],
+  ])("%s", (_, text, shown) => {
+    expect(wrapped(text, 20)).toBe(shown);
   });
 });
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { wholeProgram } from "../../../cli/program.ts";
 import { until } from "../agent/agent-process.ts";
-import { openProgram, openTerminal } from "../machine/terminal.ts";
+import { openProgram, openTerminal, wide } from "../machine/terminal.ts";
 import { bin, windlass } from "./windlass.ts";
 
 export const ways = ["a terminal", "a pipe"] as const;
@@ -92,7 +92,7 @@ type Environment = Readonly<Record<string, string>>;
 async function inTerminal(words: readonly string[], course: CommandCase, environment: Environment) {
   const { asks, plans, secret, answer, data, says, into } = course;
   if (asks !== undefined) {
-    await using refused = openTerminal(words, environment);
+    await using refused = openTerminal(words, environment, wide);
     await refused.shows(asks);
     refused.type("n\r");
     expect(await refused.exited).toBe(plans ? 3 : 1);
@@ -100,8 +100,13 @@ async function inTerminal(words: readonly string[], course: CommandCase, environ
     expect(refused.screen()).toContain(`windlass: Not confirmed. ${unchanged}`);
   }
   await using terminal = into
-    ? openProgram(["sh", "-c", `exec "$@" > '${into}'`, "sh", bin, ...words], environment)
-    : openTerminal(words, environment);
+    ? openProgram(
+        ["sh", "-c", `exec "$@" > '${into}'`, "sh", bin, ...words],
+        environment,
+        undefined,
+        wide,
+      )
+    : openTerminal(words, environment, wide);
   if (asks !== undefined) {
     await terminal.shows(asks);
     terminal.type("y\r");

@@ -23,20 +23,29 @@ export interface Terminal extends AsyncDisposable {
 export const openTerminal = (
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
-): Terminal => openProgram([bin, ...words], environment);
+  columns?: number,
+): Terminal => openProgram([bin, ...words], environment, undefined, columns);
 
-/** Runs any program in a terminal of 80 columns, the usual width. */
+/** A width at which the client wraps no sentence. */
+export const wide = 300;
+
+/** Runs any program in a terminal, by default of the usual width. */
 export function openProgram(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
   directory?: string,
+  columns = 80,
 ): Terminal {
   const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-  const child = spawn("script", ["-qefc", `stty cols 80 rows 24; exec ${quoted}`, "/dev/null"], {
-    env: { PATH: process.env["PATH"], TERM: "xterm-256color", SHELL: "/bin/sh", ...environment },
-    stdio: ["pipe", "pipe", "inherit"],
-    ...(directory === undefined ? {} : { cwd: directory }),
-  });
+  const child = spawn(
+    "script",
+    ["-qefc", `stty cols ${columns} rows 24; exec ${quoted}`, "/dev/null"],
+    {
+      env: { PATH: process.env["PATH"], TERM: "xterm-256color", SHELL: "/bin/sh", ...environment },
+      stdio: ["pipe", "pipe", "inherit"],
+      ...(directory === undefined ? {} : { cwd: directory }),
+    },
+  );
   let written = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     written += text;
