@@ -26,7 +26,7 @@ export async function sendErrorPage(
   const [status, what] = problemCodes[refusal.code];
   const title = request.is404 ? "There is no such page" : status === 404 ? "Not found" : what;
   // The address of a form is not a page. Link back to the page with the form.
-  const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
+  const back = request.method === "POST" ? request.url.replace(/(\/\d+)?\/[a-z_-]+$/, "") : "/";
   const body = request.is404
     ? refusalPage(title, `This server has no page ${request.url.split("?")[0]}.`)
     : refusalPage(title, sentence(refusal.message), back === "" ? "/" : back);

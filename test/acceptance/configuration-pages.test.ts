@@ -23,6 +23,8 @@ const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] 
 const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: true }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
+const openTab = (page: Page, name: string) =>
+  page.locator(".tabs").getByRole("link", { name }).click();
 const read = (name: string) => fixture.client.call("getConfiguration", { params: { name } });
 
 describe("in a browser", () => {
@@ -49,6 +51,7 @@ describe("in a browser", () => {
     await page.getByText("No job yet.").waitFor();
     const id = idIn(page);
 
+    await openTab(page, "Variables");
     for (const [name, value, isSecret] of [
       ["region", "eu-west-1", false],
       ["password", "hunter2-hunter2", true],
@@ -75,7 +78,7 @@ describe("in a browser", () => {
     await press(page, "Cancel");
     await page.locator("#job .badge", { hasText: "Cancelled" }).waitFor();
     await page.getByRole("heading").getByRole("link", { name: "dns" }).click();
-    const jobs = page.getByRole("region", { name: "Jobs of the configuration" });
+    const jobs = page.getByRole("region", { name: "Latest jobs" });
     expect(await jobs.innerText()).toMatch(/PLAN\s+Cancelled/);
     expect(complaints).toEqual([]);
   });
@@ -90,6 +93,7 @@ describe("in a browser", () => {
     });
     await fixture.configure("occupied");
     await page.goto(`${plane.url}/configurations/${id}`);
+    await openTab(page, "Settings");
     await page.getByRole("link", { name: "Edit the settings" }).click();
     await page.getByLabel("Name", { exact: true }).fill("occupied");
     await page.getByLabel("Git repository").check();
@@ -108,6 +112,7 @@ describe("in a browser", () => {
       engine_version: "~> 1.14",
       source: { type: "git", url: "https://git.example.com/x.git" },
     });
+    await openTab(page, "Variables");
     await page.locator(".entry", { hasText: "password" }).click();
     await page.getByLabel("New value").fill("[hunter2");
     await press(page, "Save");
@@ -163,7 +168,7 @@ describe("in a browser", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const id = await fixture.configure("stateful");
     await writeState(plane, fixture, id);
-    await page.goto(`${plane.url}/configurations/${id}`);
+    await page.goto(`${plane.url}/configurations/${id}/state`);
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Download" }).last().click();
     expect((await download).suggestedFilename()).toBe("stateful-1.tfstate");
@@ -172,7 +177,7 @@ describe("in a browser", () => {
     await page.getByText("wait for the job that holds the lock, or unlock the state").waitFor();
     await open(page, "Unlock");
     await press(page, "It is no longer running: unlock");
-    await page.getByText("Its state is locked").waitFor({ state: "detached" });
+    await page.getByText("whose outcome is unknown").waitFor({ state: "detached" });
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
     await page.getByRole("cell", { name: "rolled back to 1" }).waitFor();
@@ -181,6 +186,7 @@ describe("in a browser", () => {
       query: {},
     });
     expect(state_versions.map(({ serial }) => serial)).toEqual([3, 2, 1]);
+    await openTab(page, "Settings");
     await open(page, "Delete this configuration");
     await press(page, "Delete the configuration");
     await page.getByText("Its managed state records 1 resource: destroy them first.").waitFor();

@@ -125,8 +125,25 @@ describe("the pages", () => {
     const body = { variables: { text: { value: "one\n    two" } } };
     await fixture.client.call("updateConfiguration", { params: { name: id }, body });
     const { page } = await visitor.visit(plane, fixture.email);
-    await page.goto(`${plane.url}/configurations/${id}`);
+    await page.goto(`${plane.url}/configurations/${id}/variables`);
     expect(await page.locator(".entry .clamp").first().innerText()).toBe("one\n    two");
+  });
+
+  test("copy an output that came while the page was open, all of a long one", async () => {
+    const id = await fixture.configure("with outputs");
+    const { page, complaints } = await visitor.visit(plane, fixture.email, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await page.goto(`${plane.url}/configurations/${id}`);
+    const value = { sizes: Array.from({ length: 100 }, (_, index) => index) };
+    const outputs = { pools: { type: "object", value, sensitive: false } };
+    const deploy = { job_type: "DEPLOY", configuration_id: id } as const;
+    await fixture.run(deploy, "SUCCESS", { execution_metadata: { outputs } });
+    await page.getByRole("button", { name: "Copy pools" }).click();
+    await page.getByText("Copied.").waitFor();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(JSON.parse(copied)).toEqual(value);
+    expect(complaints).toEqual([]);
   });
 
   test("break a long name on a narrow screen", async () => {
@@ -143,7 +160,9 @@ describe("the pages", () => {
     for (const path of [
       `/zones/${zone}`,
       `/zones/${zone}/new`,
-      `/configurations/${id}`,
+      ...["", "/jobs", "/variables", "/state", "/settings"].map(
+        (tab) => `/configurations/${id}${tab}`,
+      ),
       `/configurations/${id}/edit`,
       `/search?q=${name}`,
     ]) {

@@ -75,7 +75,7 @@ const needOf = (job: Job, need: ApprovalNeed): Html =>
   html`<p>
     ${job.plan_job_id === null ? html`${waiting(job)} ` : null}${approvalRuleText(need.rule)}
     <bdi>${approvedPlaceText(need, job.labels)}</bdi>
-    ${job.configuration_id === null ? null : html`<a href="/configurations/${job.configuration_id}#approvals">The rule</a>`}
+    ${job.configuration_id === null ? null : html`<a href="/configurations/${job.configuration_id}/settings#approvals">The rule</a>`}
   </p>`;
 
 const decisionOf = ({ email, decision, comment, at }: Approval, now: string): Html =>

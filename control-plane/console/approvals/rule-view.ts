@@ -21,7 +21,7 @@ export const ruleSection = ({ id, approval = null }: Configuration, forms: Forms
     ${trouble(form, ["approval.when", "approval.count"])}
     ${ask(
       approval ? "Change the rule…" : "Require approvals…",
-      html`<form method="post" action="/configurations/${id}/approval" class="form">
+      html`<form method="post" action="/configurations/${id}/settings/approval" class="form">
         <input type="hidden" name="seen" value="${markOf(approval)}" />
         ${columns(
           choice(form, { name: "when", label: "Which deployments", path: "approval.when" }, [

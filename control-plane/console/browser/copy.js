@@ -4,22 +4,33 @@
  * page copy, the text is selected.
  */
 
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  const source = document.getElementById(button.getAttribute("data-copy") ?? "");
-  const said = button.nextElementSibling;
-  if (!source || !said) continue;
-  button.removeAttribute("hidden");
-  button.addEventListener("click", () => {
-    copy(source).then(
-      () => (said.textContent = "Copied."),
-      () => (said.textContent = "Selected: copy it with Ctrl+C or ⌘C."),
-    );
-  });
+/** A page without scripts does not show them; parts of a page are drawn again. */
+function show() {
+  for (const button of document.querySelectorAll("button[data-copy][hidden]"))
+    button.removeAttribute("hidden");
 }
+show();
+document.addEventListener("drawn", show);
 
-/** @param {HTMLElement} source */
-async function copy(source) {
-  getSelection()?.selectAllChildren(source);
-  // Only pages of https and of this machine have a clipboard.
-  await navigator.clipboard.writeText(source.textContent);
+document.addEventListener("click", ({ target }) => {
+  const button = target instanceof Element ? target.closest("button[data-copy]") : null;
+  const named = document.getElementById(button?.getAttribute("data-copy") ?? "");
+  const said = button?.nextElementSibling;
+  if (named && said) void copy(named, said);
+});
+
+/** @param {HTMLElement} named @param {Element} said */
+async function copy(named, said) {
+  // Of a long value, which is folded, all of it.
+  const source = named.querySelector("details pre") ?? named;
+  try {
+    getSelection()?.selectAllChildren(source);
+    // Only pages of https and of this machine have a clipboard.
+    await navigator.clipboard.writeText(source.textContent);
+    said.textContent = "Copied.";
+  } catch {
+    source.closest("details")?.setAttribute("open", "");
+    getSelection()?.selectAllChildren(source);
+    said.textContent = "Selected: copy it with Ctrl+C or ⌘C.";
+  }
 }

@@ -91,6 +91,6 @@ export const editPages = (
       input: changeOf,
       submit: async ({ caller, thing: { id }, input }) => {
         await updateConfiguration(context, caller, id, input);
-        return `/configurations/${id}`;
+        return `/configurations/${id}/settings`;
       },
     });

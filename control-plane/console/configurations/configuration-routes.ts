@@ -1,26 +1,60 @@
 /** The pages of configurations, and what a person does with them. */
 import { isDeepStrictEqual } from "node:util";
+import type { FastifyRequest } from "fastify";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
-import { getConfiguration } from "../../services/configurations/configurations.ts";
+import { time } from "../../domain/moments.ts";
+import { getConfiguration, readValueMarks } from "../../services/configurations/configurations.ts";
 import { updateConfiguration } from "../../services/configurations/update.ts";
 import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
-import { createJob } from "../../services/jobs/jobs.ts";
-import { breakStateLock, rollBackState } from "../../services/states/versions.ts";
+import { getCloudIdentity } from "../../services/identities/identities.ts";
+import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
+import { listRuns } from "../../services/jobs/runs.ts";
+import {
+  breakStateLock,
+  findStateLock,
+  listStateVersions,
+  rollBackState,
+} from "../../services/states/versions.ts";
+import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
+import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
+import { getZoneName } from "../../services/zones/zones.ts";
 import { ruleIn } from "../approvals/rule-view.ts";
+import { jobsOfOne } from "../jobs/job-table.ts";
+import { stateView } from "../states/state-view.ts";
 import { attachOrDetach } from "../variable-sets/attach-input.ts";
+import { attachedSets } from "../variable-sets/attached-view.ts";
 import { editPages, newConfigurationPages } from "./configuration-form-routes.ts";
-import { configurationPage } from "./configuration-page.ts";
-import { readConfigurationViewModel } from "./configuration-view-model.ts";
+import { configurationOverview } from "./configuration-overview.ts";
+import {
+  configurationPage,
+  configurationTabs,
+  type ConfigurationTab,
+} from "./configuration-page.ts";
+import { configurationSettings } from "./configuration-settings.ts";
 import { entriesForms } from "./entries-routes.ts";
-import { entryKinds } from "./entries-view.ts";
-import { idIn } from "../page/list.ts";
+import { entriesView, entryKinds } from "./entries-view.ts";
+import type { FormsOf } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { idIn, olderLink, readList } from "../page/list.ts";
 import { planOptionsIn } from "../plans/plan-options.ts";
+import type { PageForms } from "../page-forms.ts";
 import type { SignedIn } from "../signed-in.ts";
 
-const frame = { at: "/zones", refresh: 3 };
+/** Entries of a list at a time. */
+const shown = 20;
+/** Variable sets that can be chosen. */
+const mostSets = 1000;
+/** How often the tabs are redrawn that jobs change, in seconds. */
+const refresh = 3;
+
+interface Visit {
+  readonly caller: UserCaller;
+  readonly request: FastifyRequest;
+  readonly forms: FormsOf;
+}
 
 export function configurationPages(pages: SignedIn, context: Context): void {
   const find = (caller: UserCaller, params: unknown): Promise<Configuration> =>
@@ -29,21 +63,28 @@ export function configurationPages(pages: SignedIn, context: Context): void {
   newConfigurationPages(pages, context);
   editPages(pages, context, find);
 
-  const page = pages
-    .page("/configurations/:id", "getConfiguration", {
+  const tab = (
+    at: ConfigurationTab,
+    draw: (configuration: Configuration, visit: Visit) => Promise<Html>,
+    often: { readonly refresh?: number } = { refresh },
+  ) =>
+    pages.page(`/configurations/:id${at}`, "getConfiguration", {
       find,
-      draw: async (configuration, { caller, request, forms }) => {
-        const model = await readConfigurationViewModel(
-          context,
-          caller,
-          configuration,
-          request.query,
-        );
-        return { ...frame, title: configuration.name, body: configurationPage(model, forms) };
+      draw: async (configuration, visit) => {
+        const [zone, inside] = await Promise.all([
+          getZoneName(context, visit.caller, configuration.zone_id),
+          draw(configuration, visit),
+        ]);
+        const { name } = configuration;
+        const title = at === "" ? name : `${configurationTabs[at]} of ${name}`;
+        const body = configurationPage(configuration, zone, at, visit.forms, inside);
+        return { at: "/zones", ...often, title, body };
       },
-    })
-    .form("start", "createJob", {
-      path: "/jobs",
+    });
+
+  const withStart = (page: PageForms<Configuration>, name: string, path: string) =>
+    page.form(name, "createJob", {
+      path,
       needs: "plan",
       input: (form, { id }) => ({
         job_type: form.text("job_type"),
@@ -51,12 +92,102 @@ export function configurationPages(pages: SignedIn, context: Context): void {
         debug: form.isOn("debug"),
         ...planOptionsIn(form),
       }),
-      submit: async ({ caller, thing: { name }, form, input }) => {
-        if (form.text("job_type") === "DESTROY" && form.word("confirm") !== name.trim())
+      submit: async ({ caller, thing, form, input }) => {
+        if (form.text("job_type") === "DESTROY" && form.word("confirm") !== thing.name.trim())
           throw invalid("body.confirm", "this is not its name");
         return `/jobs/${(await createJob(context, caller, input())).id}`;
       },
+    });
+
+  const overview = tab("", async (configuration, { caller }) => {
+    const { id } = configuration;
+    const [jobs, runs, lock] = await Promise.all([
+      listJobSummaries(context, caller, { configuration: id, limit: shown }),
+      listRuns(context, [id]),
+      findStateLock(context, caller, id),
+    ]);
+    const now = time(context.now());
+    return configurationOverview({ configuration, jobs, runs: runs.get(id) ?? [], lock, now });
+  });
+  withStart(overview, "start", "/jobs");
+
+  tab("/jobs", async ({ id }, { caller, request }) => {
+    const { items, next } = await readList(request.query, shown, (before, limit) =>
+      listJobSummaries(context, caller, { configuration: id, before, limit }),
+    );
+    return html`<div id="jobs" data-live>
+      ${items.length === 0 ? html`<p class="soft">No job yet.</p>` : jobsOfOne(items, time(context.now()), "Jobs of the configuration")}
+      ${olderLink(`/configurations/${id}/jobs`, next, "jobs")}
+    </div>`;
+  });
+
+  const variables = tab(
+    "/variables",
+    async (configuration, { caller, forms }) => {
+      const { id } = configuration;
+      const [marks, sets, all] = await Promise.all([
+        readValueMarks(context, caller, id),
+        listSetsOfConfiguration(context, caller, id),
+        listVariableSetNames(context, caller, mostSets),
+      ]);
+      const path = `/configurations/${id}/variables`;
+      return html`${entryKinds.map((kind) => entriesView(path, configuration, marks, kind, forms))}
+      ${attachedSets(path, { ...sets, all }, forms("sets"))}`;
+    },
+    {},
+  ).form("sets", "attachToConfiguration", {
+    path: "/variable-sets",
+    submit: async ({ caller, thing: { id }, form }) => {
+      await attachOrDetach(context, caller, form, { configuration_id: id });
+      return `/configurations/${id}/variables#variable-sets`;
+    },
+  });
+  entriesForms(variables, {
+    page: ({ id }) => `/configurations/${id}/variables`,
+    does: "updateConfiguration",
+    kinds: entryKinds,
+    update: (caller, { id }, change) => updateConfiguration(context, caller, id, change),
+  });
+
+  tab("/state", async (configuration, { caller, request, forms }) => {
+    const { id } = configuration;
+    const { before } = request.query as { before?: unknown };
+    const isSerial = typeof before === "string" && /^\d{1,15}$/.test(before);
+    const [versions, lock] = await Promise.all([
+      listStateVersions(context, caller, id, isSerial ? Number(before) : undefined, shown + 1),
+      findStateLock(context, caller, id),
+    ]);
+    const items = versions.slice(0, shown);
+    const next = versions.length > shown ? String(items.at(-1)!.serial) : undefined;
+    const page = { configuration, lock, versions: { items, next, isFirst: !isSerial } };
+    return stateView(page, forms("state"));
+  })
+    .form("state", "breakStateLock", {
+      path: "/unlock",
+      submit: async ({ caller, thing: { id } }) => {
+        await breakStateLock(context, caller, id);
+        return `/configurations/${id}/state`;
+      },
     })
+    .form("state", "rollBackState", {
+      path: "/:serial/rollback",
+      submit: async ({ caller, thing: { id }, params }) => {
+        const { serial } = params as { serial: string };
+        if (!/^\d{1,15}$/.test(serial)) throw notFound("state version");
+        await rollBackState(context, caller, id, Number(serial));
+        return `/configurations/${id}/state`;
+      },
+    });
+
+  const settings = tab(
+    "/settings",
+    async (configuration, { caller, forms }) => {
+      const { cloud_identity_id: id } = configuration;
+      const identity = id === null ? null : await getCloudIdentity(context, caller, id);
+      return configurationSettings(configuration, identity, forms);
+    },
+    {},
+  )
     .form("rule", "updateConfiguration", {
       path: "/approval",
       needs: "administer",
@@ -67,23 +198,7 @@ export function configurationPages(pages: SignedIn, context: Context): void {
           const change = input(now);
           return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
         });
-        return `/configurations/${id}#approvals`;
-      },
-    })
-    .form("state", "breakStateLock", {
-      path: "/state/unlock",
-      submit: async ({ caller, thing: { id } }) => {
-        await breakStateLock(context, caller, id);
-        return `/configurations/${id}#state-title`;
-      },
-    })
-    .form("state", "rollBackState", {
-      path: "/state/:serial/rollback",
-      submit: async ({ caller, thing: { id }, params }) => {
-        const { serial } = params as { serial: string };
-        if (!/^\d{1,15}$/.test(serial)) throw notFound("state version");
-        await rollBackState(context, caller, id, Number(serial));
-        return `/configurations/${id}#state-title`;
+        return `/configurations/${id}/settings#approvals`;
       },
     })
     .form("remove", "deleteConfiguration", {
@@ -92,18 +207,6 @@ export function configurationPages(pages: SignedIn, context: Context): void {
         await deleteConfiguration(context, caller, id);
         return `/zones/${zone_id}`;
       },
-    })
-    .form("sets", "attachToConfiguration", {
-      path: "/variable-sets",
-      submit: async ({ caller, thing: { id }, form }) => {
-        await attachOrDetach(context, caller, form, { configuration_id: id });
-        return `/configurations/${id}#variable-sets`;
-      },
     });
-  entriesForms(page, {
-    path: "/configurations",
-    does: "updateConfiguration",
-    kinds: entryKinds,
-    update: (caller, { id }, change) => updateConfiguration(context, caller, id, change),
-  });
+  withStart(settings, "destroy", "/destroy");
 }

@@ -10,8 +10,8 @@ import type { Entries, Valued } from "./entries-view.ts";
 
 /** What has the values, and how it is changed. */
 interface EntriesOwner<T> {
-  /** Its page is at this address followed by its id. */
-  readonly path: string;
+  /** The address of the page with the forms. */
+  readonly page: (thing: T) => string;
   readonly does: "updateConfiguration" | "updateVariableSet";
   readonly kinds: readonly Entries[];
   readonly update: (
@@ -24,7 +24,7 @@ interface EntriesOwner<T> {
 /** Adds one form for each kind. */
 export function entriesForms<T extends Valued & { readonly id: string }>(
   page: PageForms<T>,
-  { path, does, kinds, update }: EntriesOwner<T>,
+  { page: pathOf, does, kinds, update }: EntriesOwner<T>,
 ): void {
   for (const kind of kinds)
     page.form(kind, does, {
@@ -38,7 +38,7 @@ export function entriesForms<T extends Valued & { readonly id: string }>(
         } catch (error) {
           throw error instanceof RefusalError ? ofFields(error, kind, form.word("name")) : error;
         }
-        return `${path}/${thing.id}#${kind}`;
+        return `${pathOf(thing)}#${kind}`;
       },
     });
 }

@@ -4,26 +4,34 @@ import { plainJson } from "../../../common/exact-json.ts";
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
+import { copyIcon } from "../page/secret.ts";
+import { table } from "../page/table.ts";
 
 interface Output extends JobOutput {
   readonly name: string;
 }
 
 /**
- * Name and value of each; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
+ * Name and value of each, with a button that copies it, for which the page has `copyScript`; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
  * the values that are too large to be kept.
  */
 export const outputs = (all: readonly Output[], omitted = 0, state?: string): Html | null =>
   all.length + omitted === 0
     ? null
     : html`<h2>Outputs</h2>
-        <dl class="facts">
-          ${all.map(
-            (output) =>
-              html`<dt>${output.name}</dt>
-                <dd>${shownValue(output, state)}</dd>`,
-          )}
-        </dl>
+        ${table(
+          "Outputs",
+          ["Name", "Value"],
+          all.map((output, index) => [
+            html`<code>${output.name}</code>`,
+            output.value === undefined || output.sensitive
+              ? shownValue(output, state)
+              : html`<div class="copied">
+                  <div id="output-${index}">${shownValue(output, state)}</div>
+                  ${copyIcon(`output-${index}`, `Copy ${output.name}`)}
+                </div>`,
+          ]),
+        )}
         ${omitted === 0 ? null : html`<p class="soft">${omittedText(omitted)}${whereIs(state, "them")}.</p>`}`;
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {

@@ -36,7 +36,7 @@ export const jobErrors = (
         ? null
         : html`<p>
             Set ${variables.map((name) => html`<code>${name}</code> `)}in
-            <a href="/configurations/${configuration_id}#variables">the variables</a> of the
+            <a href="/configurations/${configuration_id}/variables">the variables</a> of the
             configuration.
           </p>`
     }

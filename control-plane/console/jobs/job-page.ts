@@ -193,7 +193,7 @@ const step = (
 const outputsOf = ({ execution_metadata, configuration_id: id }: Job): Html | null => {
   const { outputs: reported = {}, outputs_omitted: omitted } = execution_metadata ?? {};
   const all = Object.entries(reported).map(([name, output]) => ({ ...outputOf(output), name }));
-  const state = id === null ? undefined : `/configurations/${id}#state-title`;
+  const state = id === null ? undefined : `/configurations/${id}/state`;
   const view = outputs(all, omitted, state);
   return view && html`<section>${view}</section>`;
 };

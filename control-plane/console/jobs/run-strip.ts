@@ -7,31 +7,23 @@ import { between, plainTime, statusWord } from "../page/words.ts";
 /** Widths and heights in pixels. */
 const [step, bar, tallest, shortest] = [7, 5, 22, 4];
 
-/**
- * The strip, oldest run first, and in words what became of them. `hasLinks`: each bar leads to its
- * job.
- */
-export const runStrip = (
-  configuration: string,
-  runs: readonly Run[],
-  now: string,
-  hasLinks = false,
-): Html => {
+/** The strip, oldest run first, and in words what became of them. */
+export const runStrip = (configuration: string, runs: readonly Run[], now: string): Html => {
   if (runs.length === 0) return html`<span class="soft">No run yet</span>`;
   const width = runs.length * step;
   return html`<span class="strip"
     ><svg viewBox="0 0 ${width} ${tallest}" width="${width}" height="${tallest}" aria-hidden="true">
-      ${barsOf(runs, now).map(({ run, x, height }) => {
-        const shape = html`<rect
-          class="${run.status}"
-          x="${x}"
-          y="${tallest - height}"
-          width="${bar}"
-          height="${height}"
-          ><title data-time="${run.created_at}">${inWords(run, now)}</title></rect
-        >`;
-        return hasLinks ? html`<a href="/jobs/${run.id}" tabindex="-1">${shape}</a>` : shape;
-      })}</svg
+      ${barsOf(runs, now).map(
+        ({ run, x, height }) =>
+          html`<rect
+            class="${run.status}"
+            x="${x}"
+            y="${tallest - height}"
+            width="${bar}"
+            height="${height}"
+            ><title data-time="${run.created_at}">${runInWords(run, now)}</title></rect
+          >`,
+      )}</svg
     ><a href="/jobs?configuration=${configuration}">${totalOf(runs)}</a></span
   >`;
 };
@@ -59,10 +51,11 @@ function barsOf(runs: readonly Run[], now: string) {
   });
 }
 
-const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
+/** In milliseconds. */
+export const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
   started_at === null ? 0 : Math.max(0, Date.parse(ended_at ?? now) - Date.parse(started_at));
 
-const inWords = (run: Run, now: string): string => {
+export const runInWords = (run: Run, now: string): string => {
   const { status, started_at, ended_at, changes, created_by, created_at } = run;
   return [
     `${jobTypeWords(run.job_type, run)} ${statusWord(status).toLowerCase()}`,
@@ -77,7 +70,7 @@ const inWords = (run: Run, now: string): string => {
  * `27 of 30 succeeded, 3 failed, 1 running`; each outcome is said, because not every reader sees the
  * colours.
  */
-const totalOf = (runs: readonly Run[]): string => {
+export const totalOf = (runs: readonly Run[]): string => {
   const of = (status: Run["status"]) => runs.filter((run) => run.status === status).length;
   const ended = runs.length - of("PROCESSING") - of("QUEUED");
   const others = [

@@ -49,8 +49,8 @@ export const attentionView = (
       ),
     ...locked.map(
       ({ id, name, locked_at }) =>
-        html`The state of <a href="/configurations/${id}#state-title">${name}</a> has been locked
-          for ${between(locked_at, now)}: its jobs wait until it is unlocked.`,
+        html`The state of <a href="/configurations/${id}/state">${name}</a> has been locked for
+          ${between(locked_at, now)}: its jobs wait until it is unlocked.`,
     ),
     ...queued
       .filter(isStuck)

@@ -117,7 +117,7 @@ function recentTable(jobs: readonly JobSummary[], runs: Runs, now: string): Html
     if (others.length === 0) return null;
     const failed = others.filter(({ status }) => status === "FAILED").length;
     const { configuration_id: id, name } = job;
-    const all = id === null ? addressOf({ name: name ?? "" }) : `/configurations/${id}#jobs-title`;
+    const all = id === null ? addressOf({ name: name ?? "" }) : `/configurations/${id}/jobs`;
     return html` <a class="soft" href="${all}"
       >and ${others.length} earlier${failed === 0 ? null : `, ${failed} failed`}</a
     >`;

@@ -10,6 +10,7 @@ export const iconNames = [
   "circle-dashed",
   "circle-user",
   "clock",
+  "copy",
   "key-round",
   "layers",
   "layout-dashboard",

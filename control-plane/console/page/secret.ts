@@ -1,5 +1,6 @@
 /** A secret that is shown once, and buttons that copy text. */
 import { html, type Html } from "./html.ts";
+import { icon } from "./icons.ts";
 
 export const secret = (text: string): Html =>
   html`<p class="secret"><code id="secret">${text}</code></p>
@@ -11,6 +12,20 @@ export const copyButton = (id: string, words: string): Html =>
     <button type="button" class="quiet" data-copy="${id}" hidden>${words}</button>
     <span role="status" class="soft"></span>
   </p>`;
+
+/** The same as a small icon beside the text. */
+export const copyIcon = (id: string, words: string): Html =>
+  html`<button
+      type="button"
+      class="copy"
+      data-copy="${id}"
+      aria-label="${words}"
+      title="${words}"
+      hidden
+    >
+      ${icon("copy")}
+    </button>
+    <span role="status" class="soft"></span>`;
 
 /** For a page with such buttons. */
 export const copyScript = html`<script type="module" src="/assets/copy.js"></script>`;

@@ -114,7 +114,7 @@ export function waiting(
   if (!isWaiting(job)) return null;
   const state =
     job.waiting_reason === "state_locked" && job.configuration_id !== null
-      ? html` <a href="/configurations/${job.configuration_id}#state-title">The state</a>`
+      ? html` <a href="/configurations/${job.configuration_id}/state">The state</a>`
       : null;
   const parts = waitingParts(job).map((part, place) => {
     const text = typeof part === "string" ? part : part.text;

@@ -2,21 +2,31 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateLock, StateVersion } from "../../../protocol/state-versions.ts";
 import { storerText } from "../../../protocol/words.ts";
-import type { ConfigurationViewModel } from "../configurations/configuration-view-model.ts";
-import { ask } from "../page/fields.ts";
+import { ask, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
+import { olderLink, type ListPage } from "../page/list.ts";
 import { table } from "../page/table.ts";
 import { clock, size } from "../page/words.ts";
 
-type ViewModel = Pick<ConfigurationViewModel, "configuration" | "versions" | "lock">;
+interface ViewModel {
+  readonly configuration: Configuration;
+  /** Newest first; `isFirst`: the newest of all is among them. */
+  readonly versions: ListPage<StateVersion> & { readonly isFirst: boolean };
+  readonly lock: StateLock | null;
+}
 
-export const stateView = (model: ViewModel): Html =>
-  html`${model.lock === null ? null : lockView(model.configuration, model.lock)}
-  ${
-    model.configuration.state_backend === "own"
-      ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
-      : versionsView(model)
-  }`;
+/** `form`: the one that was refused. */
+export const stateView = (model: ViewModel, form: Form): Html =>
+  html`${trouble(form)}
+    <div id="state" data-live>
+      ${model.lock === null ? null : lockView(model.configuration, model.lock)}
+      ${
+        model.configuration.state_backend === "own"
+          ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
+          : versionsView(model)
+      }
+    </div>`;
 
 const versionsView = ({ configuration, versions: { items, next, isFirst } }: ViewModel): Html =>
   html`${
@@ -31,15 +41,7 @@ const versionsView = ({ configuration, versions: { items, next, isFirst } }: Vie
             items.map((version, index) => row(configuration, version, isFirst && index === 0)),
           )}`
   }
-  ${
-    next === undefined
-      ? null
-      : html`<p>
-          <a href="/configurations/${configuration.id}?versions=${next}#state-title"
-            >Older versions</a
-          >
-        </p>`
-  }`;
+  ${olderLink(`/configurations/${configuration.id}/state`, next, "versions")}`;
 
 function lockView(
   { id, state_backend }: Configuration,

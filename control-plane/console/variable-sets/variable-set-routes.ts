@@ -102,7 +102,7 @@ export function variableSetPages(pages: SignedIn, context: Context): void {
       },
     });
   entriesForms(page, {
-    path: "/variable-sets",
+    page: ({ id }) => `/variable-sets/${id}`,
     does: "updateVariableSet",
     kinds: valueKinds,
     update: (caller, { id }, change) => updateVariableSet(context, caller, id, change),

@@ -3,7 +3,13 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { dump } from "../../helpers/store/store-dump.ts";
-import { attributes, type Fields, submit as send, words } from "../../helpers/console/forms.ts";
+import {
+  attributes,
+  type Fields,
+  submit as send,
+  texts,
+  words,
+} from "../../helpers/console/forms.ts";
 import { writeState } from "../../helpers/console/sample-pages.ts";
 import { addTestWorker, ask, type TestResponse } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
@@ -133,16 +139,17 @@ describe("a refused form shows the fault, keeps the typed values and changes not
 
   test("a destroy without the configuration's name", async () => {
     const id = await fixture.configure(" precious ");
+    const path = `/configurations/${id}/settings/destroy`;
     const before = await dump(plane);
     for (const confirm of ["", "preciou", "PRECIOUS"]) {
-      const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
+      const refused = await submit(path, { job_type: "DESTROY", confirm });
       expect(statusAndWords(refused)).toMatch(/^400 .*This is not its name\./);
     }
     const odd = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY_WORKER" });
     expect(odd.status).toBe(400);
     expect(await dump(plane)).toEqual(before);
     const fields = { job_type: "DESTROY", confirm: "precious" };
-    const begun = await submit(`/configurations/${id}/jobs`, fields);
+    const begun = await submit(path, fields);
     const job = await fixture.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
     expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
     await fixture.client.call("cancelJob", { params: { id: job.id } });
@@ -150,7 +157,8 @@ describe("a refused form shows the fault, keeps the typed values and changes not
 });
 
 describe("the forms of variables", () => {
-  const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
+  const set = (id: string, fields: Fields) =>
+    submit(`/configurations/${id}/variables/variables`, fields);
 
   test("add, change and remove single variables, and keep their types", async () => {
     const id = idOf(await create());
@@ -202,7 +210,7 @@ describe("the forms of variables", () => {
     const shown: string[] = [];
     const send = async (fields: Fields) => {
       const answer = await set(id, fields);
-      shown.push(answer.text, (await page(`/configurations/${id}`)).text);
+      shown.push(answer.text, (await page(`/configurations/${id}/variables`)).text);
       return answer.status;
     };
     const secret = { sensitive: "on" };
@@ -226,7 +234,7 @@ describe("the forms of variables", () => {
 
   test("accept only environment variables that a job may set", async () => {
     const id = idOf(await create());
-    const path = `/configurations/${id}/environment`;
+    const path = `/configurations/${id}/variables/environment`;
     expect((await submit(path, { do: "add", name: "A_HOST", value: "x" })).status).toBe(303);
     expect((await submit(path, { do: "set", name: "A_HOST", value: "y" })).status).toBe(303);
     expect((await read(id)).environment).toEqual({ A_HOST: "y" });
@@ -244,9 +252,26 @@ describe("the forms of variables", () => {
   });
 });
 
+test("the tabs of a configuration are pages, and only its first is without a tab in its title", async () => {
+  const id = await fixture.configure("tabbed");
+  for (const [tab, title] of [
+    ["", "tabbed"],
+    ["/jobs", "Jobs of tabbed"],
+    ["/variables", "Variables of tabbed"],
+    ["/state", "State of tabbed"],
+    ["/settings", "Settings of tabbed"],
+  ]) {
+    const shown = await page(`/configurations/${id}${tab}`);
+    expect(texts(shown, "title")).toEqual([`${title} · Windlass`]);
+    expect(attributes(shown, '.tabs [aria-current="page"]')).toEqual([
+      `/configurations/${id}${tab}`,
+    ]);
+  }
+});
+
 test("the page of a configuration lists its settings", async () => {
   const settings = async (more: Fields) => {
-    const shown = words(await page(`/configurations/${idOf(await create(more))}`));
+    const shown = words(await page(`/configurations/${idOf(await create(more))}/settings`));
     return shown.slice(shown.indexOf("Settings Source"), shown.indexOf("Time limit of a job"));
   };
   const all = { parallelism: "3", var_files: "a.tfvars\nb.tfvars", submodules: "on" };
@@ -264,10 +289,14 @@ test("the page of a configuration says that the number of its resources is not k
   const path = `/api/cli/configurations/${id}/state/versions`;
   const { headers } = fixture;
   expect((await ask(plane, "POST", path, { headers, body })).status).toBe(201);
-  const shown = await page(`/configurations/${id}`);
-  expect(words(shown)).toContain("Deployed: an unknown number of resources, stored");
-  expect(words(shown)).toContain("its state records an unknown number of resources. This cannot");
-  expect(words(shown)).toContain(" not known ");
+  const shown = async (tab = "") => words(await page(`/configurations/${id}${tab}`));
+  expect(await shown()).toMatch(
+    /Resources Unknown State , serial 1 Last deployment .* ago stored by \S+@example\.com/,
+  );
+  expect(await shown("/settings")).toContain(
+    "its state records an unknown number of resources. This cannot",
+  );
+  expect(await shown("/state")).toContain(" not known ");
 });
 
 test("an edit changes and records only what was changed", async () => {
@@ -293,13 +322,13 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
     await fixture.client.call("cancelJob", { params: { id: one } });
   }
   await writeState(plane, fixture, id);
-  const first = (await page(`/configurations/${id}`)).text;
-  const older = /href="(\/configurations\/[\w-]+\?jobs=[\w-]+)#/.exec(first)?.[1] ?? "";
+  const first = (await page(`/configurations/${id}/jobs`)).text;
+  const older = /href="(\/configurations\/[\w-]+\/jobs\?before=[\w-]+)"/.exec(first)?.[1] ?? "";
   const rest = (await page(older)).text;
   const rows = (text: string) => text.match(/href="\/jobs\/[\w-]+">\s*(PLAN|DEPLOY)/g)?.length;
   expect([rows(first), rows(rest)]).toEqual([20, 3]);
-  expect(rest).not.toContain("?jobs=");
-  const oldest = await page(`/configurations/${id}?versions=2`);
+  expect(rest).not.toContain("?before=");
+  const oldest = await page(`/configurations/${id}/state?before=2`);
   expect(words(oldest)).toContain("Roll back to 1");
   expect(words(oldest)).not.toContain("Roll back to 2");
   const removed = await submit(`${zone}/delete`, {});
@@ -340,8 +369,8 @@ test("the text of inline files is on the page up to a size limit", async () => {
     file_path: "big.tf",
     file_text: "#".repeat(length),
   });
-  const small = await page(`/configurations/${idOf(await create(file(60_000)))}`);
-  const big = await page(`/configurations/${idOf(await create(file(70_000)))}`);
+  const small = await page(`/configurations/${idOf(await create(file(60_000)))}/settings`);
+  const big = await page(`/configurations/${idOf(await create(file(70_000)))}/settings`);
   expect([small.body.length > 60_000, big.body.length < 30_000]).toEqual([true, true]);
   expect(words(big)).toContain("big.tf");
 });
@@ -371,7 +400,7 @@ test("a trust policy names the role's account or the given principal, which must
   expect(statusAndWords(kept)).toMatch(
     /^409 .*The cloud identity "renamed" is used by the configuration "/,
   );
-  await submit(`/configurations/${user}/delete`, {});
+  await submit(`/configurations/${user}/settings/delete`, {});
   expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
 });
 

@@ -27,7 +27,8 @@ const whole = {
 const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(count)}`;
 
 describe("a variable", () => {
-  const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
+  const set = (id: string, fields: Fields) =>
+    submit(`/configurations/${id}/variables/variables`, fields);
   const change = (name: string, variables: Record<string, { value: unknown }>) =>
     fixture.client.call("updateConfiguration", { params: { name }, body: { variables } });
   const read = async (name: string) =>

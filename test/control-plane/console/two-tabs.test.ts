@@ -58,7 +58,7 @@ test("an edit of a configuration that was changed after the form was opened is r
 
 test("a change of a variable that was changed after its form was opened is refused", async () => {
   const id = await fixture.configure("two tabs of values");
-  const page = `/configurations/${id}`;
+  const page = `/configurations/${id}/variables`;
   const set = (fields: Fields) => send(`${page}/variables`, fields);
   await set({ do: "add", name: "plain", value: "old" });
   await set({ do: "add", name: "key", value: "secret", sensitive: "on" });
@@ -81,7 +81,7 @@ test.each(["variables", "environment"] as const)(
   "a new secret of the %s does not replace one that was set after its form was opened",
   async (kind) => {
     const id = await fixture.configure(`two tabs of secrets in ${kind}`);
-    const page = `/configurations/${id}`;
+    const page = `/configurations/${id}/variables`;
     const set = (fields: Fields) =>
       send(`${page}/${kind}`, { name: "key", sensitive: "on", ...fields });
     await set({ do: "add", value: "old" });
@@ -105,7 +105,7 @@ test.each(["variables", "environment"] as const)(
 
 test("a change of a variable that was removed after its form was opened can be added again", async () => {
   const id = await fixture.configure("two tabs of a removed value");
-  const page = `/configurations/${id}`;
+  const page = `/configurations/${id}/variables`;
   const set = (fields: Fields) => send(`${page}/variables`, { name: "gone", ...fields });
   await set({ do: "add", value: "old" });
   const mark = await seen(page, formOf("gone"));
@@ -162,7 +162,7 @@ test("twenty values that are added concurrently are all stored", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
   for (const kind of ["variables", "environment"] as const) {
     const add = (name: string) =>
-      send(`/configurations/${id}/${kind}`, { do: "add", name, value: name });
+      send(`/configurations/${id}/variables/${kind}`, { do: "add", name, value: name });
     const answers = await Promise.all(names.map(add));
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 303));
     expect(Object.keys((await read(id))[kind] ?? {}).toSorted()).toEqual(names.toSorted());

@@ -9,6 +9,8 @@ import {
   setJob,
   stateHeaders,
 } from "../plane/plane.ts";
+import { emptySummary } from "../plane/plan-summaries.ts";
+import { addJob, addRows } from "../plane/rows.ts";
 import type { SampleUser } from "../plane/sample-data.ts";
 import { addMember, addTeamSpec, callsWithin, newSlug } from "../people/teams.ts";
 
@@ -75,6 +77,7 @@ export async function addSamplePages(
     });
   const waiting = await addWaiting(plane, fixture, slug);
   await writeState(plane, fixture, id);
+  const runs = await addRuns(plane, fixture);
   const fresh = await fixture.configure("fresh");
   await client.call("updateWorker", {
     params: { id: fixture.worker },
@@ -97,7 +100,12 @@ export async function addSamplePages(
     "zone-with-sets": `/zones/${finance}`,
     "zone-empty": `/zones/${empty}`,
     "configuration-new": `/zones/${empty}/new`,
-    configuration: `/configurations/${id}`,
+    configuration: `/configurations/${runs}`,
+    "configuration-locked": `/configurations/${id}`,
+    "configuration-jobs": `/configurations/${runs}/jobs`,
+    "configuration-variables": `/configurations/${id}/variables`,
+    "configuration-state": `/configurations/${id}/state`,
+    "configuration-settings": `/configurations/${runs}/settings`,
     graph: `/configurations/${id}/graph`,
     "graph-closed": `/configurations/${id}/graph?modules=closed`,
     "configuration-fresh": `/configurations/${fresh}`,
@@ -116,6 +124,45 @@ export async function addSamplePages(
     team: `/teams/${slug}`,
     "team-zones": `/zones?team=${slug}`,
   };
+}
+
+/** Adds a configuration that is deployed, with many runs of different lengths and changes. */
+async function addRuns(plane: Plane, fixture: SampleUser): Promise<string> {
+  const spec = await fixture.configure("shop-api");
+  const hour = 3_600_000;
+  for (let run = 0; run < 27; run += 1) {
+    const started = Date.now() - (28 - run) * 7 * hour;
+    const isFailed = run % 11 === 7;
+    const [create, update, replace] = [
+      run % 7 === 0 ? 6 + run : 0,
+      (run * 5) % 4,
+      run % 9 === 4 ? 2 : 0,
+    ];
+    const { id: job_id } = await addJob(plane.context.store, fixture.owner, {
+      spec_id: spec,
+      job_type: run % 3 === 2 ? "PLAN" : "DEPLOY",
+      created_by: fixture.email,
+      status: isFailed ? "FAILED" : run === 12 ? "CANCELLED" : "SUCCESS",
+      created_at: started - 2000,
+      started_at: started,
+      ended_at: started + 20_000 + ((run * 37) % 23) * 9000,
+      released_at: started,
+    });
+    const counts = { ...emptySummary.counts, create, update, replace };
+    const plan_summary = JSON.stringify({ ...emptySummary, counts });
+    if (!isFailed) await addRows(plane.context.store, "plan_summaries", { job_id, plan_summary });
+  }
+  await writeState(plane, fixture, spec, undefined, "SUCCESS");
+  const text = (value: unknown, type = "string") => ({ type, value, sensitive: false });
+  const outputs = {
+    api_url: text("https://api.shop.example.com"),
+    database_password: { type: "string", sensitive: true },
+    node_pools: text({ spot: { size: 4, zones: ["a", "b"] }, base: { size: 2 } }, "object"),
+    replicas: text(3, "number"),
+  };
+  const more = { execution_metadata: { outputs } };
+  await fixture.run({ job_type: "DEPLOY", configuration_id: spec }, "SUCCESS", more);
+  return spec;
 }
 
 /** Adds deployments of a team that wait: for the user, and the user's own for others. */
@@ -137,12 +184,13 @@ async function addDecider(plane: Plane, client: Calls, slug: string, runner: Cal
   return approvalSteps(plane, joan.calls, runner, spec);
 }
 
-/** Writes two versions of a state, by a job that was lost and left it locked. */
+/** Writes two versions of a state: by a job that was lost and left it locked, or by one that ended. */
 export async function writeState(
   plane: Plane,
   fixture: SampleUser,
   spec: string,
   resources: object[] = sampleResources(),
+  end: "lost" | "SUCCESS" = "lost",
 ): Promise<void> {
   const worker = await addTestWorker(plane, fixture.owner);
   const job = await addHeldJob(plane, fixture.owner, worker, {
@@ -166,13 +214,15 @@ export async function writeState(
       outputs: {},
       resources: serial === 1 ? resources.slice(0, 1) : resources,
     });
+  if (end === "SUCCESS") await send("UNLOCK", "", { ID: "a" });
+  const ended = { ended_at: Date.now(), released_at: Date.now() };
+  if (end === "SUCCESS") return setJob(plane, job, { status: end, ...ended });
   await setJob(plane, job, {
     status: "FAILED",
     error_message: "runner lost, outcome unknown",
     presumed_lost_at: Date.now(),
     outcome_unknown: 1,
-    ended_at: Date.now(),
-    released_at: Date.now(),
+    ...ended,
   });
 }
 

@@ -229,7 +229,7 @@ const as = ({ post }: Person, job: string) =>
 describe("the page of a configuration", () => {
   test("shows and changes the rule, for admins only, and not over another's change", async () => {
     const { admin, spec, member, team } = await openApprovals();
-    const path = `/configurations/${spec}`;
+    const path = `/configurations/${spec}/settings`;
     const read = async () =>
       (await team.calls.call("getConfiguration", { params: { name: spec } })).approval;
     const seen = async () =>
@@ -260,16 +260,17 @@ describe("the page of a configuration", () => {
     const { spec, steps, admin, team } = await openApprovals();
     const path = `/configurations/${spec}`;
     const direct = "[value=DEPLOY], [value=DESTROY]";
-    expect(texts(await admin.page(path), direct)).not.toEqual([]);
+    const settings = `${path}/settings`;
+    expect(texts(await admin.page(settings), direct)).toHaveLength(2);
     await steps.rule({});
-    const page = await admin.page(path);
+    const page = await admin.page(settings);
     expect(texts(page, direct)).toEqual([]);
     expect(words(page)).toContain("Plan, then ask for approval");
+    expect(words(page)).toContain("Plan the destruction, then ask for approval");
     // A form that was drawn before the rule comes back with what to do.
     const refused = await admin.post(`${path}/jobs`, { job_type: "DEPLOY" });
     expect(refused.status).toBe(409);
     expect(words(refused)).toContain("requires approvals: create a PLAN, then DEPLOY that plan.");
-    expect(refused.text).toContain("Plan the destruction, then ask for approval");
     const planned = await admin.post(`${path}/jobs`, { job_type: "PLAN", mode: "destroy" });
     expect(planned.status).toBe(303);
     const plan = String(planned.headers["location"]).split("/").at(-1) ?? "";

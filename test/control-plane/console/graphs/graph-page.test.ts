@@ -26,7 +26,7 @@ const links = (text: string) => attributes(text, "svg a[aria-label]");
 
 describe("the graph of a configuration's state", () => {
   test("is linked from the configuration and shows resources, modules and dependencies", async () => {
-    const configuration = await fixture.page(`/configurations/${id}`);
+    const configuration = await fixture.page(`/configurations/${id}/state`);
     expect(configuration.text).toContain(`/configurations/${id}/graph`);
     const answer = await page();
     const { status, text } = answer;

@@ -27,7 +27,7 @@ test("the checkbox of each job form with options requests a debug log", async ()
     const job = await fixture.client.call("getJob", { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
-  const shown = await page(`/configurations/${id}`);
+  const shown = await page(`/configurations/${id}/settings`);
   expect(texts(shown, "[name=debug]")).toHaveLength(4);
   // The two boxes of the same panel say whose they are.
   expect(words(shown)).toMatch(

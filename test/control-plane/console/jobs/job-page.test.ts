@@ -403,7 +403,7 @@ test("a missing variable is named with the way to set it", async () => {
   await fixture.end(job, "FAILED", { error_message, failure });
   const shown = await page(job);
   expect(words(shown)).toContain("Set region in ");
-  expect(attributes(shown, "a")).toContain(`/configurations/${configuration_id}#variables`);
+  expect(attributes(shown, "a")).toContain(`/configurations/${configuration_id}/variables`);
 });
 
 test.each([
@@ -595,7 +595,7 @@ test("an output that is too large to be kept has its size and a link to the stat
       "12 more outputs: too many to be kept here. The state has them.",
     ])
       expect([path, words(said)]).toEqual([path, expect.stringContaining(text)]);
-    expect(texts(said, "[href$='#state-title']")).toContain("The state");
+    expect(texts(said, "[href$='/state']")).toContain("The state");
   }
 });
 

@@ -37,7 +37,7 @@ describe("the overview", () => {
     expect(rest).not.toBe("");
     for (const link of [
       `/configurations/${broken}`,
-      `/configurations/${locked}#state-title`,
+      `/configurations/${locked}/state`,
       `/jobs/${stuck.id}`,
       `/workers/${user.worker}`,
     ])
@@ -148,7 +148,7 @@ describe("recently ended jobs", () => {
     const page = await user.page("/");
     const recent = recentOf(page);
     expect(jobsIn(recent)).toEqual([newest, only]);
-    expect(attributes(recent, "a")).toContain(`/configurations/${busy}#jobs-title`);
+    expect(attributes(recent, "a")).toContain(`/configurations/${busy}/jobs`);
     expect(words(recent)).toContain("The last 30 jobs, one row for each configuration.");
     expect(words(recent)).toContain("busy and 3 earlier, 1 failed");
     expect(words(recent).match(/earlier/g)).toHaveLength(1);

@@ -130,7 +130,7 @@ test.each<[role: Role, off: string[]]>([
     const { id } = await team.calls.call("createConfiguration", { body });
     const browser = await addPerson(plane, team, role);
 
-    const page = await browser.page(`/configurations/${id}`);
+    const page = await browser.page(`/configurations/${id}/settings`);
     expect(page.status).toBe(200);
     const found = new Set(offOn(page.text).map((one) => one.replace("Needs the role ", "")));
     for (const one of [
@@ -150,11 +150,12 @@ test.each<[role: Role, off: string[]]>([
 
     // Links that lead to what is refused lead nowhere.
     await addState(plane.context.store, { spec_id: id, blob: id, created_at: Date.now() });
-    const links = (await browser.page(`/configurations/${id}`)).text;
+    const settings = (await browser.page(`/configurations/${id}/settings`)).text;
+    const state = (await browser.page(`/configurations/${id}/state`)).text;
     const inZone = (await browser.page(`/zones/${zone.id}`)).text;
     for (const [text, words] of [
-      [links, "Edit the settings"],
-      [links, "Download"],
+      [settings, "Edit the settings"],
+      [state, "Download"],
       [inZone, "New configuration"],
     ] as const) {
       const [link = ""] =

@@ -74,8 +74,12 @@ describe("the pages of a configuration and its zone", () => {
     const shared = { value: "s3cret", sensitive: true };
     const near = await make("of one", { region: { value: "eu-of-one" }, pin: shared });
     const far = await make("of all", { region: { value: "eu-of-all" }, size: { value: 3 } });
-    await send(`/configurations/${id}/variables`, { do: "add", name: "size", value: "4" });
-    const [own, zone] = [`/configurations/${id}`, `/zones/${owner.zone}`];
+    await send(`/configurations/${id}/variables/variables`, {
+      do: "add",
+      name: "size",
+      value: "4",
+    });
+    const [own, zone] = [`/configurations/${id}/variables`, `/zones/${owner.zone}`];
     expect(await saidAt(own)).toContain("None is attached to the configuration or its zone.");
     expect(await saidAt(zone)).toContain("None is attached to the zone.");
     for (const [path, set] of [
@@ -109,7 +113,7 @@ describe("the pages of a configuration and its zone", () => {
     await fixture.client.call("createVariableSet", {
       body: { name: "many", variables, configuration_ids: [id] },
     });
-    const { text } = await page(`/configurations/${id}`);
+    const { text } = await page(`/configurations/${id}/variables`);
     expect(text.length).toBeLessThan(200_000);
     expect(words(text)).toContain("… and 50 more on the pages of the sets.");
   });
