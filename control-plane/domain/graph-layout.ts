@@ -21,21 +21,28 @@ interface Point {
   readonly y: number;
 }
 
+/** Leads from what is needed to what needs it: nodes, or open modules. */
+export interface Arrow {
+  readonly from: string;
+  readonly to: string;
+  readonly points: readonly Point[];
+}
+
 /** Everything with its place, in pixels. */
 export interface Drawing {
   readonly width: number;
   readonly height: number;
   readonly nodes: readonly PlacedNode[];
   readonly boxes: readonly PlacedBox[];
-  /** Each leads from what is needed to what needs it. */
-  readonly arrows: readonly (readonly Point[])[];
+  readonly arrows: readonly Arrow[];
 }
 
-const nodeHeight = 46;
+const nodeHeight = 50;
 const characterWidth = 8;
 /** Longer names are cut where they are drawn. */
 export const labelLength = 30;
-const labelSpace = 50;
+/** The rest of a line: what is planned, or what is done of it. */
+const labelSpace = 70;
 const gap = 14;
 const padding = 14;
 /** The height of the title of an open module. */
@@ -100,7 +107,7 @@ const boxItem = (box: GraphBox): Item => {
     return {
       nodes: inner.nodes.map(move),
       boxes: [{ module: box.module, x, y, width, height }, ...inner.boxes.map(move)],
-      arrows: inner.arrows.map((points) => points.map(move)),
+      arrows: inner.arrows.map((arrow) => ({ ...arrow, points: arrow.points.map(move) })),
     };
   };
   return { id: box.module, width, height, at };
@@ -128,7 +135,10 @@ function placeConnected(items: readonly Item[], edges: GraphBox["edges"]) {
       const { x, y } = graph.node(item.id) as Point;
       return item.at(x - item.width / 2, y - item.height / 2);
     }),
-    arrows: edges.map(([from, to]) => (graph.edge(to, from) as { points: Point[] }).points),
+    arrows: edges.map(([to, from]) => {
+      const { points } = graph.edge(from, to) as { points: Point[] };
+      return { from, to, points };
+    }),
   };
 }
 

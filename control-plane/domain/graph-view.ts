@@ -108,7 +108,7 @@ const place = (
   );
 
 /** `module.a` and `module.a.module.b` for the latter. */
-function modulesOn(module: string): string[] {
+export function modulesOn(module: string): string[] {
   const parts = module.split(".");
   return parts
     .map((_, index) => parts.slice(0, index + 1).join("."))

@@ -25,6 +25,7 @@ const help = [
   ["j", "Next row of a table"],
   ["k", "Previous row of a table"],
   ...Object.entries(places).map(([letter, [, name]]) => [`g ${letter}`, name]),
+  ["+ - 0", "In a graph: zoom in, zoom out, show all of it"],
   ["?", "These keys"],
   ["Esc", "Close"],
 ];

@@ -1,10 +1,16 @@
-/** The page of a resource graph. Modules are opened and closed by links, without a script. */
+/**
+ * The page of a resource graph. Modules are opened and closed by links, and each node leads to its
+ * entry in the list, which a script shows beside the drawing.
+ */
+import type { PlannedChange } from "../../../protocol/plan-summary.ts";
 import { nodesIn, type GraphChoice, type GraphNode } from "../../domain/graph-view.ts";
+import { withoutKeys } from "../../domain/resource-graph.ts";
 import type { StateGraph } from "../../services/graphs/graphs.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
+import { attributesView } from "../plans/attributes-view.ts";
 import { graphSvg } from "./graph-svg.ts";
-import { actionsWords } from "./graph-words.ts";
+import { actionsWords, linkTo, type NodeState } from "./graph-words.ts";
 
 type Graph = Exclude<StateGraph["graph"], string>;
 
@@ -17,11 +23,27 @@ export function choiceOf(query: unknown): GraphChoice {
   return { isOpen: modules !== "closed", flipped: new Set(flipped) };
 }
 
+/** What is known besides the resources and their dependencies. */
+interface More {
+  /** Where it comes from, in a sentence. */
+  readonly note?: string;
+  readonly progress?: Html | null;
+  readonly changes?: readonly PlannedChange[];
+  readonly states?: ReadonlyMap<string, NodeState>;
+  /** The apply has ended. */
+  readonly isOver?: boolean;
+}
+
 /** The graph at the address `path`, or why there is none. */
-export const graphView = (graph: StateGraph["graph"], title: string, path: string): Html =>
+export const graphView = (
+  graph: StateGraph["graph"],
+  title: string,
+  path: string,
+  more: More = {},
+): Html =>
   typeof graph === "string"
     ? html`<p class="notice">${reasons[graph]}</p>`
-    : drawn(graph, title, path);
+    : drawn(graph, title, path, more);
 
 const reasons: Readonly<Record<Exclude<StateGraph["graph"], object>, string>> = {
   "no state": "There is no state yet. The first deployment writes it.",
@@ -30,7 +52,12 @@ const reasons: Readonly<Record<Exclude<StateGraph["graph"], object>, string>> = 
   encrypted: "OpenTofu has encrypted the state, so the server cannot read it.",
 };
 
-const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
+const drawn = (
+  { view, drawing }: Graph,
+  title: string,
+  path: string,
+  { note = "", progress = null, changes = [], states = new Map(), isOver = false }: More,
+): Html => {
   const { choice, resources, dataSources, modules, isForced, nodesOmitted, edgesOmitted } = view;
   const isDrawn = drawing !== undefined;
   if (nodesIn(view.root).length + nodesOmitted === 0)
@@ -47,36 +74,71 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
     const others = [...flipped].filter((one) => one !== module);
     return address(isOpen, flipped.has(module) ? others : [...others, module]);
   };
-  return html`<p>
-      ${count(resources, "resource")}${dataSources === 0 ? "" : `, ${count(dataSources, "data source")}`}${modules === 0 ? "" : `, ${count(modules, "module")}`}.
+  const nodes = nodesIn(view.root);
+  const neededBy = Map.groupBy(
+    nodes.flatMap(({ id, needs }) => needs.map((need) => [need, id] as const)),
+    ([need]) => need,
+  );
+  const changesOf = Map.groupBy(changes, ({ address }) => withoutKeys(address));
+  const entry = (node: GraphNode): Html =>
+    item(node, {
+      neededBy: (neededBy.get(node.id) ?? []).map(([, id]) => id),
+      changes: changesOf.get(node.id) ?? [],
+      flip,
+      isOver,
+    });
+  return html`<windlass-graph class="canvas">
+      <div class="graph-bar">
+        <p>
+          ${count(resources, "resource")}${dataSources === 0 ? "" : `, ${count(dataSources, "data source")}`}${modules === 0 ? "" : `, ${count(modules, "module")}`}.
+        </p>
+        ${progress} ${isDrawn ? tools : null}
+        ${
+          modules === 0
+            ? null
+            : html`<p class="actions">
+                ${isForced ? null : html`<a class="button quiet fold" href="${address(true)}">Open all modules</a>`}
+                <a class="button quiet fold" href="${address(false)}">Close all modules</a>
+              </p>`
+        }
+      </div>
+      ${isForced ? html`<p class="notice">The modules are closed, because there are more than 500 resources. Open those that you want to see.</p>` : null}
+      ${left(nodesOmitted, "resource or module", "resources or modules")}
+      ${left(edgesOmitted, "arrow", "arrows")}
+      ${
+        isDrawn
+          ? html`<div class="graph-stage">
+              ${graphSvg(drawing, title, flip, states)}
+              <aside class="graph-panel" aria-label="Chosen resource" tabindex="-1" hidden></aside>
+            </div>`
+          : html`<p class="notice flow">
+              The graph is too complex to draw: close some modules, or read the list.
+            </p>`
+      }
+      <details class="facts" ${isDrawn ? null : html`open`}>
+        <summary>${isDrawn ? "The same as a list" : "The resources"}</summary>
+        <ul class="graph-list">
+          ${nodes.map(entry)}
+        </ul>
+      </details>
+    </windlass-graph>
+    <p class="soft">
       An arrow leads from a resource to those that need it; arrows that follow from others are left
-      out.
+      out. ${note}
     </p>
-    ${
-      modules === 0
-        ? null
-        : html`<p class="actions">
-            ${isForced ? null : html`<a class="button quiet" href="${address(true)}">Open all modules</a>`}
-            <a class="button quiet" href="${address(false)}">Close all modules</a>
-          </p>`
-    }
-    ${isForced ? html`<p class="notice">The modules are closed, because there are more than 500 resources. Open those that you want to see.</p>` : null}
-    ${left(nodesOmitted, "resource or module", "resources or modules")}
-    ${left(edgesOmitted, "arrow", "arrows")}
-    ${
-      isDrawn
-        ? graphSvg(drawing, title, flip)
-        : html`<p class="notice flow">
-            The graph is too complex to draw: close some modules, or read the list.
-          </p>`
-    }
-    <details class="facts" ${isDrawn ? null : html`open`}>
-      <summary>${isDrawn ? "The same as a list" : "The resources"}</summary>
-      <ul class="graph-list">
-        ${nodesIn(view.root).map((node) => item(node, flip))}
-      </ul>
-    </details>`;
+    <script type="module" src="/assets/graph.js"></script>`;
 };
+
+/** What a script does. */
+const tools = html`<div class="graph-tools" hidden>
+  <input type="search" name="find" aria-label="Search the graph" placeholder="Search" />
+  <output></output>
+  <button type="button" class="quiet" name="out" aria-label="Zoom out" title="Zoom out (−)">
+    −
+  </button>
+  <button type="button" class="quiet" name="in" aria-label="Zoom in" title="Zoom in (+)">+</button>
+  <button type="button" class="quiet" name="fit" title="Show all of it (0)">Fit</button>
+</div>`;
 
 const left = (number: number, one: string, many: string): Html | null =>
   number === 0
@@ -86,9 +148,16 @@ const left = (number: number, one: string, many: string): Html | null =>
         graph.
       </p>`;
 
+interface About {
+  readonly neededBy: readonly string[];
+  readonly changes: readonly PlannedChange[];
+  readonly flip: (id: string) => string;
+  readonly isOver: boolean;
+}
+
 const item = (
   { id, kind, count: number, actions, needs }: GraphNode,
-  flip: (id: string) => string,
+  { neededBy, changes, flip, isOver }: About,
 ): Html => {
   const what = actionsWords(actions);
   const facts = [
@@ -99,9 +168,28 @@ const item = (
         : [count(number, "instance")]),
     ...(what === "" ? [] : [what]),
   ].join(", ");
-  return html`<li>
-    ${kind === "module" ? html`<a href="${flip(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`}
-    ${facts === "" ? null : `(${facts})`}
-    ${needs.length === 0 ? null : html`<span class="soft">needs ${needs.map((one) => html`<code>${one}</code> `)}</span>`}
+  return html`<li id="${id}">
+    ${kind === "module" ? html`<a class="fold" href="${flip(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`}
+    ${facts === "" ? null : `(${facts})`} ${links("needs", needs)}
+    ${links("is needed by", neededBy)} ${changes.map((change) => changeView(change, isOver))}
   </li>`;
+};
+
+const links = (words: string, nodes: readonly string[]): Html | null =>
+  nodes.length === 0
+    ? null
+    : html`<span class="soft"
+        >${words}
+        ${nodes.map((node) => html`<a href="${linkTo(node)}"><code>${node}</code></a> `)}</span
+      >`;
+
+/** What changes in an instance; its address, if that is another one. */
+const changeView = (change: PlannedChange, isOver: boolean): Html | null => {
+  const values = attributesView(change, isOver);
+  if (values === null) return null;
+  const { address } = change;
+  return html`<details class="resource" open>
+    <summary><code>${address}</code></summary>
+    ${values}
+  </details>`;
 };

@@ -27,6 +27,12 @@ export const actionsWords = (actions: GraphNode["actions"]): string =>
     .map(([action, , word]) => `${actions[action]} ${word}`)
     .join(", ");
 
+/** What an apply has made of a node. */
+export type NodeState = "failed" | "running" | "done";
+
 /** The action by which a node is coloured. */
 export const worstAction = (actions: GraphNode["actions"]): PlanAction | undefined =>
   signs.find(([action]) => actions[action] !== undefined)?.[0];
+
+/** Leads to the entry of the list whose id is the address of the node. */
+export const linkTo = (node: string): string => `#${encodeURIComponent(node)}`;
