@@ -5,6 +5,7 @@ import type { ConfigSnapshot } from "./configurations.ts";
 export const features = [
   "backend_config",
   "debug",
+  "exclude",
   "plan_options",
   "submodules",
   "var_files",
@@ -12,7 +13,7 @@ export const features = [
 export type Feature = (typeof features)[number];
 
 /** Features that a request asks for. The configuration asks for the others. */
-export type RequestFeatures = Readonly<Record<"debug" | "plan_options", boolean>>;
+export type RequestFeatures = Readonly<Record<"debug" | "exclude" | "plan_options", boolean>>;
 
 /** Returns the features that a runner needs for a job of this snapshot. */
 export const featuresOf = (snapshot: ConfigSnapshot, request: RequestFeatures): Feature[] =>

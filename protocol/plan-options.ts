@@ -17,16 +17,24 @@ export const PlanOptions = Type.Object({
     "Only these resources and modules, and what they depend on. Empty: everything.",
   ),
   replace: about(list(InstanceAddress), "Replace these resources, even if nothing else changes."),
+  // Absent if there are none, as in jobs and manifests of earlier versions.
+  exclude: Type.Optional(
+    about(
+      list(ResourceAddress),
+      "Everything but these resources and modules, and what depends on them; with `destroy`, what they depend on. Not with `targets`, and only with OpenTofu.",
+    ),
+  ),
 });
 export type PlanOptions = Static<typeof PlanOptions>;
 
-const { destroy, refresh_only, targets, replace } = PlanOptions.properties;
+const { destroy, refresh_only, targets, replace, exclude } = PlanOptions.properties;
 /** In a request, each may be missing. */
 export const planOptionFields = {
   destroy: Type.Optional(destroy),
   refresh_only: Type.Optional(refresh_only),
   targets: Type.Optional(targets),
   replace: Type.Optional(replace),
+  exclude,
 };
 
 /** Returns the options that a request sets; undefined if it sets none. */
@@ -35,9 +43,11 @@ export function planOptionsOf({
   refresh_only = false,
   targets = [],
   replace = [],
+  exclude = [],
 }: Partial<PlanOptions>): PlanOptions | undefined {
-  const isSet = destroy || refresh_only || targets.length + replace.length > 0;
-  return isSet ? { destroy, refresh_only, targets, replace } : undefined;
+  const isSet = destroy || refresh_only || targets.length + replace.length + exclude.length > 0;
+  if (!isSet) return undefined;
+  return { destroy, refresh_only, targets, replace, ...(exclude.length > 0 ? { exclude } : {}) };
 }
 
 /** Returns what is wrong with options in combination, as field and message; undefined: nothing. */
@@ -46,11 +56,16 @@ export function planOptionsFault({
   refresh_only,
   targets,
   replace,
+  exclude = [],
 }: PlanOptions): readonly [field: keyof PlanOptions, message: string] | undefined {
   if (destroy && refresh_only) return ["refresh_only", "cannot be combined with destroy"];
   if (replace.length > 0 && (destroy || refresh_only))
     return ["replace", `cannot be combined with ${destroy ? "destroy" : "refresh_only"}`];
+  if (targets.length > 0 && exclude.length > 0)
+    return ["exclude", "cannot be combined with targets"];
   if (targets.length + replace.length > addressLimit)
     return ["targets", `and replace must have at most ${addressLimit} entries together`];
+  if (exclude.length + replace.length > addressLimit)
+    return ["exclude", `and replace must have at most ${addressLimit} entries together`];
   return undefined;
 }

@@ -265,7 +265,7 @@ export function nothingText(options: PlanOptions | null | undefined): string {
   if (options?.destroy) return "Nothing: there is nothing to destroy.";
   if (options?.refresh_only)
     return "Nothing: nothing was changed outside of terraform. An ordinary plan says whether the infrastructure matches the configuration.";
-  if ((options?.targets.length ?? 0) > 0)
+  if (options && [...options.targets, ...(options.exclude ?? [])].length > 0)
     return "Nothing: this part of the infrastructure matches the configuration.";
   return "Nothing: the infrastructure matches the configuration.";
 }
@@ -275,14 +275,16 @@ export function nothingText(options: PlanOptions | null | undefined): string {
  * writes an address.
  */
 export function planOptionsWords(
-  { destroy, refresh_only, targets, replace }: PlanOptions,
+  { destroy, refresh_only, targets, replace, exclude = [] }: PlanOptions,
   plan?: { readonly applyable: boolean } | null,
   marked = (address: string): string => address,
 ): string[] {
   const limit = targets.map(marked).join(", ");
+  const excluded = exclude.map(marked).join(", ");
+  const except = excluded === "" ? "" : `, except ${excluded} and what it depends on`;
   return [
     destroy && limit === ""
-      ? `This plan ${plan?.applyable === false ? "was to destroy" : "destroys"} everything that the configuration has deployed.`
+      ? `This plan ${plan?.applyable === false ? "was to destroy" : "destroys"} everything that the configuration has deployed${except}.`
       : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
     refresh_only && plan?.applyable !== false
@@ -292,6 +294,7 @@ export function planOptionsWords(
       ? "This plan looked only for what was changed outside of terraform."
       : "",
     !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",
+    !destroy && excluded !== "" ? `This plan leaves out ${excluded}, and what depends on it.` : "",
     // Terraform does not say so.
     limit !== "" && plan?.applyable === false
       ? "If you expected a change, check the spelling: a target that does not exist changes nothing."

@@ -10,6 +10,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
     "there is no worker for this job: register one, with the labels of the job if it has any",
   needs_backend_config: "waiting for a runner that supports backend_config: upgrade the agent",
   needs_debug: "waiting for a runner that supports debug: upgrade the agent",
+  needs_exclude: "waiting for a runner that supports exclude: upgrade the agent",
   needs_plan_options: "waiting for a runner that supports plan_options: upgrade the agent",
   needs_submodules: "waiting for a runner that supports submodules: upgrade the agent",
   needs_var_files: "waiting for a runner that supports var_files: upgrade the agent",

@@ -11,6 +11,7 @@ export const WaitingReason = OneOf([
   /** There are such workers, but none reports the feature that the job needs. */
   "needs_backend_config",
   "needs_debug",
+  "needs_exclude",
   "needs_plan_options",
   "needs_submodules",
   "needs_var_files",

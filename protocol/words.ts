@@ -141,11 +141,12 @@ export function stateWords({
     : "decided by the next deployment: in the backend that its files declare, else managed by the control plane";
 }
 
-type DestroyOptions = Pick<PlanOptions, "destroy"> & Partial<Pick<PlanOptions, "targets">>;
+type DestroyOptions = Pick<PlanOptions, "destroy"> &
+  Partial<Pick<PlanOptions, "targets" | "exclude">>;
 
-/** Whether a plan destroys everything; one of `targets` is described by its changes. */
+/** Whether a plan destroys everything; one with `targets` or `exclude` is described by its changes. */
 export const destroysAll = (options: DestroyOptions | null | undefined): boolean =>
-  options?.destroy === true && (options.targets ?? []).length === 0;
+  options?.destroy === true && [options.targets, options.exclude].every((list) => !list?.length);
 
 /** Returns the type of a job, such as `PLAN to destroy` if it plans to destroy everything. */
 export const jobTypeWords = (type: JobType, options: DestroyOptions | null | undefined): string =>

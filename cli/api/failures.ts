@@ -110,6 +110,7 @@ const sentences = (first: string, next: string): string => `${sentence(first)} $
 const optionNames: Readonly<Record<string, string>> = {
   "body.targets": "--target",
   "body.replace": "--replace",
+  "body.exclude": "--exclude",
   "body.refresh_only": "--refresh-only",
   "body.slug": "--slug",
   "body.expires_in_days": "--days",
@@ -123,8 +124,9 @@ const optionOf = (path: string): string =>
 
 /** The messages about options of a plan that exclude each other name them as fields. */
 const withOptions = (message: string): string =>
-  message.replace(/(?<=^cannot be combined with )(destroy|refresh_only)$/, (field) =>
-    field === "destroy" ? "--destroy" : "--refresh-only",
+  message.replace(
+    /(?<=^cannot be combined with )(destroy|refresh_only|targets)$/,
+    (field) => optionNames[`body.${field}`] ?? `--${field}`,
   );
 
 /** Whether options are all that is wrong with a request: then the command was typed wrongly. */

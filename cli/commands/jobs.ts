@@ -51,6 +51,7 @@ export function jobsCommand() {
       .option("--refresh-only", "only update the state with what changed outside of terraform")
       .addOption(repeated("--target <address>", "plan only this resource or module; repeatable"))
       .addOption(repeated("--replace <address>", "replace this resource; repeatable"))
+      .addOption(repeated("--exclude <address>", "with OpenTofu, plan all but this; repeatable"))
       .addOption(wait())
       .option(
         "--detailed-exitcode",

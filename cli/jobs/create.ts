@@ -7,7 +7,7 @@ import { withRemedy } from "../api/failures.ts";
 import { teamWords } from "../api/team.ts";
 import { planOptionsOf, type PlanOptions } from "../../protocol/plan-options.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { approvalRuleText } from "../../protocol/words.ts";
+import { approvalRuleText, destroysAll } from "../../protocol/words.ts";
 import { confirmPlan } from "../plans/confirm.ts";
 import { planAgainCommand, withPlanAgain } from "../plans/plan-again.ts";
 import { planView } from "../plans/plan-view.ts";
@@ -41,6 +41,7 @@ interface PlanOptionWords {
   readonly refreshOnly?: true | undefined;
   readonly target?: string[] | undefined;
   readonly replace?: string[] | undefined;
+  readonly exclude?: string[] | undefined;
 }
 
 export interface PlanJobOptions extends CreateOptions, PlanOptionWords {
@@ -91,7 +92,8 @@ export async function deploy(
   refuseUnplanned(run, planned);
   // Who asks for the latest plan means changes; a previewed destruction is deployed by its id only.
   const { destroy, targets = [] } = planned.plan_options ?? {};
-  const what = targets.length > 0 ? "its targets, of what" : "everything that";
+  const part = targets.length > 0 ? "its targets" : "all but what it excludes";
+  const what = destroysAll(planned.plan_options) ? "everything that" : `${part}, of what`;
   if (options.plan.endsWith("-") && destroy)
     throw new CliError(
       `The latest plan would destroy ${what} ${configuration ? `"${configuration.name}"` : "the configuration"} has deployed. To deploy exactly that plan: ${deployCommand(run.api, planned)}`,
@@ -320,4 +322,5 @@ const planFields = (words: PlanOptionWords): Partial<PlanOptions> =>
     refresh_only: words.refreshOnly === true,
     targets: words.target ?? [],
     replace: words.replace ?? [],
+    exclude: words.exclude ?? [],
   }) ?? {};

@@ -1,5 +1,6 @@
 /** The command that makes a plan like an earlier one, which cannot be deployed any more. */
 import type { Job } from "../../protocol/jobs.ts";
+import { destroysAll } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
@@ -12,14 +13,15 @@ export function planAgainCommand(
   name: string,
 ): string {
   if (own_source && !options) return "windlass up";
-  const { destroy = false, refresh_only = false, targets = [], replace = [] } = options ?? {};
-  if (destroy && targets.length === 0) return `windlass jobs destroy ${shellWord(name)}`;
+  if (destroysAll(options)) return `windlass jobs destroy ${shellWord(name)}`;
+  const { destroy, refresh_only, targets = [], replace = [], exclude = [] } = options ?? {};
   return [
     `windlass jobs plan ${shellWord(name)}`,
     ...(destroy ? ["--destroy"] : []),
     ...(refresh_only ? ["--refresh-only"] : []),
     ...targets.map((address) => `--target ${shellWord(address)}`),
     ...replace.map((address) => `--replace ${shellWord(address)}`),
+    ...exclude.map((address) => `--exclude ${shellWord(address)}`),
   ].join(" ");
 }
 

@@ -4,6 +4,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { fixtureFiles } from "../helpers/agent/fixtures.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
+import { testEngine } from "../helpers/agent/engines.ts";
 import { bothEngines, testEngines } from "../helpers/agent/terraform.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
 
@@ -48,6 +49,21 @@ describe.concurrent.each(testEngines)("plans with %s", (engine) => {
     expect(replacing.shown).toMatch(/^Plan: 1 to replace$/m);
     expect(await deploy(replacing.id)).toMatchObject({ status: "SUCCESS" });
 
+    if (testEngine === "opentofu") {
+      const kept = await plan("--destroy", "--exclude", "terraform_data.r[7]");
+      expect(kept.shown).toMatch(/^Plan: 299 to destroy$/m);
+      expect(kept.shown).toContain("has deployed, except terraform_data.r[7]");
+      expect((await jobs("deploy", name, "--plan", "-")).stderr).toContain(
+        "all but what it excludes",
+      );
+      await deploy(kept.id);
+      expect(await read(name)).toMatchObject({ status: "DEPLOYED", deployed: { resources: 1 } });
+      const rest = await plan("--exclude", "terraform_data.r[8]");
+      expect(rest.shown).toMatch(/^Plan: 298 to add$/m);
+      await deploy(rest.id);
+      await deploy((await plan()).id);
+    }
+
     const destroying = await plan("--destroy");
     expect(destroying.shown).toMatch(/^Plan: 300 to destroy$/m);
     expect(await deploy(destroying.id)).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
@@ -75,6 +91,10 @@ test.concurrent("jobs plan --detailed-exitcode tells changes, none, failures and
   expect(await code(name, "--no-such-option")).toBe(64);
   expect(await code(name, "--target", "not an address")).toBe(64);
   expect(await jobs("plan", name, "--replace", "a.b", "--destroy")).toMatchObject({ exitCode: 2 });
+  if (testEngine === "opentofu") return;
+  const refused = await jobs("plan", name, "--exclude", "a.b");
+  expect(refused).toMatchObject({ exitCode: 2 });
+  expect(refused.stderr).toContain("--exclude needs OpenTofu");
 });
 
 test.concurrent("jobs destroy plans nothing in a pipe, and a previewed destruction is deployed by its id", async () => {

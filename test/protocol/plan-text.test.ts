@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { differenceStart, nothingText, planOptionsWords } from "../../protocol/plan-text.ts";
+import { jobTypeWords } from "../../protocol/words.ts";
 
 const options = { destroy: false, refresh_only: false, targets: [], replace: [] };
 
@@ -11,6 +12,7 @@ test("a plan without changes says only what it has compared", () => {
   );
   expect(nothingText({ ...options, destroy: true })).toContain("nothing to destroy");
   expect(nothingText({ ...options, targets: ["a.b"] })).toContain("this part of");
+  expect(nothingText({ ...options, exclude: ["a.b"] })).toContain("this part of");
 });
 
 test("a plan with targets that changes nothing tells the reader to check them", () => {
@@ -32,6 +34,17 @@ test("a plan to destroy that finds nothing does not claim to destroy", () => {
   expect(planOptionsWords(destroy, { applyable: false })).toEqual([
     `This plan was to destroy ${what}`,
   ]);
+});
+
+test("a plan that excludes a part names it, and does not claim to destroy it", () => {
+  const some = { ...options, exclude: ["a.b", "module.c"] };
+  expect(planOptionsWords(some)).toEqual([
+    "This plan leaves out a.b, module.c, and what depends on it.",
+  ]);
+  expect(planOptionsWords({ ...some, destroy: true })).toEqual([
+    "This plan destroys everything that the configuration has deployed, except a.b, module.c and what it depends on.",
+  ]);
+  expect(jobTypeWords("PLAN", { ...some, destroy: true })).toBe("PLAN");
 });
 
 test("two long values are shown from shortly before their first difference", () => {

@@ -11,14 +11,21 @@ export function parallelismOf({ claim: { job } }: JobContext): string[] {
     : [];
 }
 
-/** How a PLAN differs from an ordinary one. Terraform and OpenTofu have the same arguments. */
+/** How a PLAN differs from an ordinary one. Only OpenTofu, since 1.9, has `-exclude`. */
 export function planOptionsOf({ claim: { job } }: JobContext): string[] {
-  const { destroy, refresh_only, targets = [], replace = [] } = job.plan_options ?? {};
+  const {
+    destroy,
+    refresh_only,
+    targets = [],
+    replace = [],
+    exclude = [],
+  } = job.plan_options ?? {};
   return [
     ...(destroy ? ["-destroy"] : []),
     ...(refresh_only ? ["-refresh-only"] : []),
     ...targets.map((address) => `-target=${address}`),
     ...replace.map((address) => `-replace=${address}`),
+    ...exclude.map((address) => `-exclude=${address}`),
   ];
 }
 

@@ -25,15 +25,15 @@ const start = (
   </form>`;
 
 /** Plans and deployments, on every tab. */
-export const actionsOf = ({ id, approval = null }: Configuration, form: Form): Html => {
+export const actionsOf = ({ id, approval = null, engine }: Configuration, form: Form): Html => {
   const path = `/configurations/${id}/jobs`;
   const isDeploy = form.text("job_type") === "DEPLOY";
   const withOptions = form.text("options") !== "" ? form : new Form();
   const inside = html`<input type="hidden" name="options" value="on" />
-    ${planOptionFields(withOptions)}`;
+    ${planOptionFields(withOptions, engine)}`;
   const tick = debugTick(form.text("job_type") === "PLAN" ? form : new Form());
   return html`<div class="actions">
-    ${trouble(form, ["mode", "targets", "replace"])} ${start(path, "Plan", "PLAN", "")}
+    ${trouble(form, ["mode", "targets", "replace", "exclude"])} ${start(path, "Plan", "PLAN", "")}
     ${ask(
       "Plan with options…",
       start(path, "Plan with these options", "PLAN", "", { inside, tick }),

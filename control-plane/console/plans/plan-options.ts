@@ -1,11 +1,12 @@
 /** The options of a plan: the form that asks for them, and how a plan shows them. */
 import { planOptionsWords } from "../../../protocol/plan-text.ts";
+import type { Engine } from "../../../protocol/configurations.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import { choice, lines } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 
-export const planOptionFields = (form: Form): Html =>
+export const planOptionFields = (form: Form, engine: Engine | undefined): Html =>
   html`${choice(form, { name: "mode", label: "What to plan" }, [
     ["", "all changes"],
     ["destroy", "to destroy what is deployed"],
@@ -22,17 +23,30 @@ export const planOptionFields = (form: Form): Html =>
     label: "Replace these resources",
     hint: "One address in each line. They are replaced even if nothing else changes.",
     placeholder: "aws_instance.web[0]",
-  })}`;
+  })}
+  ${
+    engine === "opentofu" || form.text("exclude") !== ""
+      ? lines(form, {
+          name: "exclude",
+          label: "Everything but these resources and modules",
+          hint: "One address in each line. What depends on them is left out too. A misspelt address leaves out nothing.",
+          placeholder: "module.network",
+        })
+      : null
+  }`;
+
+/** The options whose addresses a form has as lines. */
+const lists = ["targets", "replace", "exclude"] as const;
 
 /** A button that starts a plan with these options. */
 export const planButton = (
   configuration: string,
   words: string,
-  { destroy, refresh_only, targets = [], replace = [] }: Partial<PlanOptions>,
+  { destroy, refresh_only, ...more }: Partial<PlanOptions>,
 ): Html => {
   const mode = destroy ? "destroy" : refresh_only ? "refresh_only" : "";
-  const fields = { mode, targets: targets.join("\n"), replace: replace.join("\n") };
-  const given = Object.entries(fields).filter(([, value]) => value !== "");
+  const addresses = lists.map((name) => [name, (more[name] ?? []).join("\n")] as const);
+  const given = [["mode", mode] as const, ...addresses].filter(([, value]) => value !== "");
   return html`<form method="post" action="/configurations/${configuration}/jobs" data-needs="plan">
     <input type="hidden" name="job_type" value="PLAN" />
     ${given.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
@@ -42,12 +56,11 @@ export const planButton = (
 
 export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
   const mode = form.text("mode");
-  const [targets, replace] = [form.linesOf("targets"), form.linesOf("replace")];
+  const given = lists.map((name) => [name, form.linesOf(name)] as const);
   return {
     ...(mode === "destroy" ? { destroy: true } : {}),
     ...(mode === "refresh_only" ? { refresh_only: true } : {}),
-    ...(targets.length > 0 ? { targets } : {}),
-    ...(replace.length > 0 ? { replace } : {}),
+    ...Object.fromEntries(given.filter(([, addresses]) => addresses.length > 0)),
   };
 };
 

@@ -3,6 +3,7 @@ import { v7 as uuid } from "uuid";
 import type { Query } from "../../../protocol/endpoint.ts";
 import type { Endpoints } from "../../../protocol/endpoints.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
+import { destroysAll } from "../../../protocol/words.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { momentOf } from "../../domain/moments.ts";
@@ -263,7 +264,7 @@ function newJob(
     cloud_identity_id: spec?.cloud_identity_id ?? null,
     assigned_worker_id: input.assigned_worker_id ?? null,
     plan_job_id: input.plan_job_id ?? null,
-    destroys: options?.destroy && options.targets.length === 0 ? 1 : 0,
+    destroys: destroysAll(options) ? 1 : 0,
     labels: labelsFor(input, spec),
     features: JSON.stringify(features),
     config_hash: hash,

@@ -78,9 +78,11 @@ export async function resolveRequest(
   const { drafts = new Drafts() } = mode;
   // A plan keeps its options and files.
   const options = await drafts.of(["options"], () => requestedOptions(tx, input));
+  const { exclude = [] } = input;
   const hashing = {
     key: await hashKeyOf(context, tx, mode),
     debug: input.debug === true,
+    exclude: exclude.length > 0,
     plan_options: options !== undefined && input.job_type === "PLAN",
   };
   const parts = { id, box: context.box("variables"), drafts, hashing };
@@ -92,14 +94,21 @@ export async function resolveRequest(
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
-  const draft = await draftOfSpec(tx, spec, parts, ({ whole, shared }) => ({
-    plain: files ? updatedDefinition(whole, files) : whole,
-    more: {
-      ...(shared.length > 0 ? { set_variables: shared } : {}),
-      ...(files ? ownSourceMarks(files) : {}),
-      ...(options ? { plan_options: options } : {}),
-    },
-  }));
+  const draft = await draftOfSpec(tx, spec, parts, ({ whole, shared }) => {
+    if (exclude.length > 0 && whole.engine !== "opentofu")
+      throw invalid(
+        "body.exclude",
+        "needs OpenTofu, and the engine of the configuration is terraform",
+      );
+    return {
+      plain: files ? updatedDefinition(whole, files) : whole,
+      more: {
+        ...(shared.length > 0 ? { set_variables: shared } : {}),
+        ...(files ? ownSourceMarks(files) : {}),
+        ...(options ? { plan_options: options } : {}),
+      },
+    };
+  });
   if (planned) checkHash(planned, draft.hash);
   return { spec, ...draft, options };
 }

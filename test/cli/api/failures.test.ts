@@ -45,12 +45,13 @@ test("an invalid field of a job is named by its option", () => {
   });
 });
 
-test("options that exclude each other are named as they were typed", () => {
-  const fault = { path: "body.refresh_only", message: "cannot be combined with destroy" };
+test.each([
+  ["refresh_only", "destroy", "--refresh-only cannot be combined with --destroy"],
+  ["exclude", "targets", "--exclude cannot be combined with --target"],
+])("options that exclude each other are named as they were typed: %s", (field, other, message) => {
+  const fault = { path: `body.${field}`, message: `cannot be combined with ${other}` };
   const problem = new ProblemError(400, { errors: [fault] });
-  expect(toCliError(problem, server)).toMatchObject({
-    message: "--refresh-only cannot be combined with --destroy",
-  });
+  expect(toCliError(problem, server)).toMatchObject({ message });
 });
 
 test("https for a server that speaks http is told in words", async () => {

@@ -10,6 +10,10 @@ test.each([
     { ...options, destroy: true, targets: ["module.dns"] },
     "windlass jobs plan app --destroy --target module.dns",
   ],
+  [
+    { ...options, destroy: true, exclude: ["module.dns"] },
+    "windlass jobs plan app --destroy --exclude module.dns",
+  ],
   [{ ...options, refresh_only: true }, "windlass jobs plan app --refresh-only"],
   [{ ...options, replace: ["a.b[0]"] }, "windlass jobs plan app --replace 'a.b[0]'"],
 ])("a plan with the options %o is made again by: %s", (plan_options, command) => {

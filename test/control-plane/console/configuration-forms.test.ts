@@ -299,6 +299,22 @@ test("the page of a configuration says that the number of its resources is not k
   expect(await shown("/state")).toContain(" not known ");
 });
 
+test("a plan leaves addresses out only with OpenTofu, and can be repeated from its page", async () => {
+  const label = "Everything but these resources and modules";
+  const terraform = await fixture.configure("whole");
+  expect(words(await page(`/configurations/${terraform}`))).not.toContain(label);
+  const id = await fixture.configure("in part");
+  const tofu = { params: { name: id }, body: { engine: "opentofu" as const } };
+  await fixture.client.call("updateConfiguration", tofu);
+  expect(words(await page(`/configurations/${id}`))).toContain(label);
+  const form = { job_type: "PLAN", options: "on", mode: "", exclude: " module.a \r\n\r\nb.c[0]" };
+  const { headers } = await submit(`/configurations/${id}/jobs`, form);
+  const shown = await page(String(headers["location"]));
+  expect(words(shown)).toContain("This plan leaves out module.a, b.c[0], and what depends on it.");
+  const refused = await submit(`/configurations/${terraform}/jobs`, form);
+  expect(statusAndWords(refused)).toMatch(/^400 .*Needs OpenTofu/);
+});
+
 test("an edit changes and records only what was changed", async () => {
   const id = idOf(await create({ ref: "main", labels: "eu" }));
   const known = await read(id);

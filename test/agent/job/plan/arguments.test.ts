@@ -57,5 +57,8 @@ test("planOptionsOf returns the arguments of terraform and OpenTofu, none for an
     "-target=module.a",
     '-target=b.c["d e"]',
   ]);
-  expect(of({ replace: ["a.b[0]"] })).toEqual(["-replace=a.b[0]"]);
+  expect(of({ replace: ["a.b[0]"], exclude: ["module.a"] })).toEqual([
+    "-replace=a.b[0]",
+    "-exclude=module.a",
+  ]);
 });

@@ -292,11 +292,14 @@ describe("a claim", () => {
       ["plan_options", { targets: ["module.a"] }],
     ];
     const queueUse = async (use: Record<string, unknown>, change = {}) => {
-      const { debug, targets, ...body } = use;
+      const { debug, targets, exclude, ...body } = use;
       const configuration_id = await addSpec(plane.context.store, owner);
       await client.call("updateConfiguration", { params: { name: configuration_id }, body });
       const asked = { job_type: "PLAN" as const, configuration_id, ...change };
-      const more = { ...(debug === true ? { debug } : {}), ...(targets ? { targets } : {}) };
+      const more = {
+        ...(debug === true ? { debug } : {}),
+        ...(exclude ? { exclude } : targets ? { targets } : {}),
+      };
       return client.call("createJob", { body: { ...asked, ...more } as typeof asked });
     };
     const beat = (reported: object) =>
@@ -335,9 +338,10 @@ describe("a claim", () => {
     );
 
     it("needs every feature of the job as well as its labels", async () => {
-      const job = await queueUse(Object.assign({}, ...uses.map(([, field]) => field)), {
-        labels: ["gpu"],
-      });
+      // It is an option of a plan, too, so it needs two.
+      const excluding = { engine: "opentofu", exclude: ["module.a"] };
+      const all = Object.assign(excluding, ...uses.map(([, field]) => field));
+      const job = await queueUse(all, { labels: ["gpu"] });
       for (const missing of features) {
         await beat({ features: features.filter((one) => one !== missing), labels: ["gpu"] });
         expect(await claim(runner)).toBeNull();

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { features } from "../../../../protocol/features.ts";
 import type { CreateJob } from "../../../../protocol/jobs.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact } from "../../../helpers/plane/rows.ts";
@@ -19,7 +20,7 @@ const it = base
   )
   // Claims the next job, as a runner that supports the options, and lets it succeed.
   .extend("run", ({ runner }) => async () => {
-    await runner.call("heartbeat", { body: { version: "1.0.0", features: ["plan_options"] } });
+    await runner.call("heartbeat", { body: { version: "1.0.0", features: [...features] } });
     const { job } = await runner.call("claimJob");
     for (const status of ["PROCESSING", "SUCCESS"] as const)
       await runner.call("reportStatus", { params: job, body: { status } });
@@ -80,6 +81,10 @@ describe("the options of a PLAN", () => {
       [{ targets: ["a.b", "a.b"] }],
       [{ targets: addresses(101) }],
       [{ targets: addresses(60), replace: addresses(41, "c") }],
+      [{ exclude: ["a"] }],
+      [{ exclude: ["a.b"], targets: ["c.d"] }],
+      [{ exclude: addresses(60), replace: addresses(41, "c") }],
+      [{ exclude: ["a.b"] }, "DEPLOY"],
       [{ destroy: true }, "DEPLOY"],
       [{ targets: ["a.b"] }, "DESTROY"],
     ] as [object, string?][]) {
@@ -95,6 +100,32 @@ describe("the options of a PLAN", () => {
     const targets = ["module.a[0].module.b", "module.a.data.b.c", 'a.b["x y"]'];
     const replace = Array.from({ length: 97 }, (_, n) => `module.a.b.c[${n}]`);
     expect(await queue({ targets, replace })).toMatchObject({ plan_options: { targets, replace } });
+  });
+
+  it("exclude addresses only with OpenTofu, for a runner that can, also to destroy", async ({
+    client,
+    runner,
+    spec,
+    queue,
+    run,
+    deploy,
+    status,
+  }) => {
+    const exclude = ["module.network"];
+    await expect(queue({ exclude })).rejects.toThrow(
+      "the engine of the configuration is terraform",
+    );
+    const engine = { params: { name: spec }, body: { engine: "opentofu" as const } };
+    await client.call("updateConfiguration", engine);
+    const plan = await queue({ destroy: true, exclude });
+    expect(plan).toMatchObject({ plan_options: { ...none, destroy: true, exclude } });
+    await runner.call("heartbeat", { body: { version: "1.0.0", features: ["plan_options"] } });
+    const { waiting_reason } = await client.call("getJob", { params: plan });
+    expect(waiting_reason).toBe("needs_exclude");
+    expect(await run()).toMatchObject({ id: plan.id, plan_options: plan.plan_options });
+    const deployment = await deploy(plan.id);
+    expect(await run()).toMatchObject({ id: deployment.id, plan_options: plan.plan_options });
+    expect(await status()).toBe("DEPLOYED");
   });
 });
 
