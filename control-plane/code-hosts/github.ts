@@ -1,0 +1,306 @@
+/** GitHub: github.com and GitHub Enterprise Server, by a token or by an App. */
+import { SignJWT, importPKCS8 } from "jose";
+import { createPrivateKey } from "node:crypto";
+import { Type, type Static } from "typebox";
+import type {
+  CodeHost,
+  EventKind,
+  HostPermission,
+  HostRepository,
+  PullRequest,
+} from "./code-host.ts";
+import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import { likeGithub } from "./like-github.ts";
+
+const pageSize = 100;
+/** The host lists the first 3,000 files of a pull request, and 300 of a comparison. */
+const filesListed = { pull: 3000, comparison: 300 };
+
+const Repo = Type.Object({
+  id: Type.Integer(),
+  full_name: Type.String(),
+  clone_url: Type.String(),
+  default_branch: Type.Optional(Type.String()),
+  private: Type.Boolean(),
+});
+const Pull = Type.Object({
+  number: Type.Integer(),
+  title: Type.String(),
+  html_url: Type.String(),
+  draft: Type.Optional(Type.Boolean()),
+  state: Type.String(),
+  merged_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  merge_commit_sha: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  user: Type.Union([Type.Object({ id: Type.Integer(), login: Type.String() }), Type.Null()]),
+  head: Type.Object({
+    ref: Type.String(),
+    sha: Type.String(),
+    // Null once the fork is gone.
+    repo: Type.Union([Type.Object({ id: Type.Integer() }), Type.Null()]),
+  }),
+  base: Type.Object({
+    ref: Type.String(),
+    sha: Type.String(),
+    repo: Type.Object({ id: Type.Integer() }),
+  }),
+});
+const File = Type.Object({
+  filename: Type.String(),
+  previous_filename: Type.Optional(Type.String()),
+});
+const Token = Type.Object({ token: Type.String(), expires_at: Type.String() });
+
+const events = ["push", "pull_request", "merge_group", "issue_comment"];
+
+export const githubHeaders = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+  accept: "application/vnd.github+json",
+  "x-github-api-version": "2022-11-28",
+});
+
+export const githubEvents: EventKind = {
+  isSigned: (headers, body, secrets) =>
+    isSignedBy(headerOf(headers, "x-hub-signature-256")?.replace(/^sha256=/, ""), body, secrets),
+  deliveryOf: (headers) => headerOf(headers, "x-github-delivery"),
+  repositoryIn: (payload) => {
+    const id = (payload as { repository?: { id?: unknown } } | null)?.repository?.id;
+    return typeof id === "number" ? String(id) : undefined;
+  },
+};
+
+export interface App {
+  readonly id: string;
+  /** PEM, PKCS#1 as GitHub makes it, or PKCS#8. */
+  readonly private_key: string;
+}
+
+/** Proves to be the App, for nine minutes; GitHub takes ten at most, and clocks differ. */
+export async function appToken({ id, private_key }: App, now: number): Promise<string> {
+  const pkcs8 = createPrivateKey(private_key).export({ type: "pkcs8", format: "pem" }).toString();
+  const seconds = Math.floor(now / 1000);
+  return new SignJWT()
+    .setProtectedHeader({ alg: "RS256" })
+    .setIssuer(id)
+    .setIssuedAt(seconds - 30)
+    .setExpirationTime(seconds + 540)
+    .sign(await importPKCS8(pkcs8, "RS256"));
+}
+
+/** A token of an installation for one hour; with `repository`, one that only reads its files. */
+export function installationToken(
+  calls: HostCalls,
+  installation: string,
+  repository?: string,
+): Promise<Static<typeof Token>> {
+  const limits =
+    repository === undefined
+      ? {}
+      : { repository_ids: [Number(repository)], permissions: { contents: "read" } };
+  const path = `/app/installations/${encodeURIComponent(installation)}/access_tokens`;
+  return calls.send("POST", path, limits, Token);
+}
+
+/** What an App or a token needs, and what does not work without it. */
+const needs = {
+  contents: ["read", "reading branches, and the runners' clones"],
+  pull_requests: ["write", "comments on pull requests"],
+  statuses: ["write", "statuses on commits"],
+  repository_hooks: ["write", "registering webhooks: they can be pasted instead"],
+} as const;
+
+/** What the App may do, as the host says it. */
+export async function checkApp(calls: HostCalls): Promise<{
+  account: string;
+  permissions: HostPermission[];
+}> {
+  const { name, permissions } = await calls.get(
+    "/app",
+    Type.Object({
+      name: Type.String(),
+      permissions: Type.Record(Type.String(), Type.String()),
+    }),
+  );
+  return {
+    account: name,
+    // An App has a webhook of its own.
+    permissions: Object.entries(needs)
+      .filter(([permission]) => permission !== "repository_hooks")
+      .map(([permission, [level, prevents]]) => ({
+        name: `${permission}: ${level}`,
+        present: permissions[permission] === level || permissions[permission] === "write",
+        prevents,
+      })),
+  };
+}
+
+const repositoryOf = (repo: Static<typeof Repo>): HostRepository => ({
+  id: String(repo.id),
+  full_name: repo.full_name,
+  clone_url: repo.clone_url,
+  default_branch: repo.default_branch ?? null,
+  private: repo.private,
+});
+
+const pullOf = ({ html_url, user, head, base, ...pull }: Static<typeof Pull>): PullRequest => ({
+  number: pull.number,
+  title: pull.title,
+  url: html_url,
+  author: { id: String(user?.id ?? ""), name: user?.login ?? "ghost" },
+  head: { branch: head.ref, commit: head.sha },
+  base: { branch: base.ref, commit: base.sha },
+  is_fork: head.repo?.id !== base.repo.id,
+  is_draft: pull.draft === true,
+});
+
+const repo = (key: { readonly id: string } | { readonly full_name: string }): string =>
+  "id" in key ? `/repositories/${encodeURIComponent(key.id)}` : `/repos/${pathOf(key.full_name)}`;
+
+/** `isApp`: its lists and its account are those of an installation. */
+export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean }): CodeHost {
+  return {
+    ...likeGithub(calls, repo, { name: "web" }, events),
+    limits: { description: 140, comment: 60_000, context: 255 },
+    hasHtmlComments: true,
+
+    async check() {
+      const { login } = await calls.get("/user", Type.Object({ login: Type.String() }));
+      const [first] = (await this.repositories(1, 1)).items;
+      if (!first)
+        return {
+          account: login,
+          permissions: [
+            {
+              name: "metadata: read",
+              present: false,
+              prevents: "everything: no repository is reached",
+            },
+          ],
+        };
+      // Each of these changes nothing, and is refused before it is read where the permission is missing.
+      const probe = async (path: string, method: "GET" | "POST" | "PATCH") =>
+        (
+          await calls.ask(repo(first) + path, {
+            method,
+            ...(method === "GET" ? {} : { body: {} }),
+            also: [403, 404, 409, 422],
+          })
+        ).status !== 403;
+      const zeros = "0".repeat(40);
+      const present = {
+        contents: await probe("/branches?per_page=1", "GET"),
+        pull_requests: await probe("/issues/comments/0", "PATCH"),
+        statuses: await probe(`/statuses/${zeros}`, "POST"),
+        repository_hooks: await probe("/hooks", "POST"),
+      };
+      return {
+        account: login,
+        permissions: Object.entries(needs).map(([permission, [level, prevents]]) => ({
+          name: `${permission}: ${level}`,
+          present: present[permission as keyof typeof present],
+          prevents,
+        })),
+      };
+    },
+
+    async repositories(page, size) {
+      const query = `?per_page=${Math.min(size, pageSize)}&page=${page}`;
+      const found = isApp
+        ? (
+            await calls.get(
+              `/installation/repositories${query}`,
+              Type.Object({ repositories: Type.Array(Repo) }),
+            )
+          ).repositories
+        : await calls.get(`/user/repos${query}&sort=created`, Type.Array(Repo));
+      return {
+        items: found.map(repositoryOf),
+        next: found.length < Math.min(size, pageSize) ? null : page + 1,
+      };
+    },
+
+    repository: async (key) => repositoryOf(await calls.get(repo(key), Repo)),
+
+    async head(repository, branch) {
+      const answer = await calls.ask(`${repo(repository)}/git/ref/heads/${pathOf(branch)}`, {
+        also: [404, 409],
+      });
+      if (answer.status !== 200) return null;
+      const { object } = JSON.parse(answer.text) as { object?: { sha?: unknown } };
+      if (typeof object?.sha !== "string") throw new HostError("the host names no commit");
+      return object.sha;
+    },
+
+    async pullRequests(repository, base, page) {
+      const found = await calls.get(
+        `${repo(repository)}/pulls?state=open&base=${encodeURIComponent(base)}&per_page=${pageSize}&page=${page}`,
+        Type.Array(Pull),
+      );
+      return { items: found.map(pullOf), next: found.length < pageSize ? null : page + 1 };
+    },
+
+    async outcomeOf(repository, number) {
+      const pull = await calls.get(`${repo(repository)}/pulls/${number}`, Pull);
+      if (pull.state === "open") return null;
+      return { merged: pull.merged_at ? (pull.merge_commit_sha ?? null) : null };
+    },
+
+    async changedFiles(repository, number) {
+      const paths: string[] = [];
+      let files = 0;
+      for (let page = 1; page <= filesListed.pull / pageSize; page++) {
+        const found = await calls.get(
+          `${repo(repository)}/pulls/${number}/files?per_page=${pageSize}&page=${page}`,
+          Type.Array(File),
+        );
+        files += found.length;
+        for (const { filename, previous_filename } of found)
+          paths.push(filename, ...(previous_filename ? [previous_filename] : []));
+        if (found.length < pageSize) break;
+      }
+      return { paths, isCut: files >= filesListed.pull };
+    },
+
+    async comparedFiles(repository, from, to) {
+      const { files = [] } = await calls.get(
+        `${repo(repository)}/compare/${from}...${to}`,
+        Type.Object({ files: Type.Optional(Type.Array(File)) }),
+      );
+      return {
+        paths: files.flatMap(({ filename, previous_filename }) =>
+          previous_filename ? [filename, previous_filename] : [filename],
+        ),
+        isCut: files.length >= filesListed.comparison,
+      };
+    },
+
+    async findComment(repository, number, marker) {
+      const Comment = Type.Object({ id: Type.Integer(), body: Type.Optional(Type.String()) });
+      const login = isApp
+        ? undefined
+        : (await calls.get("/user", Type.Object({ login: Type.String() }))).login;
+      // Ours is among the first: it is written when the first plan begins.
+      for (let page = 1; page <= 10; page++) {
+        const found = await calls.get(
+          `${repo(repository)}/issues/${number}/comments?per_page=${pageSize}&page=${page}`,
+          Type.Array(
+            Type.Intersect([
+              Comment,
+              Type.Object({
+                user: Type.Union([Type.Object({ login: Type.String() }), Type.Null()]),
+                performed_via_github_app: Type.Optional(Type.Unknown()),
+              }),
+            ]),
+          ),
+        );
+        const own = found.find(
+          ({ body, user, performed_via_github_app: app }) =>
+            body?.startsWith(marker) &&
+            (login === undefined ? Boolean(app) : user?.login === login),
+        );
+        if (own) return String(own.id);
+        if (found.length < pageSize) return null;
+      }
+      return null;
+    },
+  };
+}

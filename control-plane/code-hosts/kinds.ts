@@ -1,0 +1,143 @@
+/** The kinds of connections: where each host is, how it is asked, and how its events are read. */
+import type { Outbound } from "../outbound/outbound.ts";
+import { bitbucket, bitbucketEvents } from "./bitbucket.ts";
+import type { CodeHost, EventKind } from "./code-host.ts";
+import { forgejo, forgejoEvents } from "./forgejo.ts";
+import {
+  appToken,
+  checkApp,
+  github,
+  githubEvents,
+  githubHeaders,
+  installationToken,
+  type App,
+} from "./github.ts";
+import { gitlab, gitlabEvents } from "./gitlab.ts";
+import { HostCalls, HostError } from "./host-calls.ts";
+
+export const kinds = ["github_app", "github", "gitlab", "bitbucket", "forgejo"] as const;
+export type Kind = (typeof kinds)[number];
+
+/** The public hosts; Forgejo has none. */
+const publicHosts: Readonly<Partial<Record<Kind, readonly [web: string, api: string]>>> = {
+  github_app: ["https://github.com", "https://api.github.com"],
+  github: ["https://github.com", "https://api.github.com"],
+  gitlab: ["https://gitlab.com", "https://gitlab.com/api/v4"],
+  bitbucket: ["https://bitbucket.org", "https://api.bitbucket.org/2.0"],
+};
+/** Where a self-managed host has its API. */
+const apiPaths: Readonly<Partial<Record<Kind, string>>> = {
+  github_app: "/api/v3",
+  github: "/api/v3",
+  gitlab: "/api/v4",
+  forgejo: "/api/v1",
+};
+
+/** The addresses of a host; null if the kind needs, or does not support, an address of its own. */
+export function addressesOf(
+  kind: Kind,
+  base: string | undefined,
+  api: string | undefined,
+): { readonly base: string; readonly api: string } | null {
+  const known = publicHosts[kind];
+  if (base === undefined || base === known?.[0])
+    return known ? { base: known[0], api: api ?? known[1] } : null;
+  const path = apiPaths[kind];
+  return path === undefined ? null : { base, api: api ?? base + path };
+}
+
+export const eventKinds: Readonly<Record<Kind, EventKind>> = {
+  github_app: githubEvents,
+  github: githubEvents,
+  gitlab: gitlabEvents,
+  bitbucket: bitbucketEvents,
+  forgejo: forgejoEvents,
+};
+
+export interface Credentials {
+  readonly credential?: string | undefined;
+  readonly app?: (App & { readonly installation_id?: string | undefined }) | undefined;
+}
+
+/** What runners clone with. */
+export interface CloneAccess {
+  readonly username: string;
+  readonly token: string;
+  /** RFC 3339; undefined: it is not known. */
+  readonly expires_at?: string;
+}
+
+export interface OpenHost {
+  readonly host: CodeHost;
+  /** For one repository, where the host can limit it to that. */
+  cloneAccess(repositoryId: string): Promise<CloneAccess>;
+}
+
+/** Opens a host with its credential. `now`: epoch milliseconds. */
+export function openHost(
+  outbound: Outbound,
+  { kind, api }: { readonly kind: Kind; readonly api: string },
+  { credential = "", app }: Credentials,
+  now: () => number,
+): OpenHost {
+  const calls = (headers: () => Promise<Record<string, string>>) =>
+    new HostCalls(outbound, api, headers);
+  const bearer = () => Promise.resolve({ authorization: `Bearer ${credential}` });
+  const byToken = (host: CodeHost, username: string): OpenHost => ({
+    host,
+    cloneAccess: () => Promise.resolve({ username, token: credential }),
+  });
+  switch (kind) {
+    case "github":
+      return byToken(
+        github(
+          calls(() => Promise.resolve(githubHeaders(credential))),
+          { isApp: false },
+        ),
+        "x-access-token",
+      );
+    case "github_app":
+      return openApp(calls, app, now);
+    case "gitlab":
+      return byToken(gitlab(calls(bearer)), "oauth2");
+    case "bitbucket":
+      return byToken(bitbucket(calls(bearer)), "x-token-auth");
+    case "forgejo":
+      return byToken(
+        forgejo(calls(() => Promise.resolve({ authorization: `token ${credential}` }))),
+        "windlass",
+      );
+  }
+}
+
+function openApp(
+  calls: (headers: () => Promise<Record<string, string>>) => HostCalls,
+  app: Credentials["app"],
+  now: () => number,
+): OpenHost {
+  const asApp = calls(async () => {
+    if (!app) throw new HostError("the App is not known yet: finish its set-up");
+    return githubHeaders(await appToken(app, now()));
+  });
+  const installation = (): string => {
+    if (!app?.installation_id)
+      throw new HostError(
+        "the App is not installed yet: install it for the repositories to follow",
+      );
+    return app.installation_id;
+  };
+  let token: { token: string; expires_at: string } | undefined;
+  const asInstallation = calls(async () => {
+    if (!token || Date.parse(token.expires_at) - now() < 300_000)
+      token = await installationToken(asApp, installation());
+    return githubHeaders(token.token);
+  });
+  const host = github(asInstallation, { isApp: true });
+  return {
+    host: { ...host, check: () => checkApp(asApp) },
+    cloneAccess: async (repository) => {
+      const limited = await installationToken(asApp, installation(), repository);
+      return { username: "x-access-token", ...limited };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * The one way to places that users name. A request reaches no address that `Destinations` forbids,
+ * follows no redirect, and is bounded in time and size.
+ */
+import { Agent, connectorOf, request } from "../../common/http-client.ts";
+import { mebibyte } from "../../common/units.ts";
+import { DestinationError, Destinations } from "./destinations.ts";
+
+/** A page of a hundred entries of a code host is below a megabyte. */
+const answerLimit = 8 * mebibyte;
+
+export interface OutboundRequest {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The place did not answer, or not within the limits. The message is for people. */
+class OutboundError extends Error {
+  override readonly name = "OutboundError";
+}
+
+export class Outbound {
+  readonly #destinations: Destinations;
+  readonly #agent: Agent;
+  readonly #timeout: number;
+
+  /** `timeout`: of a whole request, in milliseconds. */
+  constructor(allowed: readonly string[] = [], timeout = 10_000) {
+    this.#destinations = new Destinations(allowed);
+    this.#timeout = timeout;
+    const { lookup } = this.#destinations;
+    this.#agent = new Agent({ connect: connectorOf({ timeout, lookup }) });
+  }
+
+  /** Throws DestinationError for an address that may not be saved. */
+  check(address: string): void {
+    this.#destinations.check(new URL(address));
+  }
+
+  /** Throws OutboundError, and DestinationError if the place is forbidden. */
+  async send(address: string, options: OutboundRequest = {}): Promise<OutboundAnswer> {
+    this.check(address);
+    const signal = AbortSignal.timeout(this.#timeout);
+    try {
+      const { statusCode, headers, body } = await request(address, {
+        dispatcher: this.#agent,
+        method: options.method ?? "GET",
+        headers: { "user-agent": "windlass", ...options.headers },
+        body: options.body ?? null,
+        signal,
+      });
+      const text = await read(body as AsyncIterable<Buffer>);
+      const known = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+      return { status: statusCode, headers: new Headers(known as [string, string][]), text };
+    } catch (error) {
+      if (error instanceof DestinationError) throw error;
+      const { host } = new URL(address);
+      const why = signal.aborted ? "it took too long" : (error as Error).message;
+      throw new OutboundError(`${host} did not answer: ${why}`, { cause: error });
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}
+
+async function read(body: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > answerLimit) throw new Error("the response is too long");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
