@@ -21,6 +21,7 @@ import { planRoutes } from "./routes/plans.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { peopleRoutes } from "./routes/people.ts";
 import { identityRoutes } from "./routes/identities.ts";
+import { connectionRoutes } from "./routes/connections.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
 import { claimRoutes } from "./routes/claims.ts";
 import { makeGuards } from "./http/guards.ts";
@@ -157,6 +158,7 @@ export async function buildApp(
     ...zoneRoutes(context),
     ...variableSetRoutes(context),
     ...configurationRoutes(context),
+    ...connectionRoutes(context),
     ...identityRoutes(context),
     ...releaseRoutes(context),
     ...jobRoutes(context),

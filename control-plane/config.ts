@@ -31,6 +31,8 @@ export interface ServerConfig extends LogSettings {
    */
   readonly publicUrl: string | undefined;
   readonly trustedProxies: readonly string[];
+  /** Places that are not public and that users may name. */
+  readonly outboundAllow: readonly string[];
   readonly dataDirectory: string;
   /** The SQLite file; not used with `postgres`. */
   readonly databaseFile: string;
@@ -117,6 +119,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     port: read("WINDLASS_PORT"),
     publicUrl: read("WINDLASS_PUBLIC_URL"),
     trustedProxies: networksOf(read("WINDLASS_TRUSTED_PROXIES")),
+    outboundAllow: read("WINDLASS_OUTBOUND_ALLOW") ?? [],
     dataDirectory,
     databaseFile: database.file ?? join(dataDirectory, "windlass.db"),
     postgres: database.postgres,

@@ -11,6 +11,7 @@ import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.
 import { openSecretKeys } from "./data-directory/secret-keys.ts";
 import { requireSharedSecrets } from "./data-directory/shared-secrets.ts";
 import { keptSecret } from "./data-directory/secrets.ts";
+import { Outbound } from "./outbound/outbound.ts";
 import type { Context } from "./services/context.ts";
 import type { OpenedStore } from "./shared-store.ts";
 import type { Release } from "./store/engines/process-locks.ts";
@@ -92,6 +93,7 @@ async function openServices(
     boxes.set(purpose, made);
     return made;
   };
+  const outbound = new Outbound(config.outboundAllow);
   let publicUrl = config.publicUrl ?? "";
   return {
     store,
@@ -101,6 +103,7 @@ async function openServices(
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
     providers: config.providers,
+    outbound,
     signInAllow: config.signInAllow,
     teamCreators: config.teamCreators,
     operators: config.operators,
@@ -120,6 +123,9 @@ async function openServices(
     now: clock.now,
     draining: draining.signal,
     drain: () => draining.abort(),
-    close,
+    close: async () => {
+      await outbound.close();
+      await close();
+    },
   };
 }

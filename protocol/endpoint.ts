@@ -70,7 +70,7 @@ export interface Endpoint extends Common {
   readonly body: TSchema | undefined;
   readonly bytes: "request" | "response" | undefined;
   readonly answer: TSchema | undefined;
-  readonly status: 200 | 201 | 204 | 303;
+  readonly status: 200 | 201 | 202 | 204 | 303;
 }
 
 type ValueOr<V, T, Otherwise = undefined> = V extends T ? V : Otherwise;

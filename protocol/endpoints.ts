@@ -4,6 +4,7 @@ import { accessTokenEndpoints } from "./access-tokens.ts";
 import { auditEndpoints } from "./audit.ts";
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";
+import { connectionEndpoints, eventEndpoints } from "./connections.ts";
 import { configurationEndpoints } from "./configuration-endpoints.ts";
 import { executionEndpoints } from "./execution-endpoints.ts";
 import { jobEndpoints } from "./job-endpoints.ts";
@@ -61,6 +62,11 @@ export const tags = [
     "Repositories",
     "The repositories of the user's account at a code host, to use as sources.",
     repositoryEndpoints,
+  ),
+  tag(
+    "Connections",
+    "A connection to a code host: with it configurations follow branches, and pull requests show their plans.",
+    { ...connectionEndpoints, ...eventEndpoints },
   ),
   tag(
     "Jobs",

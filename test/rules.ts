@@ -92,8 +92,21 @@ const folderRules: readonly FolderRule[] = [
     why: "nothing imports upward: blobs and wakeups are mechanisms below the services",
   })),
   {
+    folder: "control-plane/outbound/",
+    may: ["common/"],
+    why: "the way out to places that users name knows nothing of what is asked there",
+  },
+  {
+    folder: "control-plane/code-hosts/",
+    may: [...below, ...plane("outbound/")],
+    why: "a code host is asked by its API: what follows from the answer is decided by the services",
+  },
+  {
     folder: "control-plane/services/",
-    may: [...below, ...plane("domain/", "store/", "blobs/", "wakeups/")],
+    may: [
+      ...below,
+      ...plane("domain/", "store/", "blobs/", "wakeups/", "outbound/", "code-hosts/"),
+    ],
     why: "services are called by routes, pages and guards and know nothing of HTTP",
   },
   {
@@ -264,7 +277,7 @@ const testRegistrars: Readonly<Record<string, string>> = {
  * back up are counted, and their number may only fall.
  */
 const serviceOrder =
-  "search jobs operations logs graphs zones claims states identities approvals configurations people variable-sets teams releases workers plans storage job-changes audit".split(
+  "search connections jobs operations logs graphs zones claims states identities approvals configurations people variable-sets teams releases workers plans storage job-changes audit".split(
     " ",
   );
 const mostImportsUp = 6;

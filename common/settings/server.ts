@@ -38,6 +38,14 @@ export const controlPlane = {
       "Name every proxy. Behind a proxy that is not named, all clients share its address, so one client that guesses codes exhausts the rate limit of all others. " +
       "The log warns once when such a header arrives from an address that is not listed",
   },
+  WINDLASS_OUTBOUND_ALLOW: {
+    type: "list",
+    expected: "hosts, addresses or networks such as 10.0.0.0/8",
+    otherwise: "only https and public addresses",
+    help: "private places that connections of users may reach",
+    details:
+      "Judges addresses that users name, such as code hosts; never the operator's own settings. A place that is named may also be reached by plain http",
+  },
   WINDLASS_DATA_DIR: {
     type: "path",
     otherwise:

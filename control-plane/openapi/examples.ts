@@ -2,13 +2,21 @@
 import type { TSchema } from "typebox";
 import { fieldExamples } from "./examples/fields.ts";
 import { configurationExamples } from "./examples/configurations.ts";
+import { connectionExamples } from "./examples/connections.ts";
 import { jobExamples } from "./examples/jobs.ts";
 import { peopleExamples } from "./examples/people.ts";
 import { workerExamples } from "./examples/workers.ts";
 import { keyOf, withoutNull, type Json } from "./schemas.ts";
 
 const declared = new Map(
-  [fieldExamples, configurationExamples, jobExamples, peopleExamples, workerExamples]
+  [
+    fieldExamples,
+    configurationExamples,
+    connectionExamples,
+    jobExamples,
+    peopleExamples,
+    workerExamples,
+  ]
     .flat()
     .map(({ schema, value }) => [keyOf(schema), value]),
 );

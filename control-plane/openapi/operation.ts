@@ -116,6 +116,7 @@ function responsesOf(name: string, endpoint: Endpoint, shared: Shared): Json {
 const successText: Readonly<Record<Endpoint["status"], string>> = {
   200: "Done.",
   201: "Created.",
+  202: "Accepted; no content.",
   204: "Done; no content.",
   303: "Redirect to `Location`.",
 };

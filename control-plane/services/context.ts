@@ -6,6 +6,7 @@ import type { SignInRule } from "../domain/sign-in-allow.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { Retention } from "../domain/retention.ts";
 import type { Store } from "../store/db.ts";
+import type { Outbound } from "../outbound/outbound.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
 
 export interface Context {
@@ -18,6 +19,8 @@ export interface Context {
   readonly jwtSecret: Uint8Array;
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
+  /** To places that users name. */
+  readonly outbound: Outbound;
   /** Who may sign in with one of them. */
   readonly signInAllow: readonly SignInRule[];
   /** Who may create teams; empty: everyone. */

@@ -14,6 +14,7 @@ const by =
 export const accessTokensBy = by("access_tokens");
 export const auditEntriesBy = by("audit_entries");
 export const cloudIdentitiesBy = by("cloud_identities");
+export const connectionsBy = by("connections");
 export const jobsBy = by("jobs");
 export const loginsBy = by("logins");
 export const queueHeadsBy = by("queue_heads");

@@ -11,6 +11,7 @@ import type { StreamType } from "../../protocol/jobs.ts";
 import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
+import type { ConnectionEventsTable, ConnectionsTable } from "./connection-tables.ts";
 import type {
   AccessTokensTable,
   AccountsTable,
@@ -399,6 +400,8 @@ export interface Tables {
   login_links: LoginLinksTable;
   logins: LoginsTable;
   cli_logins: CliLoginsTable;
+  connections: ConnectionsTable;
+  connection_events: ConnectionEventsTable;
   cloud_identities: CloudIdentitiesTable;
   variable_sets: VariableSetsTable;
   variable_set_attachments: VariableSetAttachmentsTable;

@@ -17,6 +17,7 @@ const tables: Readonly<Record<string, OwnedTable>> = {
   "variable-sets": "variable_sets",
   "cloud-identities": "cloud_identities",
   identities: "cloud_identities",
+  connections: "connections",
   "access-tokens": "access_tokens",
 };
 

@@ -3,6 +3,7 @@
  * released, changes of the schema change this file and postgres/, and raise the version.
  */
 import { sql, type Kysely } from "kysely";
+import * as connections from "./connections.ts";
 import { functions } from "./postgres/functions.ts";
 import { indexes as postgresIndexes } from "./postgres/indexes.ts";
 import { rowSecurity } from "./postgres/row-security.ts";
@@ -10,8 +11,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 46 for other schemas, which are refused. */
-export const version = 47;
+/** Commits before 0.2.0 have used 8 to 47 for other schemas, which are refused. */
+export const version = 48;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -134,6 +135,7 @@ const tables = [
   `drop table accounts`,
   `alter table accounts_by_host rename to accounts`,
   `alter table accounts add column verified text`,
+  ...connections.tables("text"),
   `create table variable_sets (
     id text primary key, owner_id text not null references spaces(id), name text not null,
     definition text not null, created_at bigint not null, updated_at bigint not null, version bigint not null default 0, definition_id text)`,
@@ -285,6 +287,7 @@ const indexes = [
   `create index access_tokens_owner on access_tokens (owner_id, id)`,
   `create index users_blocked on users (blocked_at) where blocked_at is not null`,
   `create index registration_tokens_owner on registration_tokens (owner_id, created_at, token_hash)`,
+  ...connections.indexes,
   `create unique index variable_sets_name on variable_sets (owner_id, name)`,
   `create index variable_sets_owner on variable_sets (owner_id, id)`,
   `create unique index variable_set_zones on variable_set_attachments (zone_id, set_id) where zone_id is not null`,

@@ -5,12 +5,13 @@ import { statement } from "../statement.ts";
 import { blobTables } from "./blob-tables.ts";
 
 /**
- * Where definitions with sealed values are: of configurations, of variable sets, of jobs, large ones
- * of them, and in the metadata of workers.
+ * Where definitions with sealed values are: of configurations, of variable sets, of connections, of
+ * jobs, large ones of them, and in the metadata of workers.
  */
 export const sealedTables = [
   "specs",
   "variable_sets",
+  "connections",
   "job_snapshots",
   "definitions",
   "workers",
@@ -44,6 +45,15 @@ const sets = statement<After, SealedRow>((db, { after, limit }) =>
     .select(["id", "id as about", sql<string>`definition`.as("text")])
     .where("id", ">", after)
     .where(sql`definition`, "like", sql.lit(marked))
+    .orderBy("id")
+    .limit(limit),
+);
+
+const connections = statement<After, SealedRow>((db, { after, limit }) =>
+  db
+    .selectFrom("connections")
+    .select(["id", "id as about", "secrets as text"])
+    .where("id", ">", after)
     .orderBy("id")
     .limit(limit),
 );
@@ -89,6 +99,7 @@ export async function findSealedDefinitions(
   const statements = {
     specs,
     variable_sets: sets,
+    connections,
     job_snapshots: snapshots,
     definitions: large,
     workers,
@@ -109,6 +120,8 @@ export async function saveSealedDefinition(
       .set({ content: text, bytes: Buffer.byteLength(text) })
       .where("id", "=", id)
       .execute();
+  else if (table === "connections")
+    await db.updateTable("connections").set({ secrets: text }).where("id", "=", id).execute();
   else if (table === "workers")
     await db.updateTable("workers").set({ metadata: text }).where("id", "=", id).execute();
   else

@@ -64,6 +64,7 @@ export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
     "registration_tokens",
     "variable_sets",
     "cloud_identities",
+    "connections",
   ] as const)
     await sql.deleteFrom(table).where("owner_id", "=", id).execute();
   await sql.deleteFrom("teams").where("id", "=", id).execute();
@@ -76,6 +77,7 @@ const ownedTables = [
   "workers",
   "variable_sets",
   "cloud_identities",
+  "connections",
   "access_tokens",
 ] as const;
 

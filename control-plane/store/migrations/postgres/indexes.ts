@@ -2,6 +2,7 @@
  * PostgreSQL's indexes. They have the names and purposes of SQLite's, but an entry may have at most
  * 2,700 bytes, so they leave out long columns that SQLite's have only to be read alone.
  */
+import * as connections from "../connections.ts";
 import { isQueued, wanted } from "../queue.ts";
 
 /** What selects the queued jobs of one kind. */
@@ -21,6 +22,7 @@ export const indexes = [
   `create index audit_entries_owner on audit_entries (owner_id, created_at, id)`,
   `create index audit_entries_target on audit_entries (owner_id, target_id, created_at, id)`,
   `create index cloud_identities_owner on cloud_identities (owner_id, id)`,
+  ...connections.indexes,
   `create index debug_logs_blob on debug_logs (blob)`,
   `create index invitations_space on invitations (space_id, id)`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,

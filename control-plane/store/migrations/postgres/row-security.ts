@@ -29,6 +29,7 @@ const policies: Readonly<Record<string, string>> = {
       "archives",
       "audit_entries",
       "cloud_identities",
+      "connections",
       "jobs",
       "owner_usage",
       "queue_heads",
@@ -64,6 +65,7 @@ const policies: Readonly<Record<string, string>> = {
       or exists (select from variable_sets where variable_sets.id = definitions.about)
       or exists (select from jobs where jobs.id = definitions.about)`,
   loose_definitions: `false`,
+  connection_events: withParent("connection_events", "connections", "connection_id"),
   variable_set_attachments: withParent("variable_set_attachments", "variable_sets", "set_id"),
   accounts: inSpace("user_id"),
   cli_logins: inSpace("profile_id"),

@@ -1,0 +1,74 @@
+/**
+ * Webhooks of code hosts. An event is only a hint: it says that a repository is to be looked at, and
+ * the look finds what has changed.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { eventBytesLimit } from "../../../protocol/connections.ts";
+import { hour } from "../../../common/units.ts";
+import { eventKinds } from "../../code-hosts/kinds.ts";
+import { hashToken } from "../../domain/tokens.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import {
+  deleteEvents,
+  findAnyConnection,
+  insertEvent,
+  updateConnection,
+} from "../../store/connections/connections.ts";
+import type { Context } from "../context.ts";
+import { networkOf, refusalLimits, wrongSecretsLimit } from "../refusal-limit.ts";
+import { openSecrets, webhookSecrets } from "./secrets.ts";
+
+/** No host repeats a delivery after that. */
+const rememberedMilliseconds = 72 * hour;
+
+/** Of one connection from one address: a host sends the events of all its users from few. */
+const wrongSignatures = refusalLimits(wrongSecretsLimit);
+
+/** POST /api/events/{id}. Throws `invalid_signature` for an event that the host did not sign. */
+export async function receiveEvent(
+  context: Context,
+  id: string,
+  { headers, address }: { readonly headers: IncomingHttpHeaders; readonly address: string },
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const limit = wrongSignatures.of(`${id} ${networkOf(address)}`);
+  limit.check();
+  const row = await context.store.read.first(findAnyConnection, { id });
+  if (!row) {
+    limit.count();
+    throw notFound("connection");
+  }
+  const content = await wholeOf(body);
+  const kind = eventKinds[row.kind];
+  const secrets = webhookSecrets(openSecrets(context, row), context.now());
+  if (!kind.isSigned(headers, content, secrets)) {
+    limit.count();
+    throw new RefusalError("invalid_signature");
+  }
+  const at = context.now();
+  // What a host sends without an id is known again by its content.
+  const delivery_id = (kind.deliveryOf(headers) ?? hashToken(content.toString())).slice(0, 200);
+  await context.store.write(async (tx) => {
+    const isNew = await insertEvent(tx, { connection_id: row.id, delivery_id, received_at: at });
+    if (isNew) await updateConnection(tx, row.id, { last_event_at: at, poll_at: at });
+  });
+}
+
+async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > eventBytesLimit)
+      throw new RefusalError(
+        "payload_too_large",
+        `the body may have at most ${eventBytesLimit} bytes`,
+      );
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Forgets the ids of old events. */
+export const forgetEvents = ({ store, now }: Context): Promise<void> =>
+  store.write((tx) => deleteEvents(tx, now() - rememberedMilliseconds));

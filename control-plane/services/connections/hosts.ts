@@ -1,0 +1,137 @@
+/** Asks the code host of a connection. */
+import type { ConnectionCheck } from "../../../protocol/connections.ts";
+import type { RepositoryList } from "../../../protocol/repositories.ts";
+import { HostError } from "../../code-hosts/host-calls.ts";
+import { openHost, type OpenHost } from "../../code-hosts/kinds.ts";
+import { RefusalError } from "../../domain/refusal.ts";
+import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { eventsUrl, findRow } from "./connections.ts";
+import { openSecrets } from "./secrets.ts";
+
+/** A page of the host has at most so many repositories; the smallest maximum of all hosts. */
+const pageSize = 50;
+/** A list without `limit` ends after so many pages, with a cursor. */
+const pagesAtOnce = 20;
+
+/** Opens the host of a connection. */
+function hostOf(context: Context, row: ConnectionRow): OpenHost {
+  const { credential, app_id, private_key, installation_id } = openSecrets(context, row);
+  const app = app_id && private_key ? { id: app_id, private_key, installation_id } : undefined;
+  return openHost(
+    context.outbound,
+    { kind: row.kind, api: row.api_url },
+    { credential, app },
+    context.now,
+  );
+}
+
+/**
+ * Asks something of a connection's host, and keeps on the connection whether that worked. Throws
+ * `host_unavailable` with the host's reason.
+ */
+async function ask<T>(
+  context: Context,
+  row: ConnectionRow,
+  question: (opened: OpenHost) => Promise<T>,
+): Promise<T> {
+  try {
+    const answer = await question(hostOf(context, row));
+    if (row.error !== null) await keepError(context, row, null);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    await keepError(context, row, error.message);
+    throw error;
+  }
+}
+
+/** Keeps what went wrong; `since` stays while the message is the same. */
+async function keepError(
+  { store, now }: Context,
+  row: ConnectionRow,
+  error: string | null,
+): Promise<void> {
+  if (error === row.error) return;
+  const error_since = error === null ? null : now();
+  await store.write((tx) => updateConnection(tx, row.id, { error, error_since }));
+}
+
+/** A HostError as a refusal of a person's request. */
+async function refusing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof HostError) throw new RefusalError("host_unavailable", error.message);
+    throw error;
+  }
+}
+
+export async function checkConnection(
+  context: Context,
+  user: UserCaller,
+  id: string,
+): Promise<ConnectionCheck> {
+  const row = await findRow(context.store.read, user, id);
+  const { account, permissions } = await refusing(ask(context, row, ({ host }) => host.check()));
+  await context.store.write((tx) => updateConnection(tx, row.id, { account }));
+  const { clone_credential } = openSecrets(context, row);
+  const hasShared = row.kind !== "github_app" && clone_credential === undefined;
+  return {
+    account,
+    permissions: [...permissions],
+    warnings: hasShared
+      ? ["runners receive this credential to clone: set clone_credential to one that may only read"]
+      : [],
+  };
+}
+
+export async function addWebhook(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  full_name: string,
+): Promise<void> {
+  const row = await findRow(context.store.read, user, id);
+  const url = eventsUrl(context, row.id);
+  const { webhook_secret = "" } = openSecrets(context, row);
+  try {
+    await ask(context, row, async ({ host }) => {
+      const repository = await host.repository({ full_name });
+      await host.addWebhook(repository, url, webhook_secret);
+    });
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    if (error.status === 403 || error.status === 404)
+      throw new RefusalError(
+        "webhook_not_allowed",
+        `${error.message}. Add a webhook to ${full_name} by hand: address ${url}, content type application/json, the connection's secret, events for pushes, pull requests and comments`,
+      );
+    throw new RefusalError("host_unavailable", error.message);
+  }
+}
+
+export async function listRepositories(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  { limit, cursor }: { limit?: number; cursor?: string },
+): Promise<RepositoryList> {
+  const row = await findRow(context.store.read, user, id);
+  let page = cursor === undefined ? 1 : Number(Buffer.from(cursor, "base64url").toString());
+  if (!Number.isSafeInteger(page) || page < 1) throw new RefusalError("invalid_cursor");
+  const size = Math.min(limit ?? pageSize, pageSize);
+  return refusing(
+    ask(context, row, async ({ host }) => {
+      const repositories = [];
+      for (let pages = limit === undefined ? pagesAtOnce : 1; pages > 0; pages -= 1) {
+        const { items, next } = await host.repositories(page, size);
+        repositories.push(...items);
+        if (next === null) return { repositories, next_cursor: null };
+        page = next;
+      }
+      return { repositories, next_cursor: Buffer.from(String(page)).toString("base64url") };
+    }),
+  );
+}

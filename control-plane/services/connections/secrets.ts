@@ -1,0 +1,50 @@
+/** The credentials and webhook secrets of a connection, sealed as the environment of a definition. */
+import { seal, unseal } from "../../domain/snapshot.ts";
+import type { Context } from "../context.ts";
+
+export interface ConnectionSecrets {
+  readonly credential?: string | undefined;
+  readonly clone_credential?: string | undefined;
+  readonly app_id?: string | undefined;
+  readonly private_key?: string | undefined;
+  readonly installation_id?: string | undefined;
+  readonly webhook_secret?: string | undefined;
+  /** The one before, and until when it holds, in epoch milliseconds. */
+  readonly old_webhook_secret?: string | undefined;
+  readonly old_until?: string | undefined;
+}
+
+export function sealSecrets(context: Pick<Context, "box">, id: string, secrets: ConnectionSecrets) {
+  const environment = Object.fromEntries(
+    Object.entries(secrets)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, { value: String(value), sensitive: true }]),
+  );
+  return JSON.stringify(seal({ environment }, context.box("variables"), id));
+}
+
+/** Throws UnreadableError if they were sealed with another key. */
+export function openSecrets(
+  context: Pick<Context, "box">,
+  { id, secrets }: { readonly id: string; readonly secrets: string },
+): ConnectionSecrets {
+  const stored = JSON.parse(secrets) as Parameters<typeof unseal>[0];
+  const { environment = {} } = unseal(stored, context.box("variables"), id);
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, one]) => [
+      name,
+      typeof one === "string" ? one : one.value,
+    ]),
+  );
+}
+
+/** The webhook secrets that hold now. */
+export function webhookSecrets(
+  { webhook_secret, old_webhook_secret, old_until }: ConnectionSecrets,
+  now: number,
+): string[] {
+  const isOverlap = old_webhook_secret !== undefined && Number(old_until) > now;
+  return [webhook_secret, isOverlap ? old_webhook_secret : undefined].filter(
+    (one) => one !== undefined,
+  );
+}
