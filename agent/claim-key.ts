@@ -1,7 +1,4 @@
-/**
- * Keeps the Idempotency-Key of the current claim on disk: a claim whose response was lost, to the
- * network or to a crash, is repeated with it.
- */
+/** Keeps the claim's Idempotency-Key on disk, to repeat a claim whose response was lost. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { readIfExists } from "../common/files.ts";
@@ -9,10 +6,7 @@ import { writeWhole } from "./machine/files.ts";
 
 export interface ClaimKey {
   current(): string;
-  /**
-   * The claimed job is in a journal. After a power failure the old key may be back: the response to
-   * it is then a job that the agent already holds.
-   */
+  /** The job is in a journal. A power failure may bring the old key back, for the same job. */
   renew(): void;
 }
 

@@ -22,10 +22,7 @@ export interface ClaimLoopOptions {
   readonly pollEvery: number;
   /** Ends after the first job. */
   readonly once: boolean;
-  /**
-   * Writes the job to disk and starts it; its end frees the slot. Returns false if it is running
-   * already.
-   */
+  /** Writes the job to disk and starts it; its end frees the slot. False if it runs already. */
   start(claim: ClaimedJob): Promise<boolean>;
   /** Resolves when there is enough disk space for one more job. */
   room(signal: AbortSignal): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * Reads the agent's settings; no other file of the agent reads the environment.
- * common/settings/agent.ts declares them, and docs/settings.md, "The agent", describes them. Rules
- * that involve several settings are here.
+ * Reads the agent's settings, which common/settings/agent.ts declares, and checks the rules that
+ * involve several. No other file of the agent reads the environment.
  */
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
@@ -102,9 +101,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
       "WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN must be set together: set both or neither",
     );
   /**
-   * From the first SIGINT to the second, for each command of terraform; and from the second to
-   * SIGKILL. Together they take at most 14 of the 15 minutes after which the server gives the state
-   * of a cancelled job to the next one. The last minute is for the log and the state.
+   * Milliseconds from the first SIGINT to the second, and to SIGKILL: at most 14 of the 15 minutes
+   * after which the next job gets the state. The last minute is for the log and the state.
    */
   const grace = {
     init: read("WINDLASS_INIT_GRACE_SECONDS") * second,
@@ -159,9 +157,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
 }
 
 /**
- * `bin/windlass` passes the agent's own AWS keys through a pipe, because the environment with which
- * a process starts stays readable in /proc. Changes of `process.env`, where the AWS SDK finds them,
- * do not show there.
+ * `bin/windlass` passes the agent's AWS keys through a pipe: the environment of a start stays
+ * readable in /proc, unlike changes of `process.env`, where the AWS SDK finds them.
  */
 function restoreAwsSecrets(environment: NodeJS.ProcessEnv): void {
   const name = "WINDLASS_AWS_SECRETS_FILE";
@@ -238,10 +235,7 @@ function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   return found;
 }
 
-/**
- * Whether what is sent to this address can be read on the network: http to a host that is not this
- * machine.
- */
+/** Whether the network can read what is sent there: http to a host that is not this machine. */
 function isPlainHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   const isLoopback =

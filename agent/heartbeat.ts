@@ -1,7 +1,4 @@
-/**
- * Sends heartbeats, which tell the server that the agent is alive and return which of its jobs are
- * cancelled. This loop stops last.
- */
+/** Tells the server that the agent is alive, and learns which jobs are cancelled. Stops last. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { waitSecondsLimit } from "../protocol/limits.ts";
@@ -23,16 +20,10 @@ export interface HeartbeatLoop {
   onAccepted(): void;
 }
 
-/**
- * The pause after a heartbeat that returned at once, while the agent holds jobs: it learns of a
- * cancel within two seconds.
- */
+/** The pause after a heartbeat that returned at once: a cancel is known within two seconds. */
 const shortPause = 1000;
 
-/**
- * Sends heartbeats until the signal. While the agent holds jobs, one request stays open, so that it
- * learns of a cancel at once.
- */
+/** While the agent holds jobs, one request stays open, so that it learns of a cancel at once. */
 export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   const { api, log, stop } = loop;
   let interval = loop.interval;

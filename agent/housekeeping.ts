@@ -1,7 +1,4 @@
-/**
- * Keeps the work directory from growing: removes what ended jobs left, and engines and packages
- * beyond the limits of the cache.
- */
+/** Removes from the work directory what ended jobs left and what exceeds the cache's limits. */
 import type { Logger } from "pino";
 import { closeTemporary } from "./job/isolation/temporary.ts";
 import { removeTree } from "./job/isolation/wipe.ts";

@@ -1,7 +1,6 @@
 /**
- * The agent's identity at the control plane: from the settings, from the work directory, or from a
- * registration now. A stored token is sent only to the server that issued it; at a new address the
- * server must first prove that it is the same.
+ * The agent's identity: from the settings, the work directory, or a registration now. A stored
+ * token is sent only to the server that issued it, which proves itself at a new address.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -81,10 +80,7 @@ async function obtainIdentity(
   return identity;
 }
 
-/**
- * Returns the identity of the settings, or of an earlier registration at this address. Throws
- * `ConfigError` if the file is damaged.
- */
+/** Returns the identity of the settings or of a registration at this address. */
 export function knownIdentity({
   workerId,
   workerToken,
@@ -96,18 +92,12 @@ export function knownIdentity({
   return saved?.server === url ? saved : undefined;
 }
 
-/**
- * Returns the identity that the work directory holds, and the server that issued it. Throws
- * `ConfigError` if the file is damaged.
- */
+/** Returns the stored identity and the server that issued it. Throws `ConfigError`. */
 export const savedIdentity = ({
   workDir,
 }: Pick<AgentConfig, "workDir">): SavedIdentity | undefined => readSaved(pathIn(workDir));
 
-/**
- * Whether the server at this address proves that it knows the worker. The agent sends its token
- * only to a server that does.
- */
+/** Whether this server proves that it knows the worker, before it is sent the token. */
 export async function isProvedAt(
   url: string,
   identity: Identity,
@@ -127,10 +117,7 @@ export async function isProvedAt(
 
 const pathIn = (workDir: string): string => join(workDir, "identity.json");
 
-/**
- * Names this installation, so that the server can distinguish a restart from a second agent with
- * the same identity. The host is part of it: on another machine, a copied disk is a second agent.
- */
+/** Distinguishes a restart from a second agent, such as one of a disk copied to another host. */
 export function instanceId(workDir: string): string {
   const path = join(workDir, "instance-id");
   let id = readIfExists(path)?.trim();

@@ -1,7 +1,4 @@
-/**
- * Chooses how this agent keeps jobs apart: the isolation level, found out by trying, and the paths
- * that jobs may read.
- */
+/** Chooses the isolation level by trying, and the paths that jobs may read. */
 import { build } from "../common/version.ts";
 import type { AgentConfig } from "./config.ts";
 import { chooseIsolation } from "./job/isolation/choose.ts";
@@ -17,10 +14,7 @@ export interface Isolated {
   readonly missing: readonly string[];
 }
 
-/**
- * Throws `IsolationMissingError`. With another work directory this is a trial, which leaves the agent's
- * own unchanged.
- */
+/** Throws `IsolationMissingError`. A trial passes another work directory. */
 export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {
   const { path, users, container, limits, providerMirror } = config;
   const store = storeFolder(workDir);

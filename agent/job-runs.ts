@@ -1,7 +1,4 @@
-/**
- * The jobs that this agent holds: started from a claim, or found in the work directory at its
- * start.
- */
+/** The jobs that this agent holds, from a claim or from the work directory at its start. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,16 +18,10 @@ import { runJob, type JobEnd, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 import { minute } from "../common/units.ts";
 
-/**
- * If the agent is alive this many milliseconds after it continued a job, the job has not crashed
- * it.
- */
+/** Milliseconds after which a continued job has not crashed the agent. */
 const steadyAfter = minute;
 
-/**
- * Attempts to continue a job that ended with an error of the agent within a minute, before the job
- * is given up. They take about four minutes: what is left of a healthy apply is worth waiting for.
- */
+/** Attempts of up to a minute before a job is given up: four minutes for a healthy apply. */
 const failureLimit = 16;
 
 /** Only for counting crashes: a full disk must not keep the job from continuing. */
@@ -111,10 +102,7 @@ export class JobRuns {
     }
   }
 
-  /**
-   * Continues the jobs that were found. Returns how many. `running`: only those whose command runs
-   * on this machine, which proves that they are this agent's.
-   */
+  /** Returns how many. `running`: only those whose command runs here, which proves their owner. */
   adopt(which: "running" | "all"): number {
     const isOurs = ({ claim, journal }: Left): boolean =>
       which === "all" || this.#hasRunning(claim, journal);
@@ -137,10 +125,7 @@ export class JobRuns {
     return last !== undefined && isRunning(join(directory, "runs", last.run));
   }
 
-  /**
-   * Directories of jobs that the agent no longer holds. None while a journal is unreadable, because
-   * its job may use any of them.
-   */
+  /** Directories of jobs that are not held; none while a journal is unreadable. */
   leftWorkspaces(): string[] {
     const folder = workspacesFolder(this.#options.settings.workDir);
     if (this.#isAnyUnreadable || !existsSync(folder)) return [];
@@ -173,10 +158,7 @@ export class JobRuns {
     }
   }
 
-  /**
-   * Writes the claim to disk and starts the job. Returns false if the agent already holds it: the
-   * response was a repeated one.
-   */
+  /** Writes the claim to disk first. Returns false for a repeated response. */
   async start(claim: ClaimedJob): Promise<boolean> {
     const { id, attempt } = claim.job;
     const held = this.#running.get(id);
@@ -201,10 +183,7 @@ export class JobRuns {
     return true;
   }
 
-  /**
-   * The PLAN may not have left its workspace yet when the DEPLOY of that plan is claimed; both use the
-   * same directory.
-   */
+  /** A PLAN may still be in the workspace when the DEPLOY of that plan is claimed. */
   async #workspaceFree({ job }: ClaimedJob): Promise<void> {
     const other = [...this.#running.values()].find(
       ({ claim }) => workspaceId(claim.job) === workspaceId(job),
@@ -247,8 +226,8 @@ export class JobRuns {
   }
 
   /**
-   * A full disk or a defect of ours must not lose a job: it continues from its journal, as after a
-   * restart. After `failureLimit` errors in a row, other than a full disk, it is given up.
+   * After an error of the agent, such as a full disk, the job continues from its journal, as after
+   * a restart. After `failureLimit` errors in a row, other than a full disk, it is given up.
    */
   async #untilDone(running: Running, journal: Journal): Promise<JobEnd> {
     const { api, settings, log } = this.#options;

@@ -34,10 +34,7 @@ Example:
     windlass agent
 `;
 
-/**
- * The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked
- * identity.
- */
+/** Exit codes: 0 stopped, 1 failed, 2 usage, 78 bad configuration or revoked identity. */
 export async function main(args: string[]): Promise<void> {
   const [option, ...rest] = args;
   if (option === "--help" || option === "-h") return void process.stdout.write(usage());
@@ -93,10 +90,7 @@ async function run(): Promise<void> {
   process.exit();
 }
 
-/**
- * Turns signals into the two stops. `stopSeconds` after the first signal, the running jobs are
- * cancelled.
- */
+/** The first signal drains; `stopSeconds` later the running jobs are cancelled. */
 function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
   const noMoreWork = new AbortController();
   const stopWork = new AbortController();

@@ -1,7 +1,4 @@
-/**
- * Runs one agent from start to end: lock, identity, jobs of an earlier process, the two loops, and
- * an orderly stop.
- */
+/** One agent from start to end: lock, identity, earlier jobs, the two loops, an orderly stop. */
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
 import { features } from "../protocol/features.ts";
@@ -45,9 +42,7 @@ export class IdentityRevokedError extends Error {
   override readonly name = "IdentityRevokedError";
 }
 
-/**
- * Runs until a signal ends it, or after one job where that is set. Returns the last job's result.
- */
+/** Runs until a signal, or after one job where that is set. Returns the last job's result. */
 export async function runAgent(
   config: AgentConfig,
   log: Logger,
@@ -185,10 +180,7 @@ async function work(
     ...(config.labels.length === 0 ? {} : { labels: [...config.labels] }),
     features: [...features],
   });
-  /**
-   * Frees the identity for the next agent at once. An agent that is killed, or leaves jobs to the
-   * next start, does not get here.
-   */
+  /** Frees the identity at once, unless the agent is killed or leaves jobs to the next start. */
   const leave = () =>
     api
       .leave(body())

@@ -1,7 +1,4 @@
-/**
- * How many jobs may run at once. A slot is taken before a job is claimed, so a claimed job never
- * waits.
- */
+/** How many jobs may run at once. Taken before a claim, so that a claimed job never waits. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

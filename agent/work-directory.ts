@@ -4,10 +4,7 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import { makePassable } from "./machine/files.ts";
 import { lockDirectory } from "./machine/lock.ts";
 
-/**
- * Creates and locks the directory. Returns the function that releases it. Throws `ConfigError` if
- * it cannot be used, and any other error if it may be usable later.
- */
+/** Locks the directory and returns what unlocks it. Throws `ConfigError` if it is never usable. */
 export async function takeWorkDirectory(path: string): Promise<() => void> {
   try {
     makePassable(path);

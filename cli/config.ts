@@ -1,6 +1,6 @@
 /**
- * Reads the client's settings; nothing else in cli/ reads the environment.
- * common/settings/client.ts declares them, docs/settings.md, "The client", describes them.
+ * Reads the client's settings, which common/settings/client.ts declares. Nothing else in cli/ reads
+ * the environment.
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -70,10 +70,7 @@ export interface ProxySettings {
   readonly noProxy: string;
 }
 
-/**
- * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; returns undefined if no proxy is set. Throws
- * `ConfigError` if one is not an address.
- */
+/** Undefined if no proxy is set. Throws `ConfigError` if one is not an address. */
 export function proxySettings(): ProxySettings | undefined {
   const environment = process.env;
   const of = (name: string): string | undefined => {
@@ -104,10 +101,7 @@ export const devEnvironment = (
   port: environment["WINDLASS_PORT"] ?? "8080",
 });
 
-/**
- * Returns the part of the user's environment that the demo's processes get: enough to find
- * programs, but no settings of another Windlass.
- */
+/** Enough of the user's environment to find programs, but no settings of another Windlass. */
 export function demoEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const wanted =
     /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LC_\w+|https?_proxy|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_(FILE|DIR)|WINDLASS_ENGINE_\w+)$/i;

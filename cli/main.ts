@@ -5,10 +5,7 @@ import { fileFailure } from "../common/file-errors.ts";
 import { CliError, errorLine, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
-/**
- * Runs one command line and sets the exit code: 0 success, 1 failure, 2 usage, 3 a plan that was
- * made and not confirmed, 78 settings.
- */
+/** Exit codes: 0 success, 1 failure, 2 usage, 3 a plan that was not confirmed, 78 settings. */
 export async function main(words: readonly string[]): Promise<void> {
   onOutputClosed((error) => process.exit(exitCodeOf(error)));
   // Scripts and shell prompts ask for the version. Print it before loading the parser, which
@@ -62,10 +59,7 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-/**
- * Suggests the whole command after a verb without its noun, as in `windlass plan network`, and
- * lists the verbs of a noun after one that it does not have.
- */
+/** Suggests the command for a verb without its noun, or lists the verbs of a noun. */
 async function suggest(words: readonly string[]): Promise<void> {
   const { commandsWithVerb, verbsOf } = await import("./program.ts");
   const named = words.filter((one) => !one.startsWith("-"));

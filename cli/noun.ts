@@ -11,10 +11,7 @@ import { styled } from "./terminal/output.ts";
 export const noun = (name: string, description: string) =>
   new Command(name).description(description);
 
-/**
- * Adds examples to a command's help. The purpose of each stands beside it, or above it if a line
- * would be longer than 80 columns.
- */
+/** Each purpose stands beside its example, or above it if a line would exceed 80 columns. */
 export function examples<C extends CommandUnknownOpts>(
   command: C,
   lines: readonly (readonly [command: string, meaning: string])[],

@@ -1,7 +1,4 @@
-/**
- * The command line: every command with its help. Only the module of the requested command is
- * loaded, and its code only when it runs.
- */
+/** Every command with its help. Only the module of the requested one is loaded. */
 import { Command, Help, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { client } from "../common/settings/client.ts";
 import { settingsHelp } from "../common/settings/help.ts";
@@ -249,10 +246,7 @@ function refuseUnknownVerb(command: CommandUnknownOpts): void {
   });
 }
 
-/**
- * Returns the deepest noun that the words begin with, such as `teams members`, and its verbs; none if
- * they begin with no noun.
- */
+/** The deepest noun at the start, such as `teams members`, with its verbs; undefined if none. */
 export async function verbsOf(
   words: readonly string[],
 ): Promise<{ noun: string; verbs: string[] } | undefined> {
@@ -267,10 +261,7 @@ export async function verbsOf(
   return { noun: names.join(" "), verbs: noun.commands.map((verb) => verb.name()) };
 }
 
-/**
- * Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`, or the ones that
- * do what terraform's verb does.
- */
+/** Such as `windlass jobs plan` for `plan`, or what does the same as terraform's verb. */
 export async function commandsWithVerb(word: string): Promise<string[]> {
   const same = terraformVerbs.get(word);
   if (same) return same;
@@ -284,9 +275,8 @@ export async function commandsWithVerb(word: string): Promise<string[]> {
 }
 
 /**
- * Returns the option of the command in `words` that terraform's option `flag` is here, such as
- * `--target` for `-target=ADDRESS`, or the command that has it in place of `up`; undefined if there
- * is none.
+ * What terraform's `flag` is here, such as `--target` for `-target=ADDRESS`, or the command that
+ * has it in place of `up`; undefined if nothing.
  */
 export async function optionLike(
   words: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * What every command that calls a server shares: its global options, the API client and the
- * output of results. Modules are loaded when the command runs.
- */
+/** What commands share: global options, the API client and output. Modules load when one runs. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
@@ -45,9 +42,8 @@ export type Columns<T> = Readonly<Record<string, (item: T) => string | number | 
 type Handler<A extends unknown[]> = (run: Run, ...args: A) => Promise<void> | void;
 
 /**
- * Wraps the action of a command. `handle` receives a `Run`, then what commander passes: the
- * arguments and the command's own options. Commander passes the command last; the global options
- * are read from it, so they may stand anywhere on the command line.
+ * `handle` gets a `Run`, then the arguments and options of commander, which passes the command
+ * last: from it come the global options, which may stand anywhere.
  */
 export const action =
   <A extends unknown[]>(handle: Handler<A>) =>

@@ -5,16 +5,12 @@ export interface BackoffLimits {
   readonly most: number;
 }
 
-/**
- * A restarting server is back within seconds, so the first retries are quick; one that is away for
- * hours is asked twice a minute.
- */
+/** The first retries are quick, for a restart; a server that is away is asked twice a minute. */
 export const retryLimits = (most = 30_000): BackoffLimits => ({ first: Math.min(250, most), most });
 
 /**
- * Milliseconds before try number `tries + 1`. It doubles, and half of it is random, so that a
- * thousand agents do not come back in the same moment. `retryAfter` (seconds) is the server's own
- * wish and is never undercut.
+ * Milliseconds before try `tries + 1`. Doubles, half of it random, so that a thousand agents do not
+ * return at once. `retryAfter` (seconds) is never undercut.
  */
 export function backoff(
   tries: number,
@@ -26,8 +22,5 @@ export function backoff(
   return Math.max(full * (0.5 + random / 2), retryAfter * 1000);
 }
 
-/**
- * Between half and one and a half of the mean: for polling a server that does not let a request
- * wait.
- */
+/** Half to one and a half of the mean, for a server that does not let a request wait. */
 export const pollDelay = (mean: number, random: number): number => mean * (0.5 + random);

@@ -2,9 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * Runs a round at once and then again, `period` milliseconds after its end, until `stop`. A round
- * that fails is passed to `onError` and run again like any other. Resolves when the last round has
- * ended.
+ * Runs at once and again, `period` milliseconds after each end, until `stop`. A failure goes to
+ * `onError` and ends nothing. Resolves when the last round has ended.
  */
 export async function every(
   period: number,
@@ -22,10 +21,7 @@ export async function every(
   }
 }
 
-/**
- * Calls `tick` every `period` milliseconds, first after one, until the returned function is called.
- * It keeps no process alive. For what ends at once: calls that wait would overlap.
- */
+/** First after one period, until the returned function is called. Keeps no process alive. */
 export function ticking(period: number, tick: () => void): () => void {
   const timer = setInterval(tick, period).unref();
   return () => clearInterval(timer);

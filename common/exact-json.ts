@@ -1,11 +1,6 @@
-/**
- * JSON with numbers that JavaScript cannot hold, such as ids of 19 digits: they stay text, because
- * rounded they would be other numbers.
- */
+/** JSON with numbers that JavaScript would round, such as ids of 19 digits: they stay text. */
 
-/**
- * Parses JSON. A number that would lose digits becomes a text with all of them, which `onText` gets.
- */
+/** A number that would lose digits becomes a text with all of them, which `onText` gets. */
 export const parseExactly = (json: string, onText?: (text: string) => void): unknown =>
   JSON.parse(json, (_, value: unknown, context?: { source?: string }) => {
     if (typeof value !== "number") return value;

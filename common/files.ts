@@ -2,10 +2,7 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/**
- * The file with the id of a directory that `windlass up` deployed, in its `.windlass/`, where a
- * server that is started in it has its data.
- */
+/** Names the directory that `windlass up` deployed, in its `.windlass/`, beside a server's data. */
 export const linkName = "link.json";
 
 /** Returns the text of a file; undefined if there is none. */
@@ -19,11 +16,9 @@ export function readIfExists(path: string): string | undefined {
 }
 
 /**
- * Makes a directory where an operator wants it, and those above it that are missing. Returns the
- * first that it made; undefined if there is one already.
- *
- * The recursive mkdir of Node (24) does not end where the kernel refuses to make a directory with
- * ENOENT, as in /proc and at a mount point of an automounter.
+ * Returns the first directory that it made; undefined if there is one already. The recursive mkdir
+ * of Node (24) does not end where the kernel refuses with ENOENT, as in /proc and at a mount point
+ * of an automounter.
  */
 export function makeDirectory(path: string, mode = 0o777): string | undefined {
   if (isDirectory(path)) return undefined;

@@ -2,10 +2,7 @@
 
 const gitRefLimit = 255;
 
-/**
- * Returns what is wrong with a branch, tag or commit by the rules of `git check-ref-format`;
- * undefined if it is valid. A name that git would read as an option or as a refspec is not.
- */
+/** By the rules of `git check-ref-format`, and no option or refspec; undefined if it is valid. */
 export function gitRefProblem(ref: string): string | undefined {
   if (ref.length > gitRefLimit) return `must have at most ${gitRefLimit} characters`;
   if (/^[-+]/.test(ref))

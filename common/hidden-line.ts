@@ -3,8 +3,8 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
 /**
- * Returns the line that is typed without echo after the question, which is written to stderr;
- * undefined at the end of input and on Ctrl-C. Assumes that stdin is a terminal.
+ * Asks on stderr, reads without echo; undefined at the end of input and on Ctrl-C. Stdin must be a
+ * terminal.
  */
 export async function readHiddenLine(question: string): Promise<string | undefined> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -1,7 +1,7 @@
 /**
- * The parts of undici that Windlass uses. Its index loads 110 modules, of which these need 39: 10 MiB
- * of memory and a third of a start. Their paths are no public interface of undici, so package.json
- * names one exact version of it, and `test/common/http-client.test.ts` compares them with the index.
+ * The parts of undici that Windlass uses: 39 of the 110 modules that its index loads, for 10 MiB
+ * and a third of a start. Their paths are not public, so package.json names one version and
+ * `test/common/http-client.test.ts` compares them with the index.
  */
 import type * as undici from "undici";
 import api from "undici/lib/api/index.js";
@@ -25,9 +25,8 @@ export const { setGlobalDispatcher } = globals;
 type RequestOptions = NonNullable<Parameters<typeof undici.request>[1]>;
 
 /**
- * Sends a request, by default through the global dispatcher. By HTTP/1.1: in the one connection of
- * HTTP/2, a heartbeat would wait for a log, and loading HTTP/2 takes an eighth of the CPU time of a
- * short command (`zones list`: 90 ms, without 77).
+ * By HTTP/1.1: in one connection of HTTP/2 a heartbeat would wait for a log, and loading it takes
+ * an eighth of a short command's CPU time (`zones list`: 90 ms, without 77).
  */
 export async function request(
   url: string,

@@ -14,9 +14,7 @@ const waitingBytes = mebibyte;
 /** So many characters of one turn are written at once: pino drops a text longer than may wait. */
 const togetherCharacters = 64 * kibibyte;
 
-/**
- * Logs that a program is ready: on a terminal as these lines, for the person who has started it.
- */
+/** Logs that a program is ready: on a terminal as these lines, for a person. */
 export function logReady(
   log: Pick<Logger, "info" | "isLevelEnabled">,
   { logFormat }: Pick<LogSettings, "logFormat">,
@@ -30,8 +28,8 @@ export function logReady(
 }
 
 /**
- * The lines of one turn of the event loop are written together at its end, or at the exit of the
- * process: a busy server writes many. Synchronously, so that the last line before an exit is there.
+ * Writes the lines of one turn of the event loop together, for a busy server; synchronously, so
+ * that the last line before an exit is there.
  */
 export async function openLog({ logLevel, logFormat }: LogSettings): Promise<Logger> {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };

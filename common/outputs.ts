@@ -34,8 +34,8 @@ export interface Outputs {
 }
 
 /**
- * Reads the outputs of a state, which has them in the form that `output -json` prints. Returns
- * undefined if it cannot: the state may be encrypted, or of an unknown version.
+ * A state has them as `output -json` prints them. Undefined if it is encrypted or of an unknown
+ * version.
  */
 export function outputsInState(
   text: string,
@@ -105,10 +105,7 @@ export function bound(all: Readonly<Record<string, Output>>): Outputs {
   };
 }
 
-/**
- * Marks an output in which `hides` finds a secret as sensitive, also if the configuration does not
- * say so. The type of an object has the names of its attributes, and a secret can be one of them.
- */
+/** Marks outputs in which `hides` finds a secret, also in the type, which names attributes. */
 export function markSensitive(
   output: Output,
   hides: (value: unknown) => boolean,

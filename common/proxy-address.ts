@@ -1,16 +1,11 @@
 /** Addresses of HTTP proxies, as in `HTTPS_PROXY` and `HTTP_PROXY`. */
 
-/**
- * Returns the address, or null if it is invalid. Like curl, git and terraform, adds `http:` to a
- * bare host and port.
- */
+/** Returns null if it is invalid. Like curl and git, adds `http:` to a bare host and port. */
 export function proxyAddress(text: string): string | null {
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   return url && /^(https?|socks5h?):$/.test(url.protocol) ? url.href : null;
 }
 
-/**
- * The message for an invalid address. It does not repeat the value, which may contain a password.
- */
+/** Does not repeat the value, which may contain a password. */
 export const invalidProxyMessage = (name: string): string =>
   `${name} is not a proxy address. Write it like http://proxy.example.com:3128`;

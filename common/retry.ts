@@ -1,30 +1,18 @@
-/**
- * Repeats what may succeed later, by p-retry; how long to wait is the caller's to say (`backoff`),
- * the server's wish included.
- */
+/** Repeats by p-retry what may succeed later; the caller says how long to wait (`backoff`). */
 import { setTimeout as sleep } from "node:timers/promises";
 import pRetry from "p-retry";
 
 export interface RetryOptions {
   /** Ends the attempts and the wait between them. */
   readonly signal: AbortSignal;
-  /**
-   * Milliseconds until the next attempt; undefined gives up with this error. `attempt` counts from
-   * 1.
-   */
+  /** Milliseconds to the next attempt, counted from 1; undefined gives up with this error. */
   next(error: unknown, attempt: number): number | undefined;
 }
 
-/**
- * What an attempt threw: p-retry by itself never repeats a TypeError, and takes nothing that is not
- * an Error.
- */
+/** p-retry never repeats a TypeError, and takes nothing that is not an Error. */
 class AttemptError extends Error {}
 
-/**
- * Calls `once` until it succeeds, `next` gives up, or the signal is aborted; throws what the last
- * attempt threw.
- */
+/** Until it succeeds, `next` gives up or the signal is aborted: throws the last error. */
 export async function retry<T>(
   once: (attempt: number) => Promise<T>,
   { signal, next }: RetryOptions,

@@ -1,16 +1,11 @@
-/**
- * AES-256-GCM: content that only its key opens, and only whole. A box is nonce, tag and ciphertext.
- */
+/** AES-256-GCM: opens only with its key, and only whole. A box is nonce, tag and ciphertext. */
 import { createCipheriv, createDecipheriv, randomBytes, type CipherKey } from "node:crypto";
 
 const algorithm = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * Seals the content. `about`, such as the id of a row, must be the same to open it: then the box
- * cannot be moved.
- */
+/** `about`, such as the id of a row, must be the same to open it: no box can be moved. */
 export function seal(key: CipherKey, content: Buffer | string, about = ""): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(about));

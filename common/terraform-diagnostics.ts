@@ -18,10 +18,7 @@ const diagnosticLimit = 50;
 /** An error of `init` that only says that others follow. */
 const announcement = /^\S+ encountered problems during initiali[sz]ation, including problems/;
 
-/**
- * Returns the errors in the frames of an output. A second error in a frame is the cause, quoted by
- * the first.
- */
+/** A second error in a frame is the cause, quoted by the first. */
 export const terraformErrorsIn = (text: string): TerraformDiagnostic[] =>
   diagnosticsIn(text, /^Error: (.*)/);
 

@@ -1,9 +1,6 @@
 /** Which files of a directory are a configuration of terraform or OpenTofu. */
 
-/**
- * Whether the engine reads a file of this name, as part of the configuration or to override it. It
- * ignores hidden files; the copies that editors make have another ending.
- */
+/** By its name. The engine ignores hidden files; copies that editors make have another ending. */
 export const isTerraformFile = (
   name: string,
   engine: "terraform" | "opentofu" = "terraform",

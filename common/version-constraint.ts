@@ -26,16 +26,10 @@ export function parseVersion(text: string): Version | undefined {
   return readVersion(text.trim())?.version;
 }
 
-/**
- * Returns less than 0 if `a` is older than `b`. Pre-releases are compared as terraform does it:
- * `beta10` before `beta2`.
- */
+/** Less than 0 if `a` is older; pre-releases as terraform does: `beta10` before `beta2`. */
 export const compareVersions = (a: Version, b: Version): number => compareLoose(a.text, b.text);
 
-/**
- * Parses a constraint; null admits every version. Throws an error that says what is wrong and gives
- * an example.
- */
+/** Null admits every version. Throws an error that says what is wrong, with an example. */
 export function parseConstraint(text: string | null): Constraint {
   if (text === null) return { text: "", admits: () => true };
   const problem = constraintProblem(text);
@@ -105,10 +99,7 @@ function compare(
   }
 }
 
-/**
- * `precision`: how many segments were written. Build metadata (`+ent`) does not affect the order
- * and is dropped.
- */
+/** `precision`: segments that were written. Build metadata (`+ent`) does not count. */
 function readVersion(text: string): { version: Version; precision: number } | undefined {
   const match =
     /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$/.exec(

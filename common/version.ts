@@ -1,7 +1,4 @@
-/**
- * The version and the origin of this installation, here because every role reports them and no role
- * may import another.
- */
+/** The version of this installation, here because no role may import another. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

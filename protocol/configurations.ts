@@ -24,10 +24,7 @@ import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
 export const inlineFilesLimit = 1024 * 1024;
 export const inlineFileCount = 1000;
 
-/**
- * A path inside the configuration's directory, without empty parts, dot parts or control
- * characters.
- */
+/** Within the configuration, without empty parts, dot parts or control characters. */
 const RelativePath = Type.String({
   maxLength: 1024,
   pattern: "^(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+(/(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+)*$",
@@ -285,8 +282,8 @@ export const CreateConfiguration = Type.Object(
 export type CreateConfiguration = Static<typeof CreateConfiguration>;
 
 /**
- * Changes only the fields in the request. `variables` and `environment` are replaced as a whole; a
- * variable without `value` keeps its value.
+ * Changes the fields in the request; `variables` and `environment` as a whole, in which one without
+ * `value` keeps its value.
  */
 export const UpdateConfiguration = Type.Object(
   {

@@ -2,10 +2,7 @@
 import { Type, type Static } from "typebox";
 import { about, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
 
-/**
- * `managed`: the control plane keeps the state; `own`: the configuration's own backend block is
- * used.
- */
+/** `managed`: the control plane keeps the state; `own`: the declared backend does. */
 export const Backend = OneOf(["managed", "own"]);
 
 /** Where the state of a configuration is. */

@@ -1,15 +1,9 @@
-/**
- * The definition of an endpoint: one object that the server serves, the client calls and the
- * OpenAPI document lists.
- */
+/** An endpoint as one object, which the server serves, the client calls and OpenAPI lists. */
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ProblemCode } from "./problem.ts";
 import type { Permission } from "./roles.ts";
 
-/**
- * Who may call. `registrant`: a registration token, a client or a worker. `job`: basic
- * authentication with job id and job token.
- */
+/** `registrant`: registration token, client or worker. `job`: basic auth with job id and token. */
 export type Caller = "anyone" | "session" | "client" | "worker" | "registrant" | "job" | "pipeline";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "LOCK" | "UNLOCK";
@@ -25,16 +19,13 @@ interface Common {
   readonly media?: string;
   /** The data of each Server-Sent Event. */
   readonly events?: Readonly<Record<string, TSchema>>;
-  /**
-   * Other statuses without a problem document, and their meaning. With 206 the endpoint supports
-   * `Range` and `If-None-Match`.
-   */
+  /** Statuses without a problem document. 206: supports `Range` and `If-None-Match`. */
   readonly also?: Readonly<Record<number, string>>;
   /** Problem codes beyond those implied by the other fields (control-plane/openapi/refusals.ts). */
   readonly refusals?: readonly ProblemCode[];
   /**
-   * Fields of the body that name by id what the new thing belongs to, and what they name, as in
-   * paths. The first one that is there decides in which space the request acts.
+   * Fields of the body that name an owner by id, and its kind, as in paths. The first that is there
+   * decides in which space the request acts.
    */
   readonly belongsTo?: Readonly<Record<string, string>>;
   /** Limit of the body in bytes, checked before it is buffered. Default 1 MiB. */

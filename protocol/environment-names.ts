@@ -1,8 +1,8 @@
 /** Environment variables that a job may not set: the server refuses them, the agent drops them. */
 
 /**
- * Whether the variable would override the runner's own arguments (`TF_CLI_ARGS`, `TF_HTTP_*`) or
- * credentials (`AWS_*`), or load code first (`LD_*`, `BASH_ENV`, `NODE_OPTIONS`). Ignores case.
+ * It would override the runner's arguments (`TF_CLI_ARGS`, `TF_HTTP_*`) or credentials (`AWS_*`),
+ * or load code (`LD_*`, `BASH_ENV`, `NODE_OPTIONS`). Ignores case.
  */
 export const isForbiddenEnvironmentName = (name: string): boolean => forbidden.test(name);
 

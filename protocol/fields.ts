@@ -38,9 +38,8 @@ export const StoredName = Type.String({
 });
 
 /**
- * A name that a person gives or looks for. Without the characters that make different names look
- * the same: those that set the writing direction and spaces without a width. The server converts it
- * to the composed form of Unicode.
+ * A name that a person gives, without characters that make different ones look the same: of
+ * direction, or without a width. The server converts it to Unicode's composed form.
  */
 export const Name = Type.String({
   minLength: 1,

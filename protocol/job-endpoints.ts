@@ -26,10 +26,7 @@ import {
   LogQuery,
 } from "./jobs.ts";
 
-/**
- * The permission depends on the job. The service checks it, so that a refusal names the role that the
- * caller needs; everyone who calls needs at least this one.
- */
+/** The service checks more, by the job, and names the role in a refusal; all need this. */
 const dependsOnJob = "read";
 
 export const jobEndpoints = {

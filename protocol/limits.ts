@@ -1,7 +1,4 @@
-/**
- * Words and limits of the wire without the schemas, for the agent: the schemas would be a fifth of
- * the memory of an idle agent.
- */
+/** Without the schemas, which would be a fifth of the memory of an idle agent. */
 
 export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 
@@ -20,8 +17,8 @@ export const registrationUsesLimit = 1000;
 export const registrationSecondsLimit = 30 * 24 * 3600;
 
 /**
- * The header that names the team in which a request acts; empty: the personal space. In the response
- * to a user with teams it names the one in which it acted, which what is named by id decides.
+ * The team in which a request acts; empty: the personal space. A response to a user with teams
+ * names the one in which it acted, which an id decides.
  */
 export const teamHeader = "windlass-team";
 
@@ -63,10 +60,7 @@ export const formerSecretsLimit = 10_000;
 export const formerSecretBytesLimit = 1_048_576;
 
 export const debugLogLimit = 100 * 1024 * 1024;
-/**
- * Limit of its text. A runner sends at most 1 GiB of what terraform wrote, in which each byte that
- * is not UTF-8 becomes three.
- */
+/** Limit of its text: up to 1 GiB, in which each byte that is not UTF-8 becomes three. */
 export const debugLogTextLimit = 3 * 1024 * 1024 * 1024;
 
 /** Longer addresses and attribute paths in a plan summary are truncated with an ellipsis. */

@@ -1,7 +1,4 @@
-/**
- * The summary of a plan: counts, addresses, reasons, and what changes in each resource, but no
- * sensitive values.
- */
+/** Counts, addresses, reasons and what changes in each resource, without sensitive values. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Nullable, OneOf, Uuid } from "./fields.ts";

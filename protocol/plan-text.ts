@@ -23,9 +23,7 @@ export const planHeadline = (plan: PlanSummary): string => {
 /** The job that applied a plan, after its end. */
 export type AppliedJob = Pick<Job, "status" | "started_at" | "resource_progress" | "apply_began">;
 
-/**
- * Returns a headline such as `Applied: 2 added, 1 replaced` or `Apply failed: 2 of 5 done, 1 failed`.
- */
+/** Such as `Applied: 2 added, 1 replaced` or `Apply failed: 2 of 5 done, 1 failed`. */
 export function appliedHeadline(
   plan: PlanSummary,
   { status, started_at, resource_progress: progress, apply_began }: AppliedJob,
@@ -66,10 +64,7 @@ const onlyWords = (plan: PlanSummary, plural: string, singular: string): string 
 export const onlyOf = ({ counts, outputs }: PlanSummary): NonNullable<PlanCounts["only"]> =>
   counts.only ?? (outputs.some(({ action }) => action !== "none") ? "outputs" : "state");
 
-/**
- * Returns the checks to show. Of those that are known only after the apply, a plan that only destroys
- * has none to say: nothing is left that they could check.
- */
+/** A plan that only destroys leaves nothing that the checks after the apply could check. */
 export const shownChecks = ({ checks, counts }: PlanSummary): PlanSummary["checks"] =>
   counts.delete > 0 && counts.create + counts.update + counts.replace === 0
     ? checks.filter(({ status }) => status !== "unknown")
@@ -104,10 +99,7 @@ interface AttributeText {
 const unknownValue = (isOver: boolean): string =>
   isOver ? "(not known when it was planned)" : "(known after the apply)";
 
-/**
- * Returns the text of both values; of a 0.1 agent's attribute, none. `isOver`: the job that applied
- * the plan has ended.
- */
+/** Of a 0.1 agent's attribute, neither is known. `isOver`: the job of the plan has ended. */
 export function attributeText(
   action: PlanAction,
   { before, after, sensitive, unknown, large_numbers: numbers = [] }: PlannedAttribute,
@@ -170,9 +162,8 @@ const markdownLimit = 60_000;
 const markdownLine = 500;
 
 /**
- * Returns the plan of a configuration as Markdown for a pull request, with a diff that its host
- * colours. `applied`: the job that applied it and has ended. `options`: how the plan differs from an
- * ordinary one.
+ * As Markdown for a pull request, with a diff. `applied`: the ended job that applied it. `options`:
+ * how the plan differs from an ordinary one.
  */
 export function planMarkdown(
   name: string,
@@ -243,10 +234,7 @@ export function attributeLine(
   return values === "" ? visible(attribute.path) : `${visible(attribute.path)}: ${values}`;
 }
 
-/**
- * Returns where to begin to show two long values on a line, so that their first difference is seen;
- * 0 if that is near their start.
- */
+/** Where to begin two long values, to show their first difference; 0 if it is near the start. */
 export function differenceStart(before: string | undefined, after: string | undefined): number {
   if (before === undefined || after === undefined) return 0;
   const difference = firstDifference(before, after);
@@ -270,10 +258,7 @@ export function nothingText(options: PlanOptions | null | undefined): string {
   return "Nothing: the infrastructure matches the configuration.";
 }
 
-/**
- * Describes how a plan differs from an ordinary one, in sentences. `plan`: once it is known. `marked`
- * writes an address.
- */
+/** How it differs from an ordinary plan, in sentences. `marked` writes an address. */
 export function planOptionsWords(
   { destroy, refresh_only, targets, replace, exclude = [] }: PlanOptions,
   plan?: { readonly applyable: boolean } | null,
@@ -303,10 +288,7 @@ export function planOptionsWords(
   ].filter(Boolean);
 }
 
-/**
- * Says that a plan may leave changes out, as it is to come, was applied, or was not applied as a
- * whole. `applied`: the job that applied the plan, after its end.
- */
+/** Says that a plan may leave changes out. `applied`: the ended job that applied it. */
 export function partialPlanText(applied: Pick<Job, "status"> | undefined): string {
   if (applied === undefined)
     return "This plan may not include all changes. After it is applied, plan again for the rest.";

@@ -1,6 +1,4 @@
-/**
- * Errors on the wire: RFC 9457 problem details. Programs test `code`, whose meaning never changes.
- */
+/** Errors as RFC 9457 problem details. Programs test `code`, whose meaning never changes. */
 import { Type, type Static } from "typebox";
 
 export { problemCodes, type ProblemCode } from "./problem-codes.ts";

@@ -8,9 +8,8 @@ export const Role = OneOf(roles);
 export type Role = Static<typeof Role>;
 
 /**
- * What a caller may do; control-plane/domain/roles.ts says which role may. No access token may do the
- * last three. `members`: what changes a team, its members and its invitations. `account`: what belongs
- * to a person and not to a space, such as logins.
+ * control-plane/domain/roles.ts says which role may. No access token may do the last three.
+ * `members`: what changes a team. `account`: what belongs to a person, such as logins.
  */
 export type Permission =
   | "read"

@@ -1,7 +1,4 @@
-/**
- * The typed client side of the wire, for the agent, the CLI, the demo and the tests. The control
- * plane does not import it.
- */
+/** The typed client side of the wire, which the control plane does not import. */
 import { request, type Dispatcher } from "../common/http-client.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
 import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
@@ -36,10 +33,7 @@ export class ProblemError extends Error {
   }
 }
 
-/**
- * The server redirects, as a proxy does from http to https. Redirects are not followed: they would
- * take credentials to another server.
- */
+/** As a proxy from http to https. Not followed: it would take credentials to another server. */
 export class RedirectError extends Error {
   override readonly name = "RedirectError";
   /** The address to use in place of the server's; undefined if it redirects to some other page. */
@@ -92,9 +86,8 @@ export type Called<N extends EndpointName> =
   Answer<Endpoints[N]> extends undefined ? null : Answer<Endpoints[N]>;
 
 /**
- * Calls a JSON endpoint by its name, and returns the parsed body, or null if there is no content
- * (204). Throws `ProblemError` for a status of 400 or more, `RedirectError` for a
- * redirect, and undici's errors if the server cannot be reached.
+ * Returns the parsed body, or null for 204. Throws `ProblemError` from 400 on, `RedirectError`, and
+ * undici's errors if the server cannot be reached.
  */
 export async function call<N extends EndpointName>(
   server: string,

@@ -47,8 +47,7 @@ export const CreateVariableSet = Type.Object(
 export type CreateVariableSet = Static<typeof CreateVariableSet>;
 
 /**
- * Changes only the fields in the request. Each is replaced as a whole; a variable without `value`
- * keeps its value.
+ * Changes the fields in the request, each as a whole; a variable without `value` keeps its value.
  */
 export const UpdateVariableSet = Type.Object(
   { name: Type.Optional(Name), ...written },

@@ -51,10 +51,7 @@ export interface Mention {
   readonly text: string;
 }
 
-/**
- * Returns the text for a waiting reason in parts, of which those about workers and jobs can be
- * links; a reason that is not a known word is a sentence by itself.
- */
+/** In parts, some of which can be links; an unknown reason is a sentence by itself. */
 export function waitingParts({
   waiting_reason: reason,
   waiting_details: details,

@@ -29,10 +29,7 @@ export const approvedPlaceText = (
 ): string =>
   `${role_arn ? `Runs as ${role_arn}` : "Runs with the cloud credentials of its runner"}${labels.length > 0 ? `, on a runner with ${labels.join(", ")}` : ""}.`;
 
-/**
- * Returns the apply or destruction that failed, or was cancelled and may be half done; null if there
- * is none, or while another one runs.
- */
+/** Null if there is none, or while another one runs. It may be half done. */
 export const failedApply = ({
   status,
   failed_job,
@@ -40,8 +37,8 @@ export const failedApply = ({
   failed_job && failed_job.job_type !== "PLAN" && !isChanging(status) ? failed_job : null;
 
 /**
- * Says that the outputs of a configuration may be older than its state; null if they are not. A
- * failed apply leaves them as they were, and a state that a user stores afterwards brings its own.
+ * Null if they are not older than the state. A failed apply leaves them, and a state that a user
+ * stores brings its own.
  */
 export function outputsNote({
   deployed,
@@ -108,9 +105,8 @@ export const isChanging = (status: Configuration["status"]): boolean =>
   status === "DEPLOYING" || status === "DESTROYING";
 
 /**
- * Describes the status of a configuration: what is deployed and, until a later job succeeds, what
- * failed, such as `DEPLOYED, last deploy failed`. The words stay the same when a PLAN
- * ends the status FAILED.
+ * What is deployed and, until a later job succeeds, what failed, such as `DEPLOYED, last deploy
+ * failed`. A PLAN that ends the status FAILED does not change the words.
  */
 export function statusWords({
   status,
@@ -156,10 +152,7 @@ export const jobTypeWords = (type: JobType, options: DestroyOptions | null | und
 export const failedBy = ({ failure }: Pick<Job, "failure">, kind: FailureKind): boolean =>
   failure?.kind === kind;
 
-/**
- * Describes how far an apply has come, such as `3 of 5 done, 1 failed`. `isOver`: it has ended; then
- * the resources that it did not reach are counted too.
- */
+/** Such as `3 of 5 done, 1 failed`. `isOver`: counts those that it did not reach, too. */
 export function resourceProgressWords(
   { done, open, failed, total, resources = [] }: ResourceProgress,
   isOver: boolean,
@@ -294,10 +287,7 @@ export const gitSourceText = (
 ): string =>
   `${url}${path ? ` (${path})` : ""} at ${ref ?? "its default branch"}${commit === undefined ? "" : `, commit ${commit}`}`;
 
-/**
- * Who stored a version of a state that no job wrote, and how. Of some earlier versions it is not
- * known.
- */
+/** Of a version that no job wrote. Of some earlier versions it is not known. */
 export function storerText({
   stored_by,
   copy_of,

@@ -4,8 +4,8 @@ import type { Worker } from "./workers.ts";
 type Known = Pick<Worker, "mode" | "status" | "last_heartbeat">;
 
 /**
- * Whether the worker is OFFLINE and never was online: a worker that was created becomes OFFLINE if no
- * runner starts. People do not see the heartbeats of a cloud-hosted worker.
+ * A created worker becomes OFFLINE if no runner starts. People see no heartbeats of cloud-hosted
+ * ones.
  */
 export const neverStarted = ({ mode, status, last_heartbeat }: Known): boolean =>
   status === "OFFLINE" && last_heartbeat === null && mode !== "cloud-hosted";

@@ -1,7 +1,4 @@
-/**
- * The control plane as the agent calls it: one method per endpoint. Calls that may be repeated are
- * repeated here, so that no caller has to.
- */
+/** The control plane as the agent calls it: one method per endpoint, which repeats what it may. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
@@ -22,31 +19,20 @@ export interface ApiOptions extends RetryContext {
 }
 
 export interface AgentApi {
-  /**
-   * Returns null if there is no job. With `wait`, the server may keep the request open for that
-   * many seconds.
-   */
+  /** Returns null if there is no job within `wait` seconds. */
   claim(wait: number, idempotencyKey: string, signal: AbortSignal): Promise<ClaimedJob | null>;
   /** The response of a server that knows only the published interface may have any shape. */
   heartbeat(body: Heartbeat, wait: number, signal: AbortSignal): Promise<Partial<HeartbeatAnswer>>;
-  /**
-   * Reports that this agent ends and holds no job. Not repeated: without this call the server
-   * notices by itself.
-   */
+  /** Reports that this agent ends and holds no job. Not repeated: the server notices anyway. */
   leave(body: Heartbeat): Promise<void>;
-  /**
-   * Whether this worker runs jobs of every user. A server that does not say so has no such workers.
-   */
+  /** Whether this worker runs jobs of every user; false if the server does not say so. */
   isCloudHosted(signal: AbortSignal): Promise<boolean>;
   forJob(jobId: string, attempt: number | undefined): JobApi;
   /** Aborts the running calls. */
   close(): Promise<void>;
 }
 
-/**
- * In milliseconds. Short, because the end of this process should not wait long for a server that is
- * away.
- */
+/** Milliseconds. Short, because the end of this process should not wait for a server. */
 const leaveTimeout = 5000;
 
 /** Each call is repeated for as long as a later attempt could succeed. */

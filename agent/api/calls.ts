@@ -1,7 +1,4 @@
-/**
- * Makes calls: repeats them until there is a response or a refusal, and accepts responses of any
- * shape.
- */
+/** Repeats calls until a response or a refusal, and accepts responses of any shape. */
 import type { Logger } from "pino";
 import type { Dispatcher } from "../../common/http-client.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
@@ -66,10 +63,7 @@ export async function retryCall<T>(
   });
 }
 
-/**
- * Reads a response that the interface does not define: an object if it is one, else an empty
- * object.
- */
+/** Reads a response that the interface does not define; an empty object if it is no object. */
 export async function readLeniently(answer: Dispatcher.ResponseData): Promise<object> {
   const text = await answer.body.text();
   try {

@@ -1,9 +1,6 @@
 /** Remembers when the control plane last responded, by a clock that no change of the time affects. */
 
-/**
- * The kinds of calls that are watched: the heartbeat, which shows that the agent lives, and the
- * claims, which bring jobs.
- */
+/** The calls that are watched: heartbeats show that the agent lives, claims bring jobs. */
 export type CallKind = "heartbeat" | "claim";
 
 /** A kind of call that is paused counts as responding. */

@@ -3,14 +3,9 @@ import { ProblemError } from "../../protocol/transport.ts";
 import { JobRefusedError } from "../job/job-refused-error.ts";
 
 export type Failure =
-  /**
-   * No response, or none for now: the same call may succeed later. `after`: the server's
-   * `Retry-After` in seconds.
-   */
+  /** The call may succeed later, or in `after` seconds (`Retry-After`). */
   | { readonly kind: "retry"; readonly after: number }
-  /**
-   * A wrong credential: the call is repeated too, until it is certain that the identity is revoked.
-   */
+  /** A wrong credential: repeated until it is certain that the identity is revoked. */
   | { readonly kind: "unauthorized" }
   /** The same call would fail again. */
   | { readonly kind: "give up" };
@@ -29,10 +24,7 @@ export function sortFailure(error: unknown): Failure {
   return code === "UND_ERR_INVALID_ARG" ? { kind: "give up" } : { kind: "retry", after: 0 };
 }
 
-/**
- * Three 401 in a row, the first and the last at least this far apart, mean that the identity is
- * revoked.
- */
+/** Three 401 in a row over at least this time mean that the identity is revoked. */
 export class Revocation {
   readonly #period: number;
   readonly #onRevoked: () => void;

@@ -17,10 +17,7 @@ class ForeignResponseError extends Error {
   }
 }
 
-/**
- * Returns the response to a call. Of a server that is known, only a problem document with a known
- * `code` refuses a call.
- */
+/** Of a known server, only a problem document with a known `code` refuses a call. */
 export async function genuine<T>(
   known: Pick<KnownServer, "reportsTime">,
   response: Promise<T>,
@@ -37,9 +34,7 @@ export async function genuine<T>(
 const isRefusal = ({ isDocument, code }: ProblemError): boolean =>
   isDocument && code !== undefined && Object.hasOwn(problemCodes, code);
 
-/**
- * Throws `ForeignResponseError` if the server is known and this is not what it responds.
- */
+/** Throws `ForeignResponseError` if the server is known and this is not what it responds. */
 export function expectGenuine(known: Pick<KnownServer, "reportsTime">, isGenuine: boolean): void {
   if (known.reportsTime && !isGenuine) throw new ForeignResponseError(200);
 }
@@ -48,16 +43,10 @@ export function expectGenuine(known: Pick<KnownServer, "reportsTime">, isGenuine
 export const names = (named: unknown, id: string): boolean =>
   typeof named === "string" && named.toLowerCase() === id.toLowerCase();
 
-/**
- * A proxy that refuses one call this often in a row, while the control plane accepts others, does so
- * for good, such as for its size. It takes five minutes at least.
- */
+/** A proxy that refuses one call this often (five minutes at least) refuses it for good. */
 const mostForeign = 20;
 
-/**
- * Returns a function that turns the last of so many failures of a call into `JobRefusedError`, and
- * returns every other error unchanged.
- */
+/** Turns the last of so many failures of a call into `JobRefusedError`; others stay unchanged. */
 export function proxyPatience({ revocation }: { readonly revocation: Revocation }) {
   let before = revocation.acceptedCalls;
   let count = 0;

@@ -25,9 +25,7 @@ export interface JobCalls extends RetryContext {
   readonly timeout: number;
 }
 
-/**
- * When to give up an upload that fails although other calls succeed: a proxy may refuse its size.
- */
+/** When to give up an upload while other calls succeed: a proxy may refuse its size. */
 interface Patience {
   readonly tries: number;
   /** The longest time of one attempt. */
@@ -207,10 +205,7 @@ async function asJobRefusal<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Writes a whole file with the right digest, or throws an error that is worth a retry. Returns
- * false if the server has no such file.
- */
+/** Writes the whole file. Returns false if there is none; a wrong digest is worth a retry. */
 async function download(
   server: string,
   endpoint: "downloadPlanArtifact" | "downloadSource",
@@ -235,10 +230,7 @@ async function download(
   }
 }
 
-/**
- * Returns the body of a response; undefined if there is none. The control plane sends each with its
- * digest.
- */
+/** Returns the body, which the control plane sends with its digest; undefined if there is none. */
 async function contentOf(
   known: Pick<KnownServer, "reportsTime">,
   { statusCode, headers, body }: Dispatcher.ResponseData,

@@ -1,7 +1,4 @@
-/**
- * What the server at the agent's address has shown of itself. Stored in the work directory, so that
- * after a restart nothing else at that address passes for it.
- */
+/** What the server at this address has proved, stored so that nothing else passes for it later. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { readIfExists } from "../../common/files.ts";
@@ -9,10 +6,7 @@ import { ConfigError } from "../../common/settings/config-error.ts";
 import { writeWhole } from "../machine/files.ts";
 
 export interface ServerFacts {
-  /**
-   * A heartbeat was answered with `server_time`, which the published interface does not have. From
-   * then on, a response counts only if it is certainly the control plane's (`genuine.ts`).
-   */
+  /** It sent `server_time`, which the published interface lacks: only genuine responses count. */
   readonly reportsTime: boolean;
   /** On plain http: it has proved that it knows this worker, so it always must (`proof.ts`). */
   readonly provesItself: boolean;
@@ -51,10 +45,7 @@ function readFacts({ workDir, url }: Place): ServerFacts {
   }
 }
 
-/**
- * Returns what is known of the server at this address, and keeps what is learnt. Throws
- * `ConfigError` if the file is damaged.
- */
+/** Returns what is known of this server, and keeps what is learnt. Throws `ConfigError`. */
 export function openKnownServer({ workDir, url }: Place): KnownServer {
   let facts = readFacts({ workDir, url });
   let isSaved = true;

@@ -1,7 +1,6 @@
 /**
- * On plain http, whatever listens at the control plane's port while it is away would be sent the
- * worker's token: a job on the same machine can take the port during a restart. So each new
- * connection first proves that the control plane is at its other end.
+ * On plain http, a job on this machine could take the control plane's port during a restart and be
+ * sent the worker's token. So each new connection first proves who is at its other end.
  */
 import { hash, randomUUID } from "node:crypto";
 import { equalSecrets } from "../../common/equal-secrets.ts";
@@ -55,9 +54,8 @@ const equal = (given: unknown, expected: string): boolean =>
   typeof given === "string" && equalSecrets(given, expected);
 
 /**
- * Returns what opens the connections to a server on plain http; undefined for https. A connection
- * that cannot prove itself is not used if the server has ever proved itself; otherwise it may be a
- * server that knows only the published interface, and is used.
+ * Undefined for https. A connection without a proof is used only if this server never gave one: it
+ * may know only the published interface.
  */
 export const provingConnectorFor = (
   server: string,
@@ -122,10 +120,7 @@ interface Exchanged {
   readonly isOver: boolean;
 }
 
-/**
- * Sends a request on a connection that undici gets afterwards. Returns undefined if the response is
- * none that ends at a known length, such as that of another protocol.
- */
+/** Sends a request that undici does not see. Undefined if the response has no known length. */
 async function exchange(
   socket: Socket,
   host: string,

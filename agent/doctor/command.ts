@@ -1,7 +1,4 @@
-/**
- * `windlass agent doctor`: checks everything that an agent needs, and prints one line for each
- * check.
- */
+/** `windlass agent doctor`: prints one line for each thing that an agent needs. */
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { wrongUsage } from "../../common/wrong-usage.ts";

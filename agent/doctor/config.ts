@@ -7,10 +7,7 @@ import { readConfig, type AgentConfig } from "../config.ts";
 /** The file to which `windlass agent install` writes settings. */
 const installed = "/etc/windlass/agent.env";
 
-/**
- * Reads the settings from the environment, or those of the installed agent if WINDLASS_URL is not
- * set. Throws `ConfigError`.
- */
+/** Reads the environment, or without WINDLASS_URL the settings of the installed agent. */
 export function readConfigOrInstalled(): AgentConfig {
   try {
     return readConfig();

@@ -1,9 +1,6 @@
 /** The result of a check: one line, and advice if something needs to be done. */
 
-/**
- * `skipped`: the check could not be made, and the text says why. An agent works with every state
- * but `failed`.
- */
+/** `skipped`: not checked, for the reason in the text. Only `failed` stops an agent. */
 export type State = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {

@@ -1,6 +1,4 @@
-/**
- * Checks what jobs need on this machine: an engine, git, isolation, a cloud role.
- */
+/** Checks what jobs need on this machine: an engine, git, isolation, a cloud role. */
 import { once } from "node:events";
 import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -137,10 +135,7 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
   }
 }
 
-/**
- * Describes the limits of the running agent, which may be in another control group than this
- * process, or of an agent started here.
- */
+/** The limits of the running agent, perhaps in another control group, or of one started here. */
 function limitsOf({ workDir, systemd }: AgentConfig): string {
   const holder = holderOf(workDir);
   const { folder, lack } = holder
@@ -149,10 +144,7 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
   return `${limitsBy(folder)}${folder ? ` in ${folder}` : ""}${lack ? `: ${lack}` : ""}`;
 }
 
-/**
- * Returns the parent of the work directory, which itself stays unchanged. The parent may not be
- * writable for an agent that is not root, nor in a container: then it is the work directory.
- */
+/** Returns the parent of the work directory, or itself if the agent cannot write to the parent. */
 function trialFolder({ workDir, users }: AgentConfig): string {
   const parent = existingFolder(dirname(workDir));
   return users && isWritable(parent) ? parent : existingFolder(workDir);

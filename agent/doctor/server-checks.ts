@@ -1,7 +1,4 @@
-/**
- * Checks what the agent needs to use the control plane: network, proxy, certificate, clock,
- * identity.
- */
+/** Checks the way to the control plane: network, proxy, certificate, clock, identity. */
 import { ProblemError, RedirectError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -85,10 +82,7 @@ const adviceFor: Readonly<Record<string, string>> = {
   EPROTO: "the server does not use TLS there: check whether WINDLASS_URL must begin with http://",
 };
 
-/**
- * Compares the clocks by the `Date` header, which has whole seconds. Certificates and AWS need a
- * right clock; jobs do not.
- */
+/** Compares by the `Date` header, in whole seconds. Certificates and AWS need a right clock. */
 function clockOf(date: string, now: number): Finding {
   const seconds = Math.round((now - Date.parse(date)) / 1000);
   if (Number.isNaN(seconds))

@@ -23,22 +23,14 @@ export interface JobSettings {
   /** Proxies and certificates that terraform needs in this network. */
   readonly network: Readonly<Record<string, string>>;
   readonly cloud: CloudSettings;
-  /**
-   * For git, and for the modules that `init` fetches with it; never for anything else of the job.
-   */
+  /** For git, and for the modules that `init` fetches with it; for nothing else of the job. */
   readonly gitAccess: readonly GitAccess[];
   /** Whether git may use `http:`, where others on the network can change what is fetched. */
   readonly allowHttp: boolean;
   readonly engineMirrors: EngineMirrors;
-  /**
-   * The only place from which providers come: a directory, or an https address; undefined: their
-   * registries.
-   */
+  /** The only source of providers, a directory or an https address; undefined: their registries. */
   readonly providerMirror: string | undefined;
-  /**
-   * Limits of all engines and provider packages that are kept for later jobs; 0: no packages are
-   * kept.
-   */
+  /** Limits of all engines and packages that are kept for later jobs; 0: no packages. */
   readonly cacheBytes: number;
   /** The disk space that a git source and the modules of a job may take. */
   readonly sourceBytes: number;
@@ -72,10 +64,7 @@ export interface JobContext {
   readonly facts: Facts;
   /** Aborted with a `StopReason` when the job must stop. */
   readonly stop: AbortSignal;
-  /**
-   * Aborted when the outcome is decided: ends what a step has left running, such as the endpoint
-   * for credentials.
-   */
+  /** Aborted when the outcome is decided: ends what a step left running, such as an endpoint. */
   readonly over: AbortSignal;
   readonly steps: readonly Step[];
   /** Number of the running step in the list, from 1; orders the run directories. */
@@ -86,17 +75,15 @@ export interface JobContext {
 
 export interface Step {
   readonly name: string;
-  /**
-   * The arguments of the terraform command that the step runs first, if they are known beforehand.
-   */
+  /** The arguments of the step's first terraform command, if they are known beforehand. */
   command?(context: JobContext): readonly string[] | undefined;
   /** Runs even while the job is being stopped, because it reports what happened before. */
   readonly always?: boolean;
   /** May run again after a crash, so it starts over or uses what is already there. */
   run(context: JobContext): Promise<Facts>;
   /**
-   * Runs in place of `run` if a former agent has done the step: restores what that agent had in
-   * memory. It may replace facts, which the context already has.
+   * After a restart, in place of `run` for a step that was done: restores memory, may replace
+   * facts.
    */
   resume?(context: JobContext, facts: Facts): Promise<void> | void;
 }
@@ -121,10 +108,7 @@ export class StepFailedError extends Error {
   }
 }
 
-/**
- * The outcome of an apply is unknown: the machine went down, or the wrapper that records the exit
- * code was killed.
- */
+/** The machine went down, or the wrapper that records the exit code was killed. */
 export class OutcomeUnknownError extends StepFailedError {
   override readonly name = "OutcomeUnknownError";
 }

@@ -6,10 +6,7 @@ const uptime = (): number => process.hrtime()[0];
 
 export const startedNow = (): Entry => ({ at: "started", boot: bootId(), uptime: uptime() });
 
-/**
- * Returns the whole seconds since a job has started; undefined if it has not, or if the machine was
- * started since.
- */
+/** In whole seconds; undefined before the start, or if the machine was started since. */
 export function secondsSinceStart({ find }: Pick<Journal, "find">): number | undefined {
   const started = find("started");
   return started?.boot === bootId() ? uptime() - started.uptime : undefined;

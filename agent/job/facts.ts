@@ -1,7 +1,4 @@
-/**
- * The facts that steps find out for later steps. They are written to the journal, so they must be
- * plain JSON.
- */
+/** What steps find out for later ones, in plain JSON because the journal has it. */
 import type { Engine } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import type { EndpointAddress } from "./credentials/endpoint-address.ts";
@@ -9,9 +6,8 @@ import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { PlanManifest, SourceRevision } from "./plan/manifest.ts";
 
 /**
- * Where the state is kept. `managed`: in the control plane, by terraform's `http` backend. `local`:
- * in a file of the work directory, for a server that knows only the published interface. `own`: in
- * the backend that the configuration declares.
+ * `managed`: in the control plane, by the `http` backend. `local`: in the work directory, for a
+ * server of the published interface. `own`: in the backend that the configuration declares.
  */
 export type BackendKind = "managed" | "local" | "own";
 
@@ -30,9 +26,6 @@ export interface Facts {
   changes?: boolean;
   summary?: PlanSummary;
   metadata?: ExecutionMetadata;
-  /**
-   * The endpoint for cloud credentials. The journal has it in entries of its own, because a job can
-   * get another one; agents before version 0.2 have written it here.
-   */
+  /** Written here only by agents before version 0.2; now entries of the journal. */
   credentials?: EndpointAddress;
 }

@@ -1,7 +1,6 @@
 /**
- * Gives up a job that has crashed its agent again and again, or that the agent cannot continue.
- * Reads nothing that a configuration controls: stops the job's command and reports to the control
- * plane, so that the agent's other jobs can continue.
+ * Gives up a job that the agent cannot continue or that crashes it: stops its command and reports,
+ * without reading what a configuration controls, so that other jobs can continue.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +11,7 @@ import { maskerOf } from "./secrets.ts";
 import { hasExited, openRun } from "./terraform/process.ts";
 import { erroredState, keepState } from "./terraform/rescue.ts";
 
-/**
- * Starts of an agent that continued the job, recorded nothing more of it and ended within a minute.
- */
+/** Starts that continued the job, recorded nothing of it and ended within a minute. */
 const crashLimit = 3;
 
 /** Returns how many of the last starts in a row were such. */
@@ -23,10 +20,7 @@ export const crashesIn = ({ entries }: Journal): number =>
 
 const isApply = (run: string): boolean => run.endsWith("-apply");
 
-/**
- * Whether a command of this step may be running, or has applied: an error of the agent then says
- * nothing about the outcome, and the step must be continued.
- */
+/** Whether its command may run or have applied: an error of the agent says nothing about that. */
 export function hasCommand(
   { journal, directory }: Pick<JobContext, "journal" | "directory">,
   step: string,

@@ -1,7 +1,4 @@
-/**
- * What a job needs of the control plane, declared here by its user. An implementation retries each
- * call until there is a response.
- */
+/** What a job needs of the control plane. Each call is repeated until there is a response. */
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { LogSink } from "../logs/delivery.ts";
 
@@ -14,13 +11,11 @@ export interface JobApi extends LogSink {
   downloadSource(file: string, signal: AbortSignal): Promise<void>;
   /** The address of the managed state of a configuration, for terraform's `http` backend. */
   stateAddress(specId: string): string;
-  /**
-   * Whether the control plane keeps a state of this configuration that has any resource or output.
-   */
+  /** Whether the control plane keeps a state of this configuration that is not empty. */
   hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
   /**
-   * Returns the managed state of a configuration; undefined if there is none, if it is larger than
-   * `limit` bytes, or if it cannot be read for half a minute.
+   * Returns undefined if there is no managed state, it has more than `limit` bytes, or it cannot be
+   * read for half a minute.
    */
   readState(specId: string, jobToken: string, limit: number): Promise<string | undefined>;
 }

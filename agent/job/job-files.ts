@@ -1,7 +1,6 @@
 /**
- * Reads files that a job may have replaced: by a link to a file of the agent, a pipe that never
- * ends, or an endless file. The agent has rights that the job lacks, so it opens only plain files
- * whose path stays within the workspace.
+ * Reads files that a job may have replaced by a link to one of the agent, a pipe or an endless
+ * file. The agent has more rights, so it opens only plain files within the workspace.
  */
 import {
   closeSync,
@@ -36,9 +35,8 @@ export function readJobFile(root: string, path: string, limit = readLimit): stri
 }
 
 /**
- * Copies a file of the workspace to a file of the agent, with mode 0600. Returns false if there is
- * none. Throws StepFailedError if it has more than this many bytes, including its holes, which would
- * take space in the copy.
+ * With mode 0600. Returns false if there is no such file. Throws StepFailedError if it has more
+ * bytes, including holes, which would take space in the copy.
  */
 export async function copyJobFile(
   root: string,
@@ -60,10 +58,7 @@ export async function copyJobFile(
   return true;
 }
 
-/**
- * Opens a plain file of the workspace, to read it or to cut it. Returns undefined if there is none.
- * Throws StepFailedError for anything else at this path.
- */
+/** Returns undefined if there is no file. Throws StepFailedError if there is anything else. */
 export function openJobFile(
   root: string,
   path: string,

@@ -1,7 +1,6 @@
 /**
- * What a job has done so far: one JSON line per entry, appended before or after the act that it
- * records. A restarted agent reads it and runs the same list of steps again; recovery needs nothing
- * else.
+ * What a job has done: a JSON line for each act, before or after it. A restarted agent reads it and
+ * runs the same steps again; recovery needs nothing else.
  */
 import {
   closeSync,
@@ -34,8 +33,8 @@ export type Entry =
   /** How the job is isolated, and as which user: the same after every restart. */
   | { readonly at: "placed"; readonly level: Level; readonly user: number | null }
   /**
-   * The server acknowledged the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago
-   * that was, however the clock was changed.
+   * PROCESSING is acknowledged. `boot` and `uptime` (seconds) measure the time despite clock
+   * changes.
    */
   | { readonly at: "started"; readonly boot: string | null; readonly uptime: number }
   /** A new agent process continues the job. */
@@ -43,36 +42,24 @@ export type Entry =
   /** That agent process has run for a while since. */
   | { readonly at: "steady" }
   | { readonly at: "begun"; readonly step: string }
-  /**
-   * Written before a command is started. After a reboot, a command without an exit code may or may
-   * not have run.
-   */
+  /** Before a command starts. After a reboot, one without an exit code may or may not have run. */
   | {
       readonly at: "run";
       readonly run: string;
       readonly logged: boolean;
       readonly boot: string | null;
     }
-  /**
-   * Written before each SIGINT: a restarted agent continues the stop sequence there, and knows
-   * whether an apply was interrupted twice.
-   */
+  /** Before each SIGINT: a restarted agent continues there, and knows of a second interrupt. */
   | { readonly at: "interrupted"; readonly run: string }
   | { readonly at: "done"; readonly step: string; readonly facts: Facts }
   /** What the job has learnt and its log must not show; see secrets.ts. */
   | { readonly at: "secrets"; readonly sealed: string }
-  /**
-   * The address from which the next commands read their credentials. Commands that run keep the one
-   * that they were started with.
-   */
+  /** For the next commands; one that runs keeps the address that it was started with. */
   | { readonly at: "endpoint"; readonly address: EndpointAddress }
   | { readonly at: "stopping"; readonly reason: StopReason }
   /** The outcome is decided, and the log has its last line. */
   | { readonly at: "ended"; readonly report: ReportStatus }
-  /**
-   * The server has acknowledged the end, or has reported that another worker holds the job: only
-   * the cleanup is left.
-   */
+  /** The end is acknowledged, or another worker holds the job: only the cleanup is left. */
   | { readonly at: "reported" }
   /** The workspace is moved away: its place may be another job's. */
   | { readonly at: "left" };
@@ -90,10 +77,7 @@ export interface Journal {
   close(): void;
 }
 
-/**
- * The entry cannot be written, most likely because the disk is full. Once there is space, the job
- * continues from the entries before.
- */
+/** The disk may be full. Once there is space, the job continues from the entries before. */
 export class JournalError extends Error {
   override readonly name = "JournalError";
 }
@@ -104,10 +88,7 @@ export const interruptsOf = ({ entries }: Pick<Journal, "entries">, run: string)
 
 const sync = promisify(fsync);
 
-/**
- * Opens the journal of a job directory, and creates it if there is none. A last line that a crash
- * cut short is dropped.
- */
+/** Opens or creates it, and drops a last line that a crash cut short. */
 export function openJournal(directory: string): Journal {
   const path = join(directory, "journal.ndjson");
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";

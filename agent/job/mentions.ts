@@ -4,16 +4,12 @@ import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/**
- * Limit for all files of a directory. More is not searched, because the rest of the agent waits
- * meanwhile.
- */
+/** Of all files together. More is not searched, because the rest of the agent waits. */
 const lookLimit = 8 * mebibyte;
 
 /**
- * Whether a terraform file of the directory may contain one of the words as an identifier. False is
- * certain, because an identifier of HCL has only one spelling. A file or directory that cannot be
- * read, JSON with escaped characters, and more than 8 MiB of files count as containing it.
+ * Whether a terraform file may contain one of the words as an identifier. False is certain: HCL has
+ * one spelling. An unreadable file, escapes in JSON and more than 8 MiB count as containing it.
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
@@ -23,10 +19,9 @@ export function mentions(root: string, folder: string, words: readonly string[])
 }
 
 /**
- * Returns the variables that no terraform file of the directory can declare. Each file is read
- * once, however many names there are: both come from users. None if a file has an escape of
- * Unicode, with which a label has another spelling, or a comment before a label; a name beyond ASCII
- * may be normalized.
+ * Returns the variables that no file can declare. Reads each file once: files and names come from
+ * users. None where a label may be spelt differently, by a Unicode escape or after a comment; a
+ * name beyond ASCII may be normalized.
  */
 export function undeclared(root: string, folder: string, names: readonly string[]): Set<string> {
   const left = new Set(names.filter((name) => /^[\w-]+$/.test(name)));

@@ -46,10 +46,7 @@ export interface JobRun {
 
 export interface JobEnd {
   readonly result: JobResult;
-  /**
-   * Removes everything of the job from this machine. May take long, so the next job does not wait for
-   * it.
-   */
+  /** May take long, so the next job does not wait for it. */
   remove(): Promise<void>;
 }
 
@@ -133,10 +130,7 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   }
 }
 
-/**
- * Returns false if the job was cancelled or given to another worker. Nothing has run then, and
- * nothing may run.
- */
+/** Returns false if the job was cancelled or given to another worker: then nothing may run. */
 async function reportStart({ api, journal }: Base): Promise<boolean> {
   if (journal.find("started")) return true;
   try {
@@ -149,10 +143,7 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
   return true;
 }
 
-/**
- * If the log cannot be continued, the job continues without it: what terraform does and its outcome
- * matter more.
- */
+/** If the log cannot be continued, the job goes on without: its outcome matters more. */
 async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
   const { claim, settings, directory, api } = base;
   const options: JobLogOptions = {
@@ -180,10 +171,7 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
   }
 }
 
-/**
- * Ships the rest of what a former agent has run. The run of a step that is not done is continued by
- * that step.
- */
+/** Ships what a former agent has run, except the run of the step that is not done. */
 function resumeLog({ claim, journal, log, settings, isolation }: Base & { log: JobLog }): void {
   const done = journal.entries.findLastIndex(({ at }) => at === "done" || at === "ended");
   for (const entry of journal.entries.slice(0, Math.max(0, done))) {
@@ -266,9 +254,7 @@ function damageIn(error: unknown, { error_message }: ReportStatus): Partial<Repo
   return { error_message: error_message === undefined ? lost : `${error_message}; ${lost}` };
 }
 
-/**
- * Returns undefined if the server accepts no more of the log: then the end is reported without it.
- */
+/** Undefined if the server accepts no more of the log: the end is reported without it. */
 async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undefined> {
   try {
     return gaveUp.aborted ? undefined : await log.drained(gaveUp);
@@ -305,10 +291,7 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
   return report.status as JobResult;
 }
 
-/**
- * The longest time that a timer accepts; a longer limit applies after the next restart of the
- * agent.
- */
+/** The longest that a timer accepts; a longer limit applies after the agent's next restart. */
 const timerLimit = 2 ** 31 - 1;
 
 /** Returns the milliseconds that are left. */

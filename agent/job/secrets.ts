@@ -1,7 +1,6 @@
 /**
- * Masks the secrets of a job in its log. The next agent, which may ship the rest of the log, must
- * know the secrets that the job has learnt, so they are in the journal, sealed. The key is beside
- * the identity in the work directory, so the job's files alone disclose nothing.
+ * Masks a job's secrets in its log. The journal has those that the job has learnt, for the next
+ * agent, sealed with a key beside the identity: the job's files alone disclose nothing.
  */
 import { hkdfSync, randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -17,10 +16,7 @@ import { secretsOfGitAccess } from "./source/git-access.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
-/**
- * The texts in sensitive variables and in those of earlier deployments, the tokens, and the secrets
- * that this agent and earlier ones have learnt.
- */
+/** Sensitive variables, now and in earlier deployments, tokens, and what agents have learnt. */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
   const keys = keysOf(settings, job.id);
   return [
@@ -48,10 +44,7 @@ function secretsOfProxies(network: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/**
- * False if the key of the work directory was lost while the job ran: what the job had learnt before
- * cannot be decrypted.
- */
+/** False if the work directory lost its key meanwhile, and with it what the job had learnt. */
 export function knowsAllSecrets({ claim, journal, settings }: Known): boolean {
   const keys = keysOf(settings, claim.job.id);
   return journal.entries.every((entry) => entry.at !== "secrets" || open(entry.sealed, keys));
@@ -77,8 +70,8 @@ export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
 }
 
 /**
- * Whether a former value is not masked because there are too many. Not a reason to refuse the job:
- * only a deployment can remove them from the state.
+ * Whether there were too many former values to mask. No reason to refuse: only a deployment can
+ * remove them from the state.
  */
 export function missesFormer({ claim: { job } }: Pick<Known, "claim">): boolean {
   const all = formerTexts(job);
@@ -101,10 +94,7 @@ function sensitiveTexts({ config_snapshot }: Known["claim"]["job"]): string[] {
   ];
 }
 
-/**
- * Returns the texts under these names. If the server does not say which are sensitive, the names
- * decide.
- */
+/** If the server does not say which are sensitive, the names decide. */
 const secretTexts = (
   all: Readonly<Record<string, string>>,
   names: readonly string[] = Object.keys(all).filter(isSecretEnvironmentName),
@@ -114,10 +104,7 @@ const secretTexts = (
 export const maskerOf = (context: Known): ((text: string) => string) =>
   knowsAllSecrets(context) ? secrecyOf(secretsOf(context)).mask : () => secretsLost;
 
-/**
- * Masks these secrets in the log from now on, also after a restart. Throws if they cannot be
- * recorded; the caller must then not print them.
- */
+/** Also after a restart. Throws if they cannot be recorded: then they must not be printed. */
 export function conceal(
   { claim, journal, settings, log }: Known & Pick<JobContext, "log">,
   secrets: readonly string[],

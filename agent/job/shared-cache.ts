@@ -1,7 +1,6 @@
 /**
- * Keeps the engines and provider packages that jobs share on this machine within their limits. The
- * least recently used are removed first, and never one that a job uses: every job's workspace has
- * links to what it was given, and these are made before it is used.
+ * Keeps shared engines and packages within their limits: removes the least recently used, but none
+ * that a workspace links to, which each does before it uses one.
  */
 import {
   existsSync,
@@ -34,8 +33,8 @@ interface CacheEntry {
 }
 
 /**
- * Removes what makes all engines and packages together larger than `bytes`, and what was not used
- * for long; synchronously, so that no job gets what is being removed. Returns what was removed.
+ * Removes what exceeds `bytes` and what was not used for long; synchronously, so that no job gets
+ * it meanwhile. Returns what was removed.
  */
 export function keepWithin(workDir: string, bytes: number): string[] {
   const held = heldPaths(workDir);
@@ -62,8 +61,8 @@ export function removePartials(workDir: string): void {
 }
 
 /**
- * Records that the job uses this engine. Returns false if it has just been removed and must be
- * looked for again. An engine outside the cache needs no record.
+ * Returns false if it was just removed and must be looked for again. Engines outside the cache need
+ * no record.
  */
 export function holdEngine(workDir: string, workspace: Workspace, path: string): boolean {
   if (!path.startsWith(`${engineCache(workDir)}${sep}`)) return true;

@@ -59,10 +59,7 @@ function openFolders(path: string, cacheDirectory: string): void {
   }
 }
 
-/**
- * `downloadPlan` finds no plan for a DEPLOY that plans and applies in one job; `plan` then makes
- * it.
- */
+/** A DEPLOY that plans and applies in one job has no plan to download: `plan` makes it. */
 const lists: Readonly<Record<JobType, readonly Step[]>> = {
   PLAN: [
     prepareWorkspace,

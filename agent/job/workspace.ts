@@ -1,8 +1,4 @@
-/**
- * The directory of a job's terraform: everything that terraform may read and write, and nothing of
- * the agent's. The path is the same for a PLAN and the DEPLOY of that plan, because plans contain
- * `path.cwd`.
- */
+/** The directory of a job's terraform: all that it may read and write, nothing of the agent's. */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ClaimedJob } from "../../protocol/executions.ts";
@@ -27,10 +23,7 @@ export interface Workspace {
   readonly lock: string;
   /** Links to the shared engines and providers that the job was given. */
   readonly shared: string;
-  /**
-   * All of the above that are directories, the root first. The job may write to those that it is
-   * given.
-   */
+  /** The directories among them, the root first. */
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
 
@@ -41,10 +34,7 @@ export const variablesFile = "job.tfvars.json";
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
-/**
- * The directories in which a job works: the same ones for a PLAN and the DEPLOY of that plan,
- * because plans contain paths.
- */
+/** The same for a PLAN and the DEPLOY of that plan, because plans contain `path.cwd`. */
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 
@@ -88,11 +78,7 @@ export const localStateFolder = (workDir: string, { job }: ClaimedJob): string |
 export const rescuedState = (workDir: string, jobId: string): string =>
   join(workDir, "rescued-states", `${jobId}.tfstate`);
 
-/**
- * Makes it an empty directory, because a step that was interrupted starts over. Synchronous, like
- * all small file work of a job: the detour through the thread pool takes longer than the work
- * itself.
- */
+/** An interrupted step starts over. Synchronous, because the thread pool takes longer. */
 export function emptyFolder(path: string): void {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path, { recursive: true, mode: 0o700 });

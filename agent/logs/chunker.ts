@@ -1,7 +1,4 @@
-/**
- * Walks the sources of a log in order and cuts new output into chunks. Leaves a source only when it
- * is over, so nothing of a later source comes before it.
- */
+/** Cuts the sources of a log into chunks, in order: nothing comes before an earlier source ends. */
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import { chunkBytes, type Entry } from "./offsets.ts";
@@ -20,10 +17,7 @@ export interface ChunkerOptions {
   readonly volumeLimit: number;
   /** Only the number of bytes of output is sent. */
   readonly isWithheld: boolean;
-  /**
-   * The time of what a run prints now, for the marks of resources; undefined for a server that knows
-   * only the published interface and gets none.
-   */
+  /** The time for the marks of resources; undefined for a server of the published interface. */
   readonly time: ((run: string) => string) | undefined;
   /** Whether nothing more will be written to this run's files. */
   isEnded(run: string): boolean;
@@ -119,10 +113,7 @@ export class Chunker {
     this.#spool?.release(this.#room);
   }
 
-  /**
-   * Calls once when the current run may have written something. Returns true if the caller must
-   * check once more.
-   */
+  /** Calls once when the current run may have written. True: the caller must check once more. */
   watch(onChange: () => void): boolean {
     return this.#spool?.watch(onChange) ?? false;
   }

@@ -1,7 +1,4 @@
-/**
- * Delivers posts to the server: repeats each until it is acknowledged, refused for good, or the log
- * is closed.
- */
+/** Repeats posts until each is acknowledged or refused for good, or the log is closed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus } from "../../protocol/jobs.ts";
@@ -11,10 +8,7 @@ import { sortFailure } from "../api/failures.ts";
 
 /** The receiver of chunks, declared here by its user; `agent/api/job-calls.ts` implements it. */
 export interface LogSink {
-  /**
-   * Makes one attempt. Throws ProblemError if the server refuses, or a network error; the shipper
-   * decides what to repeat.
-   */
+  /** Makes one attempt. Throws ProblemError if the server refuses, else a network error. */
   appendLogs(chunks: SequencedChunk[], signal: AbortSignal): Promise<{ job_status: JobStatus }>;
 }
 
@@ -33,9 +27,8 @@ export interface DeliveryOptions {
 }
 
 /**
- * Resolves when the server has stored the post. Rejects if the server refuses it for good, or when
- * the log is closed. `before` is the preceding post: after a failure it goes first, because the
- * server accepts chunks only in order.
+ * Rejects if the server refuses the post for good or the log is closed. After a failure, the post
+ * `before` goes first, because the server accepts chunks only in order.
  */
 export async function deliver(
   post: Post,

@@ -30,10 +30,7 @@ export interface JobLog {
   system(text: string, starts?: string): void;
   /** Records that a step has ended, without a line. `over`: when, if that was before. */
   stepEnded(name: string, over?: Date): void;
-  /**
-   * Ships `runs/<name>/{stdout,stderr}` until `ended` resolves and both are read to their end. A
-   * call with the same name after a restart continues.
-   */
+  /** Ships both streams until `ended` resolves and they are read. After a restart, it continues. */
   run(name: string, ended: Promise<void>): void;
   addSecrets(secrets: readonly string[]): void;
   /** Resolves when everything so far is acknowledged, with the number of chunks. */
@@ -43,8 +40,8 @@ export interface JobLog {
 }
 
 /**
- * Opens the log of a job directory, and sends again, with the same numbers, what an earlier process
- * left unsent. Throws DamagedFileError if it is no longer known what was sent.
+ * Sends again, with the same numbers, what an earlier process left. Throws DamagedFileError if it
+ * is not known what was sent.
  */
 export async function openJobLog(
   options: JobLogOptions,
@@ -158,10 +155,7 @@ export async function openJobLog(
   };
 }
 
-/**
- * A log that accepts everything and ships nothing: for a job whose record of what was shipped is
- * damaged.
- */
+/** Accepts everything and ships nothing, if the record of what was shipped is damaged. */
 export const silentLog: JobLog = {
   system: () => undefined,
   stepEnded: () => undefined,
@@ -181,8 +175,8 @@ function openOffsets(directory: string, sources: Sources): Offsets {
 }
 
 /**
- * Returns the time by the clock at the agent's start plus the monotonic clock: the duration of a
- * step does not depend on clock changes. Nothing of a run happens after it is over.
+ * By the clock at the agent's start plus the monotonic clock, so that clock changes do not count.
+ * Nothing of a run happens after it is over.
  */
 const timeUntil = (over: Date | undefined): string =>
   new Date(

@@ -1,7 +1,4 @@
-/**
- * An append-only file of JSON lines that survives a kill and a full disk: an entry is either
- * complete or absent.
- */
+/** An append-only file of JSON lines: after a kill or a full disk, an entry is whole or absent. */
 import {
   closeSync,
   fstatSync,
@@ -15,10 +12,7 @@ import {
 } from "node:fs";
 import { kibibyte } from "../../common/units.ts";
 
-/**
- * A line in the middle of the file is not what the agent wrote: another program changed it, or the
- * disk lost it.
- */
+/** A line in the middle is damaged: another program changed it, or the disk lost it. */
 export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
 }
@@ -26,10 +20,7 @@ export class DamagedFileError extends Error {
 export interface Ndjson<T> {
   /** In bytes. */
   readonly size: number;
-  /**
-   * Reads all lines that are in the file, of which memory holds only a few. Lines that are replaced
-   * meanwhile are still read. Throws DamagedFileError.
-   */
+  /** Keeps only a few lines in memory; also reads lines that are replaced meanwhile. */
   read(): Generator<T, void>;
   /** Appends. Throws, and leaves the file unchanged, if the disk is full. */
   append(values: readonly T[]): void;
@@ -39,8 +30,8 @@ export interface Ndjson<T> {
 }
 
 /**
- * Opens the file, and creates it if there is none, and reads its lines; a last line that a crash cut
- * short is dropped. Throws DamagedFileError, and then leaves nothing open.
+ * Reads or creates the file, and drops a last line that a crash cut short. Throws DamagedFileError
+ * and leaves nothing open.
  */
 export function openNdjson<T extends object>(path: string, each: (value: T) => void): Ndjson<T> {
   let file = openSync(path, "a+", 0o600);

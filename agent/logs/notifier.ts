@@ -1,7 +1,4 @@
-/**
- * Wakes the one loop that waits for it. A notification that comes before a wait ends that wait at
- * once.
- */
+/** Wakes the one loop that waits, also if the notification comes before the wait. */
 export class Notifier {
   #isNotified = false;
   #wake: (() => void) | undefined;

@@ -1,11 +1,7 @@
 /**
- * Records which numbers were given to which parts of the log. Written before a chunk is sent, so
- * that after a crash the same parts are sent under the same numbers. The server stores each number
- * once, and so each part once. Kept in `shipped.ndjson`.
- *
- * The record survives a kill of the agent. After a power failure its last lines may be missing
- * although the server has those chunks; terraform has ended then as well, and the job is reported
- * as such.
+ * Records in `shipped.ndjson`, before a chunk is sent, which number a part of the log gets: after a
+ * crash it is sent under the same number, which the server stores once. A power failure may lose
+ * the last lines; terraform has ended then as well, and the job is reported as such.
  */
 import { join } from "node:path";
 import type { LogResource, StreamType } from "../../protocol/jobs.ts";
@@ -112,9 +108,8 @@ export class Offsets {
 }
 
 /**
- * Joins neighbouring chunks of one run that the server has acknowledged, up to the size of a full
- * one, so that the record grows with the bytes of the log and not with its age. If the server loses
- * acknowledged chunks, it gets their text under the first of their numbers, and the others empty.
+ * Joins neighbouring acknowledged chunks of a run to full ones, so that the record grows with the
+ * log and not with its age. If the server loses them, it gets their text under the first number.
  */
 export function* joined(entries: Iterable<Entry>, acknowledged: number): Generator<Entry, void> {
   let group: Entry[] = [];

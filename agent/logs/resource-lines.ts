@@ -1,6 +1,6 @@
 /**
- * Finds in terraform's output of an apply the lines that say where the change of a resource starts,
- * ends or fails. Terraform and OpenTofu print the same words. Pure.
+ * Finds where the change of a resource starts, ends or fails in the output of an apply, which
+ * terraform and OpenTofu print in the same words. Pure.
  */
 import type { LogResource } from "../../protocol/jobs.ts";
 import { timeoutSecondsLimit, planTextLimit } from "../../protocol/limits.ts";
@@ -18,10 +18,7 @@ const marks: Readonly<Record<Stream, RegExp>> = {
   STDERR: /^(?:\u001b\[[\d;]*m)*\u00e2\u0095\u00b7/gm,
 };
 
-/**
- * Returns where the first such line after the start of the bytes begins, or their length: a chunk
- * ends there, so that it has at most one of them, at its start.
- */
+/** Where the next such line begins, or the length: a chunk has at most one, at its start. */
 export function nextMark(bytes: Buffer, stream: Stream): number {
   for (const { index } of bytes.toString("latin1").matchAll(marks[stream]))
     if (index > 0) return index;
@@ -98,10 +95,7 @@ function secondsOf(text: string): number | undefined {
   return sum <= timeoutSecondsLimit ? sum : undefined;
 }
 
-/**
- * Returns the address of a resource, without the name of the old object that is destroyed after its
- * replacement; undefined for other text, such as a line of a provisioner.
- */
+/** Without the name of a deposed object; undefined for other text, such as of a provisioner. */
 function addressOf(text: string): string | undefined {
   const address = text.replace(/ \(deposed object [\da-f]+\)$/, "");
   const bare = address.replace(/"(?:[^"\\]|\\.)*"/g, '""');

@@ -1,7 +1,7 @@
 /**
- * Sends a log to the server: takes chunks from the chunker when there is something to send, fewer
- * posts than the limit are in flight, and it is time; numbers them, writes the numbers down, and
- * hands them to `deliver`. Memory holds only what is in flight.
+ * Sends a log: takes chunks from the chunker when there is something, few enough posts are in
+ * flight and it is time; numbers them, writes that down, and hands them to `deliver`. Memory holds
+ * only what is in flight.
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
@@ -35,10 +35,7 @@ export const usualTiming: Timing = {
   retry: retryLimits(),
 };
 
-/**
- * Posts that are not full and go at the usual pace. One more for each `steadyPace` that passes, so
- * output that comes more slowly than that is never delayed.
- */
+/** Posts that are not full. `steadyPace` adds one, so slower output is never delayed. */
 const burstPosts = 300;
 /** The full chunks of one post to a server that accepts several. */
 const postChunks = 8;
@@ -57,15 +54,9 @@ export interface ShipperOptions {
   isDraining(): boolean;
   /** Everything was sent and acknowledged. */
   onIdle(): void;
-  /**
-   * Called with each response's `job_status`: while there is output, the agent learns of a cancel
-   * this way.
-   */
+  /** Each response's `job_status`: while there is output, this is how a cancel is noticed. */
   onJobStatus(status: JobStatus): void;
-  /**
-   * The server refuses this log for good (another worker holds the job, unknown job, …); nothing
-   * more is sent.
-   */
+  /** The server refuses this log for good, such as for another holder; nothing more is sent. */
   onGiveUp(error: unknown): void;
 }
 
@@ -170,10 +161,7 @@ export class LogShipper {
     return { entries, post };
   }
 
-  /**
-   * Returns false while the disk is full. What was not written down must not be sent, because a
-   * restart would number it differently.
-   */
+  /** Returns false while the disk is full: what is not recorded would get another number later. */
   #save(made: { entries: Entry[]; post: Post }): boolean {
     const { sources, offsets } = this.#options;
     try {
@@ -213,10 +201,7 @@ export class LogShipper {
       });
   }
 
-  /**
-   * Nothing to send: starts the watch, and checks once more, because what was written in between
-   * gave no notification.
-   */
+  /** Checks once more after the watch starts: what was written before gave no notification. */
   #rest(): number {
     const { chunker, timing, onIdle } = this.#options;
     if (chunker.done) {

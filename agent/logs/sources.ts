@@ -1,7 +1,4 @@
-/**
- * What a job's log consists of, in order: lines of the agent and outputs of runs. Kept in
- * `log.ndjson`.
- */
+/** The parts of a job's log in order, in `log.ndjson`: lines of the agent and outputs of runs. */
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import { isDiskFull, openNdjson, type Ndjson } from "./ndjson.ts";

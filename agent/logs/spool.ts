@@ -1,7 +1,4 @@
-/**
- * Reads the output of one run: two files that grow, in safe pieces, in about the order in which
- * they were written.
- */
+/** Reads two growing files of a run in safe pieces, in about the order of writing. */
 import {
   closeSync,
   fstatSync,
@@ -52,9 +49,8 @@ interface Tail {
 }
 
 /**
- * Milliseconds until output that has fewer bytes in common with a secret than are masked is
- * released. One byte is enough for it to be held back, and terraform may print the next one only
- * ten seconds later.
+ * Milliseconds until output with too little of a secret to mask is released. One byte holds output
+ * back, and terraform may print the next one ten seconds later.
  */
 const releaseAfter = 200;
 
@@ -62,18 +58,15 @@ const releaseAfter = 200;
 const releaseStep = 16 * mebibyte;
 
 /**
- * Where reading continues: the bytes shipped, how many of the next belong to a masked region that
- * was shipped, and how many of the last may be the start of a secret.
+ * Bytes shipped, how many of the next belong to a masked region, and how many of the last may begin
+ * a secret.
  */
 export type Positions = Record<OutputStream, { position: number; carry: number; released: number }>;
 
 /** More than any redactor looks ahead. */
 const readAhead = mebibyte;
 
-/**
- * All reads of all spools use one buffer, so memory does not grow with the log. Reads and their use
- * are synchronous.
- */
+/** One buffer for all spools, so memory does not grow with the log. All uses are synchronous. */
 let buffer = Buffer.allocUnsafeSlow(64 * kibibyte);
 
 export class Spool {
@@ -91,10 +84,7 @@ export class Spool {
     });
   }
 
-  /**
-   * Checks how far the files have grown. `ended`: they will not grow any more. Returns the bytes
-   * that wait.
-   */
+  /** `ended`: the files will not grow any more. Returns the bytes that wait. */
   look(ended: boolean): number {
     for (const tail of this.#tails) {
       tail.file ??= openIfExists(join(this.#directory, tail.stream.toLowerCase()));
@@ -112,9 +102,8 @@ export class Spool {
   }
 
   /**
-   * Frees the disk space of output that can never be shipped, because at most `room` more bytes
-   * are: a job may write without end. The files keep their size, so that the dropped bytes are
-   * counted exactly. If the file system does not support it, the space stays in use.
+   * Frees the disk space beyond the `room` more bytes that are shipped, if the file system can: a
+   * job may write without end. The files keep their size, so dropped bytes are counted exactly.
    */
   release(room: number): void {
     for (const tail of this.#tails) {
@@ -143,9 +132,8 @@ export class Spool {
   }
 
   /**
-   * Returns the next piece, at most `limit` bytes, of what `look` has seen: first of stdout, then
-   * of stderr, so that an error comes after what led to it and neither stream starves the other.
-   * Returns undefined if nothing may be shipped before there is more.
+   * At most `limit` bytes of what `look` has seen, stdout first: an error follows what led to it,
+   * and neither stream starves. Undefined if nothing can be shipped yet.
    */
   take(redactor: Redactor, limit: number, end: End): Piece | undefined {
     const piece = this.#takeTurn(redactor, limit, end);
@@ -185,9 +173,8 @@ export class Spool {
   }
 
   /**
-   * Calls once when something in the run's directory changes, so that a run that writes line by
-   * line does not cost one event a line. Returns true if the watch is new: the caller must check
-   * for changes just before it.
+   * Calls once for many changes in the directory of the run. True if the watch is new: check for
+   * changes just before it.
    */
   watch(onChange: () => void): boolean {
     if (this.#watcher) return false;

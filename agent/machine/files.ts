@@ -4,10 +4,7 @@ import { dirname } from "node:path";
 import { makeDirectory } from "../../common/files.ts";
 import { runProgram } from "./programs.ts";
 
-/**
- * Writes a file of mode 0600 so that a reader sees either the old or the new content; `durable`:
- * also after a power failure.
- */
+/** Of mode 0600, whole or not at all for readers; `durable`: also after a power failure. */
 export function writeWhole(path: string, content: string, durable?: "durable"): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = openSync(temporary, "w", 0o600);
@@ -21,10 +18,7 @@ export function writeWhole(path: string, content: string, durable?: "durable"): 
   if (durable) syncDirectory(dirname(path));
 }
 
-/**
- * Makes a private directory. Other users may pass through the directories above it that are made
- * here, because jobs run as other users and their directories are inside.
- */
+/** A private directory below ones that other users may pass: jobs run as other users. */
 export function makePassable(path: string): void {
   const first = makeDirectory(path, 0o700);
   if (first === undefined) return;
@@ -43,10 +37,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/**
- * Frees the disk space of a part of a file and keeps its size. Returns false if the file system or
- * the machine cannot do it.
- */
+/** Frees the space and keeps the size. Returns false if the file system cannot. */
 export function punchHole(path: string, offset: number, length: number): Promise<boolean> {
   const range = ["--punch-hole", "--offset", String(offset), "--length", String(length)];
   return runProgram("fallocate", [...range, "--", path]).then(

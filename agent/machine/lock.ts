@@ -38,10 +38,7 @@ interface Holder extends ProcessIdentity {
   readonly host?: string;
 }
 
-/**
- * Locks a directory and returns the function that releases it. Throws `LockHeldError` or
- * `LockUnavailableError`.
- */
+/** Returns the function that unlocks. Throws `LockHeldError` or `LockUnavailableError`. */
 export async function lockDirectory(directory: string): Promise<() => void> {
   const path = join(directory, "lock");
   const own = identityOf(process.pid);

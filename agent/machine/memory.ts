@@ -6,8 +6,8 @@ const idleAfter = 5000;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Collects garbage once the agent has been idle for a while. V8 itself collects it only when it
- * needs more memory, which an idle agent seldom does. `bin/windlass` starts Node with `--expose-gc`.
+ * V8 itself collects only when it needs more memory, which an idle agent seldom does.
+ * `bin/windlass` passes `--expose-gc`.
  */
 export function freeWhenIdle(isIdle: () => boolean): void {
   clearTimeout(timer);

@@ -1,7 +1,4 @@
-/**
- * Connects the agent to other machines: through the proxies and with the certificate authorities
- * that this network needs.
- */
+/** Connects to other machines with the proxies and authorities of this network. */
 import { lookup } from "node:dns";
 import { readFileSync } from "node:fs";
 import type { LookupFunction } from "node:net";
@@ -17,19 +14,15 @@ import { EnvHttpProxyAgent } from "../../common/http-proxies.ts";
 import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
-/**
- * Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as
- * `config.ts` found them.
- */
+/** By their usual names (`HTTPS_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
 export type Network = Readonly<Record<string, string>>;
 
 const connectTimeout = 10_000;
 
 /**
- * Makes every connection of this process also trust the authorities in `SSL_CERT_FILE`, which
- * terraform and git read as well, and makes requests without a dispatcher of their own use the
- * proxies. Throws `ConfigError` if the file cannot be read or contains no certificate, or if a
- * proxy has no address.
+ * Connections also trust the authorities in `SSL_CERT_FILE`, as terraform's and git's do, and
+ * requests without a dispatcher use the proxies. Throws `ConfigError` for an unreadable file, one
+ * without a certificate, or a proxy without an address.
  */
 export function useNetwork(network: Network): void {
   const file = network["SSL_CERT_FILE"] ?? network["ssl_cert_file"];
@@ -53,10 +46,7 @@ function certificatesIn(file: string): string[] {
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/**
- * Returns connections for one owner, who closes them. `connector` opens them, within so many
- * milliseconds.
- */
+/** Connections for one owner, who closes them, each opened within so many milliseconds. */
 export function dispatcherOf(
   network: Network,
   connector?: (timeout: number) => Connector,
@@ -79,10 +69,7 @@ function addressOf(name: string, text: string): string {
   return address;
 }
 
-/**
- * Opens connections to a control plane on plain http. `localhost` is only 127.0.0.1: at `::1`, a job
- * could listen beside the control plane and pass on what it says, its proof too.
- */
+/** `localhost` is only 127.0.0.1: at `::1`, a job could listen and pass on even the proof. */
 export const plainConnector = (timeout: number): Connector =>
   connectorOf({ timeout, lookup: lookupPlain });
 

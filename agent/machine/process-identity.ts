@@ -1,6 +1,6 @@
 /**
- * Identifies a process. The kernel reuses a pid, but not pid, start time and boot together. Without
- * `/proc` (macOS) only the pid is known, and a restarted agent trusts it.
+ * A pid with its start time and boot, which the kernel does not reuse together. Without `/proc`
+ * (macOS), the pid alone is trusted.
  */
 import { readFileSync } from "node:fs";
 
@@ -20,10 +20,7 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   return { pid, start, boot: boot === "" ? null : boot };
 }
 
-/**
- * Returns the identity of a running process, or undefined if there is none. A zombie counts as
- * ended.
- */
+/** Undefined if there is no such process, or only a zombie. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const line = readProc(`/proc/${pid}/stat`);
   if (line === undefined) {
@@ -35,9 +32,7 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
     : parseIdentity(`${line.trimEnd()}\n${bootId() ?? ""}`);
 }
 
-/**
- * Returns the pid of a process's parent, or undefined without such a process or without `/proc`.
- */
+/** Undefined without such a process or without `/proc`. */
 export function parentOf(pid: number): number | undefined {
   const parent = Number(statFields(readProc(`/proc/${pid}/stat`) ?? "")[1]);
   return parent > 0 ? parent : undefined;
@@ -57,10 +52,7 @@ export function bootId(): string | null {
 
 let boot: { id: string | null } | undefined;
 
-/**
- * The fields after the name, which is in parentheses and may contain anything; the state comes
- * first.
- */
+/** The fields after the name, which may contain anything, in parentheses; the state is first. */
 function statFields(line: string): string[] {
   const end = line.lastIndexOf(")");
   return end < 0

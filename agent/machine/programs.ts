@@ -10,10 +10,7 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * A program could not be started, failed, ran too long or printed too much. The message has its own
- * words.
- */
+/** A program did not start, failed, ran too long or printed too much. */
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
   /** Why it could not be started, such as `ENOENT`. */
@@ -34,10 +31,7 @@ const outputLimit = mebibyte;
 /** Characters of a program's own words in a message. */
 const wordsLimit = 2000;
 
-/**
- * Runs a program to its end, without a shell, and returns its standard output. Throws
- * `ProgramError`.
- */
+/** Runs a program without a shell and returns its stdout. Throws `ProgramError`. */
 export async function runProgram(
   program: string,
   args: readonly string[],

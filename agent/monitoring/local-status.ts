@@ -1,8 +1,7 @@
 /**
- * Serves the agent's status on its own machine, without names and secrets: `/healthz` shows that
- * the event loop works, `/readyz` that the control plane responds, and `/metrics` is for
- * Prometheus. A supervisor must restart the agent by `/healthz` alone, and ask at the socket: jobs
- * can open all connections of an address, or take it while no agent runs.
+ * The agent's status on its own machine, without names and secrets: `/healthz` of the event loop,
+ * by which alone a supervisor restarts it, `/readyz` of the control plane, and `/metrics`. Ask at
+ * the socket: a job can use up an address, or take it while no agent runs.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";

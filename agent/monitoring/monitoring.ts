@@ -17,10 +17,7 @@ export interface Monitored {
   isDiskLow(): boolean;
 }
 
-/**
- * Silence of the control plane, in heartbeats, after which the agent is not ready. After the same
- * time the server shows the worker as OFFLINE.
- */
+/** Missed heartbeats until the agent is not ready, and the server shows it as OFFLINE. */
 const silentHeartbeats = 2;
 
 export function openMonitoring(

@@ -1,7 +1,6 @@
 /**
- * systemd's readiness and watchdog (`sd_notify(3)`). The watchdog checks liveness: a timer of the
- * event loop sends keep-alive messages. So systemd restarts an agent whose loop is blocked, but not
- * one whose control plane is away.
+ * systemd's readiness and watchdog (`sd_notify(3)`): a timer reports liveness, so systemd restarts
+ * an agent whose event loop is blocked, but not one whose control plane is away.
  */
 import type { Logger } from "pino";
 import { ticking } from "../../common/every.ts";

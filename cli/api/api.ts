@@ -27,9 +27,8 @@ export interface Api {
   /** Whether `WINDLASS_TOKEN` is an access token, which acts in its own space. */
   readonly isAccessToken: boolean;
   /**
-   * The slug of the team that requests name; undefined: the user's or the token's own space; "" for
-   * the personal space, if other commands act in a team unless `--team ""` is passed. After a call
-   * that names something by its id, it is the space of that.
+   * The slug of the team that requests name; undefined: the user's or the token's own space; "":
+   * the personal space where commands act in a team. After a call by id, the space of that.
    */
   readonly team: string | undefined;
   /** The same user in another space: a team by its slug, or with "" the personal space. */
@@ -164,10 +163,7 @@ const isOfJob = (name: EndpointName): boolean => calledEndpoints[name].path.incl
 
 const isRead = (name: EndpointName): boolean => calledEndpoints[name].method === "GET";
 
-/**
- * Whether an endpoint is about the user and not about what is in a space. It is called without a
- * team, so that a user who left the current team can still choose another one.
- */
+/** Whether an endpoint is about the user: called without a team, it also works for one who left. */
 const isPersonal = (name: EndpointName): boolean =>
   /^\/api\/cli\/(teams|logins)\b/.test(calledEndpoints[name].path);
 

@@ -1,7 +1,6 @@
 /**
- * Reads and changes `auth.json`: one profile per server, mode 0600, replaced atomically and
- * changed under a lock. Without the lock, two commands that refresh at the same time could both
- * send the same refresh token, and the server ends a login whose refresh token is reused.
+ * Changes `auth.json` under a lock and replaces it atomically, with mode 0600: one profile per
+ * server. Without the lock, two commands could send one refresh token twice, which ends its login.
  */
 import { closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,10 +52,7 @@ const isProfile = (value: Partial<Profile> | null): boolean =>
   typeof value.access_token === "string" &&
   typeof value.refresh_token === "string";
 
-/**
- * Changes the file under the lock. `change` receives the current content, may call the server,
- * and returns the new content, which is written and returned.
- */
+/** Under the lock. `change` gets the content, may call the server, and returns the new content. */
 export async function changeAuth(
   directory: string,
   change: (before: AuthFile) => AuthFile | Promise<AuthFile>,

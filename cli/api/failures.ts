@@ -89,10 +89,7 @@ function problemText({ status, problem, message }: ProblemError, server: string)
 export const isRefusal = (error: unknown, code: ProblemCode): boolean =>
   error instanceof CliError && error.cause instanceof ProblemError && error.cause.code === code;
 
-/**
- * Adds what to do to a refusal with one of these codes, where the command knows it better than the
- * table above. Returns any other error unchanged.
- */
+/** Adds what to do to these refusals, where the command knows better than the table above. */
 export function withRemedy(
   error: unknown,
   remedies: Partial<Record<ProblemCode, string>>,

@@ -12,9 +12,8 @@ export interface Findable {
 }
 
 /**
- * Returns the only item with this name, or the one with this id, or the only one whose id begins
- * so. Throws `CliError` with similar names, as `nameAs` writes them on the command line, or with all
- * that have this name or whose ids begin so.
+ * By name, id, or the beginning of an id that no other has. Throws `CliError` with similar names,
+ * as `nameAs` writes them, or with all that match.
  */
 export function find<T extends Findable>(
   { team }: { readonly team: string | undefined },

@@ -1,10 +1,7 @@
 /** Ids as users type them: whole, or their beginning, which is a range of an index. */
 import { idPrefixLength } from "../../protocol/limits.ts";
 
-/**
- * Returns an id, or the beginning of one, as the server writes it; undefined if the text is
- * neither. The hyphens may be left out.
- */
+/** As the server writes it; undefined if it is no beginning of an id. Hyphens may be left out. */
 export function idPrefixOf(text: string): string | undefined {
   const typed = text.toLowerCase().replace(/-$/, "");
   const digits = typed.replaceAll("-", "");

@@ -20,9 +20,8 @@ export interface Repeating {
 }
 
 /**
- * Repeats a request that the server refused with `Retry-After`, for up to half a minute: such a
- * refusal has changed nothing. A request that was cut off may have been carried out, so only reads
- * are repeated then.
+ * For half a minute after `Retry-After`: such a refusal has changed nothing. A request that was cut
+ * off may have been carried out, so only reads are repeated then.
  */
 export function repeated<T>(
   once: () => Promise<T>,

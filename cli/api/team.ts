@@ -16,8 +16,8 @@ export const accessTokenText = (settings: Pick<ClientSettings, "isTokenInFile">)
   `${tokenVariable(settings)} is an access token, which acts only in the space in which it was created`;
 
 /**
- * Returns the team of `--team`, else of `WINDLASS_TEAM`, else of the profile; undefined for the
- * user's or the access token's own space. An access token is refused with an empty `--team`.
+ * That of `--team`, `WINDLASS_TEAM` or the profile; undefined: the own space. Refuses an empty
+ * `--team` with an access token.
  */
 export function chooseTeam(
   option: string | undefined,

@@ -4,10 +4,7 @@ import type { Kind } from "../completion/script.ts";
 import { examples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
-/**
- * Builds the command; `wholeProgram` loads every command, and is called only when a script is
- * printed. `roles`: the verbs of the commands that it does not load.
- */
+/** `wholeProgram` is called only to print a script. `roles`: verbs that it does not load. */
 export const completionCommand = (
   wholeProgram: () => Promise<CommandUnknownOpts>,
   roles: () => ReadonlyMap<string, readonly string[]>,

@@ -175,10 +175,7 @@ async function workerOf({ api }: Run, name: string): Promise<Worker> {
   return (await import("../workers/find.ts")).workerOf(api, name);
 }
 
-/**
- * The jobs that the worker holds. An older server reports only those of its last heartbeat, which
- * is outdated if the worker is offline.
- */
+/** An older server reports only those of the last heartbeat. */
 const jobsOf = ({ held_job_ids, active_job_ids }: Worker): readonly string[] =>
   held_job_ids ?? active_job_ids;
 

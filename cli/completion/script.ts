@@ -1,6 +1,6 @@
 /**
- * Generates shell completion scripts from the parser. They ask windlass only for names, such as
- * those of configurations, and remember them for a while.
+ * Generates shell completion scripts from the parser. They ask windlass only for names, such as of
+ * configurations, and remember them for a while.
  */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 
@@ -41,10 +41,7 @@ interface Value {
   readonly names?: Kind | undefined;
 }
 
-/**
- * Returns the script. `roles`: the verbs of commands that the parser does not know, such as those of
- * `windlass server`.
- */
+/** `roles`: verbs that the parser does not know, such as those of `windlass server`. */
 export function completionScript(
   program: CommandUnknownOpts,
   shell: Shell,
@@ -128,10 +125,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const wordsOf = (offers: readonly Offer[]): string =>
   quoted(offers.map(({ word }) => word).join(" "));
 
-/**
- * What may follow each option that takes a value, with a pattern of the place and the option. An
- * option that means the same everywhere is there once; `--role` does not.
- */
+/** What may follow each option with a value, once for options that mean the same everywhere. */
 function valuesOf(places: readonly Place[]): [pattern: string, value: Value][] {
   const uses = places.flatMap(({ path, options }) =>
     options.flatMap(({ word, value }) => (value ? [{ path, word, value }] : [])),
@@ -164,8 +158,8 @@ const scopeCase = `case "$option$word" in
     esac`;
 
 /**
- * Offers file names only where the user knows the words, as after `--dir` or `--file`. COMP_WORDS
- * has words with their quotes, and splits them at `=` and `:`.
+ * Offers file names only where the user knows the words, as after `--dir`. COMP_WORDS has words
+ * with their quotes, and splits them at `=` and `:`.
  */
 function bash(places: readonly Place[]): string {
   const cases = places.map(

@@ -62,10 +62,7 @@ type Before = Values &
     readonly source?: Source;
   };
 
-/**
- * Returns the fields that the options name. Options for single variables and settings are applied
- * to those in `before`.
- */
+/** Options for single variables and settings are applied to those in `before`. */
 export async function changesOf(run: Run, given: ChangeOptions, before: Before): Promise<Fields> {
   const options = withRoot(run, given);
   const { zone, dir } = options;
@@ -81,8 +78,7 @@ export async function changesOf(run: Run, given: ChangeOptions, before: Before):
 }
 
 /**
- * The directory that contains what the files of `--dir` use, as `windlass up` uploads it, and where
- * terraform runs in it; the options themselves where that is the directory.
+ * `--dir` as `windlass up` uploads it: a directory with all that it uses, and where terraform runs.
  */
 function withRoot(run: Run, options: ChangeOptions): ChangeOptions {
   const { dir, workingDirectory } = options;

@@ -8,8 +8,8 @@ export const deployedInShort = ({ serial, resources, at }: Deployed): string =>
   serial === null ? ago(at) : `${resourcesText(resources)}, ${ago(at)}`;
 
 /**
- * Returns `3 resources, 5m ago by ada@example.com, serial 7, job 01890a5d-…`; of a state that a user
- * has stored, `3 resources, stored 5m ago by ada@example.com, serial 7`.
+ * Such as `3 resources, 5m ago by ada@example.com, serial 7, job 01890a5d-…`; of a state that a
+ * user stored: `3 resources, stored 5m ago by ada@example.com, serial 7`.
  */
 export function deployedText(deployed: Deployed): string {
   const { resources, at, serial, job_id, by } = deployed;

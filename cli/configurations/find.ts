@@ -32,9 +32,8 @@ export async function findConfiguration(
 const here = "-";
 
 /**
- * Returns the configuration with this name or id, or for `-` that of the current directory. Throws
- * `CliError` if there is none, and names the other space of the user in which it is. `nameAs` writes
- * another name as the command line needs it.
+ * By name or id, or for `-` that of this directory. Throws `CliError` if there is none, with the
+ * user's other space that has it. `nameAs` writes another name for the command line.
  */
 export async function configurationOf(
   api: Api,
@@ -52,10 +51,7 @@ export async function configurationOf(
   }
 }
 
-/**
- * Like `configurationOf`, and returns the run in the space of the configuration: for `-` that is the
- * space in which `windlass up` deployed the current directory.
- */
+/** Also returns the run in its space: for `-`, where `windlass up` deployed this directory. */
 export async function inSpaceOf(
   current: Run,
   name: string,

@@ -9,9 +9,9 @@ import { CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
 /**
- * Returns the serial of the newest version of the state; undefined if there is none. Throws
- * `CliError` unless the file has this state, a later one, or the same resources: a state that
- * terraform migrates into an empty backend gets a new lineage (measured with 1.11, http and s3).
+ * Undefined if there is none. Throws `CliError` unless the file has this state, a later one, or the
+ * same resources: a migration into an empty backend makes a new lineage (measured with 1.11, http
+ * and s3).
  */
 export async function savedSerial(
   run: Run,

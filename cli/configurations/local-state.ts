@@ -10,9 +10,8 @@ import { clean, CliError } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
 /**
- * Says how to take over the state that terraform has left in the directory, if the configuration has
- * none yet: without it, what exists would be created once more. Throws `CliError` if no person would
- * see that before a deployment. Returns what it said, to be said again beside a question.
+ * Says how to take over a state that terraform left here, without which all is created again.
+ * Throws `CliError` if no person would see that before a deployment. Returns what it said.
  */
 export async function noteLocalState(
   run: Run,

@@ -1,7 +1,6 @@
 /**
- * Packs a directory as a `.tar.gz` for upload. Skips what git ignores, and terraform's own files,
- * states and secrets. The same files always give the same bytes, so that an unchanged directory is
- * stored once.
+ * Packs a directory as a `.tar.gz`, without what git ignores and terraform's own files, states and
+ * secrets. The same files give the same bytes, so an unchanged directory is stored once.
  */
 import { createHash } from "node:crypto";
 import {

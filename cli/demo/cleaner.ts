@@ -56,10 +56,7 @@ async function hasEnded(pid: number, within: number): Promise<boolean> {
   return true;
 }
 
-/**
- * Kills processes that work inside the directory. Terraform survives the death of its agent by
- * design, so it may still be running. Without /proc, such processes end by themselves.
- */
+/** Terraform survives the death of its agent by design. Without /proc, it ends by itself. */
 async function sweep(inside: string): Promise<void> {
   if (process.platform !== "linux") return;
   const deadline = Date.now() + 5000;
@@ -71,10 +68,7 @@ async function sweep(inside: string): Promise<void> {
   }
 }
 
-/**
- * Returns processes whose working directory or arguments name the directory. A process with a
- * terminal belongs to a user who looks around in it, and is left out.
- */
+/** By working directory or arguments, without those of a user who looks around in a terminal. */
 function processesIn(inside: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

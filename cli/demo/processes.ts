@@ -19,9 +19,7 @@ import { clean, CliError } from "../terminal/output.ts";
 /** A Windlass process that writes its log to a file. */
 export interface DemoProcess {
   readonly logFile: string;
-  /**
-   * Waits for this field in the JSON log and returns its first value. Throws if the process ends.
-   */
+  /** Returns the first value of this field in the JSON log. Throws if the process ends. */
   logged(field: string): Promise<string>;
 }
 
@@ -125,10 +123,7 @@ export class DemoProcesses {
   }
 }
 
-/**
- * How every process runs: with its own environment, and in a session of its own, so
- * that Ctrl-C at the terminal reaches only the command.
- */
+/** In a session of its own, so that Ctrl-C at the terminal reaches only the command. */
 const apart = { detached: true, extendEnv: false, reject: false } as const;
 
 const windlass = (words: readonly string[]): string[] => [process.argv[1] ?? "", ...words];

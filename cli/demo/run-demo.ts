@@ -43,9 +43,7 @@ function stopOnSignals(demo: DemoProcesses): void {
   onOutputClosed((error) => demo.stop(error));
 }
 
-/**
- * Returns the exit code and message. If it was stopped, the reason is the cause of `error`.
- */
+/** Returns the exit code and message. If it was stopped, the reason is the cause of `error`. */
 function resultOf(demo: DemoProcesses, error: unknown): { code: number; message: string } {
   const cause: unknown = demo.signal.aborted ? demo.signal.reason : error;
   if (cause instanceof CliError) return { code: cause.exitCode, message: cause.message };

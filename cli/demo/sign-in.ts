@@ -4,10 +4,7 @@ import { request } from "../../common/http-client.ts";
 import { call } from "../../protocol/transport.ts";
 import { CliError } from "../terminal/output.ts";
 
-/**
- * Opens the link, approves a device login in that session and exchanges its code for an access
- * token.
- */
+/** Opens the link, approves a device login there, and returns an access token for its code. */
 export async function signIn(server: string, link: string, signal: AbortSignal): Promise<string> {
   const cookie = await openLink(link, signal);
   const device_code = randomUUID();

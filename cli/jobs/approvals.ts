@@ -66,8 +66,8 @@ async function decide(
 }
 
 /**
- * Finds the id of a deployment. Refuses `NAME/-` where `jobs show NAME/-` shows another job, such
- * as a plan that was made while the deployment waits: users decide only about what they have seen.
+ * Refuses `NAME/-` where `jobs show NAME/-` shows another job, such as a plan that was made since:
+ * users decide only about what they have seen.
  */
 async function findDeployment(current: Run, named: string): ReturnType<typeof findJob> {
   const found = await findJob(current, named, { type: "DEPLOY" });
@@ -79,10 +79,7 @@ async function findDeployment(current: Run, named: string): ReturnType<typeof fi
   );
 }
 
-/**
- * Says who can approve a deployment that waits for approvals, and how: with the team, since these
- * people type the commands, not the user.
- */
+/** Who can approve a deployment that waits, and how: with the team, because others type it. */
 export async function approvalNote(run: Run, job: Job): Promise<string | undefined> {
   const need = job.approval_need;
   if (!need || need.missing === 0) return undefined;

@@ -138,9 +138,8 @@ async function deployPlan(run: Run, planned: Job, options: CreateOptions): Promi
 }
 
 /**
- * `jobs destroy`: plans the destruction, shows it, asks, and deploys exactly that plan. With
- * `--yes`, destroys in one job, unless the configuration has an approval rule: then people approve
- * the plan.
+ * `jobs destroy`: plans, asks and deploys exactly that plan. With `--yes` it destroys in one job,
+ * unless people must approve the plan.
  */
 export async function destroy(current: Run, name: string, options: AskingOptions): Promise<void> {
   const { run, configuration } = await inSpaceOf(current, name);
@@ -225,10 +224,7 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
   }
 }
 
-/**
- * `jobs retry`. Asks before a destruction. Queues nothing if a job of the same request is open, or its
- * plan still to deploy.
- */
+/** Asks before a destruction. Queues nothing if a job of the same request or its plan is open. */
 export async function retry(
   current: Run,
   named: string,

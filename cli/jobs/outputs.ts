@@ -45,10 +45,7 @@ export function printOutputs(
     );
 }
 
-/**
- * Returns one line per output, and the lines of a text of several as terraform prints them; the value of a sensitive
- * one is not shown.
- */
+/** One line per output, or several as terraform prints a text; no value of a sensitive one. */
 export const outputLines = (outputs: Outputs, isTerminal = process.stdout.isTTY): string[] => [
   ...table(
     entriesOf(outputs).map(([name, output]) => [

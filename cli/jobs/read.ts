@@ -171,9 +171,8 @@ const isApplied = ({ job_type, ended_at }: Job): boolean =>
   job_type !== "PLAN" && ended_at !== null;
 
 /**
- * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
- * values that change, which terraform's own plan in the log has too. `outputs`: with those that it
- * creates. Returns false if it has none.
+ * With `--json`, the response. `attributes`: with the values that change. `outputs`: with those
+ * that it creates. Returns false if it has no plan.
  */
 export async function showPlan(
   run: Run,

@@ -10,10 +10,7 @@ import { deployCommand, followCommand, nameOf } from "./words.ts";
 /** How many of the newest jobs are looked at. */
 const looked = 20;
 
-/**
- * Throws `CliError` if a job with the same request was queued after it that is open, or
- * whose plan can still be deployed.
- */
+/** Throws `CliError` if a later job of the same request is open or has a plan to deploy. */
 export async function refuseSecondRetry(run: Run, before: Job): Promise<void> {
   const { api } = run;
   const { configuration_id: configuration, created_at } = before;

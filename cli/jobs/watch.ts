@@ -106,10 +106,7 @@ export async function watchJob(
   }
 }
 
-/**
- * Prints how the job ended. Unless it succeeded, throws `CliError` with exit code 1, what exists now
- * and what to do next.
- */
+/** Throws `CliError` with exit code 1, what exists now and what to do, unless the job succeeded. */
 export async function reportOutcome(run: Run, job: Job, next?: NextStep): Promise<void> {
   if (job.status === "SUCCESS") return run.done(styledNote(outcomeText(job)));
   throw new CliError(`${outcomeText(job)}\n${await nextSteps(run, job, next)}`);
@@ -146,9 +143,7 @@ function detachedHint({ api }: Run, { id }: Job, isQueued: boolean): string {
   windlass jobs cancel ${id}${team}`;
 }
 
-/**
- * Handles Ctrl-C: asks on a terminal whether to detach from the job or cancel it, else detaches.
- */
+/** Asks on a terminal whether to detach from the job or to cancel it, else detaches. */
 function interruptHandler(
   run: Run,
   job: Job,

@@ -102,8 +102,8 @@ export const endWords = {
 } as const satisfies Partial<Readonly<Record<JobStatus, string>>>;
 
 /**
- * Describes the outcome of a job whose log was shown, in a sentence.
- * Terraform's own errors stand in that log, so of them it names only the command that failed.
+ * The outcome in a sentence. Of terraform's errors, which the log has shown, it names only the
+ * command that failed.
  */
 export function outcomeText(job: Job): string {
   const took = runTime(job);

@@ -36,10 +36,7 @@ export async function debugLog(
   run.done(`The debug log is in ${output}. It may hold secrets: look before you pass it on.`);
 }
 
-/**
- * Decompresses up to `limit` bytes: what a hostile runner has compressed can have a thousand times
- * its size.
- */
+/** A hostile runner can have compressed a thousand times its size. */
 export async function* unpack(body: Readable, limit = debugLogTextLimit): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
   const done = pipeline(body, unpacked);

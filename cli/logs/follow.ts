@@ -1,6 +1,4 @@
-/**
- * Follows a job's log and reconnects after a broken connection, without losing or repeating lines.
- */
+/** Follows a job's log, over broken connections, without losing or repeating lines. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { JobProgress, LogChunk } from "../../protocol/jobs.ts";
@@ -25,10 +23,7 @@ const pauses = { first: 250, most: 5000 };
 /** How long to wait for a server that cannot be reached. */
 const reconnectTimeout = 15 * minute;
 
-/**
- * Follows the log until the job is released. Throws `CliError` if the server refuses the request
- * or cannot be reached for `reconnectTimeout`.
- */
+/** Until the job is released. Throws `CliError` if the server refuses, or is away too long. */
 export async function followJob(
   { send, server }: Pick<Api, "send" | "server">,
   id: string,

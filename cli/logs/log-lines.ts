@@ -1,6 +1,4 @@
-/**
- * Joins the chunks of a log to whole lines. A chunk may end within a line or an escape sequence.
- */
+/** Joins the chunks of a log to lines. A chunk may end within a line or an escape sequence. */
 import type { LogChunk, StreamType } from "../../protocol/jobs.ts";
 import { logLine, styled } from "../terminal/output.ts";
 

@@ -4,10 +4,7 @@ import { destroysAll } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
-/**
- * Returns the command; that of a plan to destroy destroys. Only `windlass up` plans the files of a
- * directory: the configuration has others.
- */
+/** Only `windlass up` plans the files of a directory: the configuration has others. */
 export function planAgainCommand(
   { plan_options: options, own_source }: Pick<Job, "plan_options" | "own_source">,
   name: string,

@@ -1,7 +1,4 @@
-/**
- * Formats a plan summary: counts, then each resource with its sign, the reason of a replacement and
- * what changes in it.
- */
+/** A plan as lines: counts, then each resource with sign, reason and what changes in it. */
 import type {
   OutputChange,
   PlanAction,

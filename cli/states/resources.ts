@@ -57,9 +57,8 @@ function indexOf(key: string | number | undefined): string {
 const shortestPart = 6;
 
 /**
- * Returns the attributes, with `(sensitive)` in place of each marked value. The same texts are
- * hidden in the rest of the resource too, because providers copy them to attributes that terraform
- * does not mark.
+ * With `(sensitive)` for each marked value, and for the same text anywhere in the resource:
+ * providers copy them to attributes that terraform does not mark.
  */
 export function shownAttributes({
   attributes,

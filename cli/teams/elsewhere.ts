@@ -7,10 +7,7 @@ import { CliError } from "../terminal/output.ts";
 /** Spaces that are searched. */
 const searchedSpaces = 20;
 
-/**
- * Like `find` among what `list` returns. If nothing is found, the error names the other space of the
- * user in which it is.
- */
+/** Like `find`; the error names another space of the user that has it. */
 export async function findIn<T extends Findable>(
   api: Api,
   what: string,
@@ -46,10 +43,7 @@ export async function withSpace(
 export const isNotFound = (error: unknown): boolean =>
   error instanceof CliError && error.exitCode === 1 && error.cause === undefined;
 
-/**
- * Returns a sentence, with a space before it, that names the other space of the user in which
- * something is; an empty text if it is in none.
- */
+/** A sentence, after a space, that names the user's other space with it; "" if there is none. */
 export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>): Promise<string> {
   const slug = await otherSpaceWith(api, isIn);
   return slug === undefined ? "" : ` It is in ${spaceName(slug)}: add${teamWords(slug)}`;
@@ -59,10 +53,7 @@ export async function spaceHint(api: Api, isIn: (other: Api) => Promise<boolean>
 export const spaceName = (slug: string): string =>
   slug === "" ? "your personal space" : `the team "${slug}"`;
 
-/**
- * Returns the slug of the first other space of the user in which something is; undefined if there is
- * none, or it cannot be found out: it is only for the words of another error.
- */
+/** Undefined if there is none or it cannot be found out: it is only for another error's words. */
 export async function otherSpaceWith(
   api: Api,
   isIn: (other: Api) => Promise<boolean>,

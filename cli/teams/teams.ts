@@ -153,10 +153,7 @@ export const asNamed = <M extends { readonly user_id: string; readonly email: st
   member: M,
 ) => ({ ...member, id: member.user_id, name: member.email });
 
-/**
- * Renames or removes the team in the profiles of this server that have it. `email`: only in those of
- * this user.
- */
+/** In the profiles of this server that have it. `email`: only in those of this user. */
 async function replaceInProfiles(
   run: Run,
   slug: string,

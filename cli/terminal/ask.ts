@@ -30,10 +30,7 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
   }
 }
 
-/**
- * Returns if the user confirms. Throws `CliError` with exit code 1 after a no, 2 if there is no
- * terminal and no `--yes`, and 130 after Ctrl-C.
- */
+/** Throws `CliError`: 1 after a no, 2 without a terminal or `--yes`, 130 after Ctrl-C. */
 export async function confirm(
   question: string,
   { yes }: { yes?: boolean | undefined },

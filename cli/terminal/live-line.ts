@@ -1,7 +1,4 @@
-/**
- * A status line at the bottom of the terminal, redrawn below printed lines. It moves the cursor, so
- * there is none in a pipe, nor without colours.
- */
+/** A line at the bottom of the terminal. It moves the cursor: none in a pipe or without colours. */
 import { ticking } from "../../common/every.ts";
 import { clean, say, showsColours } from "./output.ts";
 import { cut } from "./table.ts";

@@ -15,8 +15,7 @@ export class CliError extends Error {
 }
 
 /**
- * Returns the line that reports an error. A message of the server may begin in lower case; it
- * becomes a sentence like all others, unless it begins with a name or an address.
+ * The server's messages may begin in lower case, and become sentences, but for names and addresses.
  */
 export const errorLine = (message: string): string =>
   `windlass: ${message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1))}`;
@@ -29,10 +28,7 @@ export const styled = (style: Style, text: string): string =>
 
 export const showsColours = (): boolean => styled("bold", "x") !== "x";
 
-/**
- * Writes one line to stdout: the result of the command. The escapes mean the same in JSON, where
- * such characters stand only in texts.
- */
+/** The result of the command. The escapes mean the same in JSON, where they stand only in texts. */
 export function print(line = ""): void {
   process.stdout.write(`${withVisibleDirections(line)}\n`);
 }
@@ -43,10 +39,7 @@ export function say(line: string): void {
   process.stderr.write(`${withVisibleDirections(shown)}\n`);
 }
 
-/**
- * Wraps text at words. A command at the end of a line stays whole on a line of its own, so that it
- * can be copied.
- */
+/** A command at the end of a line stays whole on its own line, so that it can be copied. */
 export const wrapped = (text: string, columns: number): string =>
   text
     .split("\n")
@@ -67,9 +60,8 @@ export const wrapped = (text: string, columns: number): string =>
     .join("\n");
 
 /**
- * Calls `close` when stdout or stderr cannot be written any more, where Node would throw at the next
- * write. The error has the exit code 0 if the reader has gone (`windlass … | head`), and else
- * says why, such as a full disk.
+ * Calls `close` where Node would throw at the next write: with exit code 0 if the reader has gone
+ * (`windlass … | head`), else with the reason, such as a full disk.
  */
 export function onOutputClosed(close: (error: CliError) => void): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -90,9 +82,8 @@ export const clean = (text: string): string => cleanLine(text.replaceAll(/[\r\n\
 export const cleanLine = (text: string): string => logLine(text.replaceAll(/[\r\n]+/g, " "));
 
 /**
- * Makes a log line safe for a terminal: keeps colours if `colours` is set and removes every other
- * control sequence. A log is untrusted and could move the cursor or write to the clipboard.
- * Characters that change the direction of text become visible escapes.
+ * Keeps only colours, if `colours` is set: a log is untrusted and could move the cursor or write to
+ * the clipboard. Characters that change the direction of text become visible.
  */
 export function logLine(line: string, colours = showsColours()): string {
   const shown = line.split("\r").findLast((part) => part !== "") ?? "";

@@ -7,9 +7,8 @@ const units = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const dayForm = /^(\d{4}-\d{2}-\d{2})([T ]\d.*)?$/;
 
 /**
- * Returns the time as the API takes it: of a length such as `24h`, that long ago; of a day, its first moment in the
- * local time zone; else of a day with a time, local without an offset.
- * @throws CliError if the text is none of these.
+ * `24h`: that long ago; a day: its first moment here; a day with a time: local without an offset.
+ * Throws CliError if the text is none of these.
  */
 export function parseTime(
   option: string,

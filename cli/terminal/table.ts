@@ -1,15 +1,9 @@
-/**
- * Tables of the client. Apart from `output.ts`, which a command loads before it knows whether it
- * prints one.
- */
+/** Apart from `output.ts`, which loads before a command knows whether it prints a table. */
 import { createRequire } from "node:module";
 import type * as StringWidth from "string-width";
 import { withoutControlSequences } from "../../common/control-sequences.ts";
 
-/**
- * Shortens the ids in the last column for a terminal, as far as they stay unique in the table. A
- * pipe gets them whole.
- */
+/** Shortens the ids in the last column as far as they stay unique, but not for a pipe. */
 export function shortenIds(
   rows: readonly (readonly string[])[],
   isTerminal = process.stdout.isTTY,
@@ -54,8 +48,8 @@ export interface Fitting {
 }
 
 /**
- * Leaves out and shortens columns until the rows fit into the terminal, but never the last column,
- * which is the id. The first row has the titles. Returns the rows unchanged in a pipe.
+ * Leaves out and shortens columns, except the last one with the id, until the rows fit. The first
+ * row has the titles. A pipe gets all.
  */
 export function fitToTerminal(
   rows: readonly (readonly string[])[],
@@ -109,9 +103,8 @@ export function cut(text: string, columns: number): string {
 }
 
 /**
- * Returns the columns on the screen: wide characters take two, combining accents and colours none.
- * Only text beyond ASCII and the signs of a plan loads `string-width`, which takes as long as the start of Node (61 ms
- * beside 53 ms).
+ * Wide characters take two columns, accents and colours none. Only unusual text loads
+ * `string-width`, which takes as long as the start of Node (61 ms beside 53).
  */
 function width(cell: string): number {
   if (/^[ -~±−○→↓…]*$/.test(cell)) return cell.length;

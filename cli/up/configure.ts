@@ -46,8 +46,8 @@ export interface Configured {
 }
 
 /**
- * Uploads the directory and finds the configuration of this name; creates it and its zone if
- * needed. A deployed one keeps its files until the plan is deployed.
+ * Uploads the directory and finds or creates the configuration, and its zone. A deployed one keeps
+ * its files until the plan is deployed.
  */
 export async function configure(
   run: Run,
@@ -152,10 +152,7 @@ function refuseMissing(name: string, root: string, varFiles: readonly string[]):
     );
 }
 
-/**
- * Creates the configuration, and its zone if there is none. Returns the configuration, without `createdIn`, that another
- * command has just created with this name.
- */
+/** Returns it without `createdIn` if another command has just created it. */
 async function create(
   run: Run,
   name: string,

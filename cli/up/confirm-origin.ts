@@ -25,9 +25,8 @@ export async function confirmOrigin(
 }
 
 /**
- * Throws `CliError` if the directory has a configuration of another name, as after it was renamed: a
- * second one would create everything again. `named` is the configuration that has the name of the
- * directory.
+ * Throws `CliError` if the directory has a configuration of another name, as after a rename: a
+ * second one would create everything again. `named`: the one with the name of the directory.
  */
 export async function refuseSecond(
   run: Run,

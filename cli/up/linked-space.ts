@@ -7,10 +7,7 @@ import type { Run } from "../run.ts";
 import type { Api } from "../api/api.ts";
 import { isFrom } from "./origin.ts";
 
-/**
- * Returns the configurations of a space that were created from a directory with these origins. The
- * server is asked while git reads the directory's remote.
- */
+/** The server is asked while git reads the remote of the directory. */
 export async function madeFrom(
   api: Api,
   origins: readonly string[] | Promise<readonly string[]>,
@@ -19,18 +16,13 @@ export async function madeFrom(
   return configurations.filter(({ origin }) => isFrom(known, origin));
 }
 
-/**
- * Whether a space has such a configuration. From a directory without an origin none was created, so
- * no server is asked.
- */
+/** Without an origin there is none, so no server is asked. */
 export const isMadeIn = async (api: Api, origins: Promise<readonly string[]>): Promise<boolean> =>
   (await origins).length > 0 && (await madeFrom(api, origins)).length > 0;
 
 /**
- * Returns the run in the space of the configuration that was created from the directory with these
- * origins, so that a forgotten `--team` makes no second one. A named team, or a configuration of
- * the directory in the current space, takes precedence; `up` then names the other spaces that have
- * one.
+ * Acts where the directory's configuration is, so that a forgotten `--team` makes no second one. A
+ * named team, or a configuration in this space, takes precedence; `up` then names the others.
  */
 export async function inLinkedSpace(
   run: Run,

@@ -4,19 +4,13 @@ import type { Run } from "../run.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-word.ts";
 
-/**
- * Adds to a failure, a no or an interruption what this run created, and how to continue or to
- * remove it.
- */
+/** Adds to a failure what this run created, and how to continue or to remove it. */
 export function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {
   const note = `${what}. The same command uses it. To remove it: windlass ${remove}${teamWords(api.team)}`;
   return withNote(error, note);
 }
 
-/**
- * Adds to a failure, a no or an interruption which fields this run has changed at once, and which
- * only a deployment would have changed.
- */
+/** Adds to a failure which fields changed at once, and which change only with a deployment. */
 export function withChanged(
   { api }: Run,
   error: unknown,

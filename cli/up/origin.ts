@@ -1,7 +1,6 @@
 /**
- * Where a configuration comes from, so that `windlass up` recognises the directory that made it:
- * the git remote and the path in it, because a pipeline checks out anew; else an id in the
- * directory itself.
+ * By what `windlass up` recognises the directory of a configuration: git remote and path, because a
+ * pipeline checks out anew; else an id in the directory.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
@@ -18,10 +17,7 @@ export async function readOrigins(directory: string): Promise<string[]> {
   return [await gitOrigin(directory), readLink(directory)].filter((one) => one !== undefined);
 }
 
-/**
- * Gives the directory an id, or returns the one that another command has just given it. Returns undefined, and says so, if
- * it cannot be written.
- */
+/** Or returns the id that another command has just written. Says so if it cannot be written. */
 export function writeLink(directory: string): string | undefined {
   const origin = randomUUID();
   const path = linkOf(directory);
@@ -95,19 +91,13 @@ async function gitOrigin(directory: string): Promise<string | undefined> {
   }
 }
 
-/**
- * Without a `.git` in the directory or one above it, git has no answer. Loading execa and asking git
- * takes 8 % of an `up` of a small directory (bench/up.ts).
- */
+/** Without a `.git` here or above. Asking git by execa takes 8 % of a small `up` (bench/up.ts). */
 function isInCheckout(directory: string): boolean {
   const parent = dirname(directory);
   return existsSync(join(directory, ".git")) || (parent !== directory && isInCheckout(parent));
 }
 
-/**
- * Returns host and path of a remote, the same for https and ssh, and without credentials. A path on
- * this machine means something else on another one, so it is no origin.
- */
+/** Host and path, the same for https and ssh. A path on this machine is no origin. */
 export function remoteText(remote: string): string | undefined {
   const [, host, path] = /^(?:[^@/]+@)?([^:/]{2,}):(?!\/\/)(.+)$/.exec(remote) ?? [];
   const address = host === undefined ? remote : `ssh://${host}/${path}`;

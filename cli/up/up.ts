@@ -153,9 +153,8 @@ async function runJob(
 }
 
 /**
- * Says what the deployment of a plan without changes is for; undefined: for nothing. The state may be
- * elsewhere, so that only the runner reads its outputs. And files that change nothing now may decide
- * what later jobs do, such as a provisioner of a destruction.
+ * Why to deploy a plan without changes: the state may be where only the runner reads its outputs,
+ * and files may decide what later jobs do, such as a provisioner of a destruction.
  */
 function useOfDeployment(
   { deployed, source, working_directory, var_files }: Configuration,

@@ -4,10 +4,7 @@ import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { lesserRole } from "../teams/acting.ts";
 
-/**
- * Says at once that there is no worker, how to add one, and that the command keeps waiting. Returns
- * whether it did.
- */
+/** Returns whether there is no worker, after it has said how to add one. */
 export async function adviseWorker(run: Run, { waiting_reason }: Job): Promise<boolean> {
   if (waiting_reason !== "no_matching_worker" || run.json) return false;
   const { workers } = await run.api.call("listWorkers");

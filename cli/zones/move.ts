@@ -12,8 +12,8 @@ import { shellWord } from "../terminal/shell-word.ts";
 import type { Run } from "../run.ts";
 
 /**
- * Moves a zone to the team of `--team`, whose name the option has here; an empty one is the
- * personal space. A zone that is given by name is in the space of `WINDLASS_TEAM` or the profile.
+ * To the team of `--team`, or the personal space if it is empty. A name is looked up in the space
+ * of `WINDLASS_TEAM` or the profile.
  */
 export async function move(
   run: Run,
@@ -48,10 +48,7 @@ export async function move(
   run.done(`The zone "${moved.name}" is in ${where} now.`);
 }
 
-/**
- * Returns the zone. If it is in another space, the error says how to act there: `--team` is the
- * target.
- */
+/** If it is in another space, the error says how to act there: `--team` is the target. */
 async function zoneToMove({ settings, team }: Run, api: Api, name: string): Promise<Zone> {
   const findWith = async (one: Api): Promise<Zone> =>
     find(one, "zone", "zones", (await one.call("listZones")).zones, name);

@@ -7,10 +7,7 @@ export type InstallSettings = Readonly<Record<string, string | undefined>>;
 const delegatingSystemd = 254;
 const delegate = "DelegateSubgroup=agent";
 
-/**
- * Returns the unit with the command of this installation, for this version of systemd. Throws if
- * the path cannot be written in a unit.
- */
+/** For this version of systemd. Throws if the path cannot be written in a unit. */
 export function unitOf(template: string, command: string, systemd: number): string {
   // A quote, a dollar or a percent sign would mean something else there (systemd.service(5),
   // "Command lines").
@@ -25,9 +22,9 @@ export function unitOf(template: string, command: string, systemd: number): stri
 }
 
 /**
- * Lets shells do what `DelegateSubgroup=` says: one moves itself into the subgroup and becomes
- * the agent. The next start needs a group without controlled subgroups, which those of running jobs
- * are until the other one, run after every end of the agent, takes their controllers off.
+ * Does by shells what `DelegateSubgroup=` says: one moves into the subgroup and becomes the agent,
+ * and another, after every end, takes the controllers off, which running jobs need and the next
+ * start must not find.
  */
 function withoutSubgroup(unit: string): string {
   const own = "/sys/fs/cgroup$$(sed s/^0::// /proc/self/cgroup)";

@@ -40,8 +40,7 @@ const templates = join(import.meta.dirname, "../../systemd");
 const oldestSystemd = 250;
 
 /**
- * Writes the files and, on a running system, starts the service. Before anything is changed, throws
- * `ConfigError` if the required setting is missing, and `InstallError`; later what `run` throws if a
+ * Throws `ConfigError` or `InstallError` before anything is changed; later what `run` throws if a
  * program of systemd fails.
  */
 export async function installService(installation: Installation): Promise<void> {
@@ -98,8 +97,8 @@ export async function installService(installation: Installation): Promise<void> 
 }
 
 /**
- * Returns `bin/windlass` of this installation. If the link `windlass` beside it leads to it, as
- * deploy/install.sh makes it, the path is that of the link: it leads to the next version later.
+ * As the link `windlass` beside it if that leads to it (deploy/install.sh): it will lead to the
+ * next version.
  */
 function ownCommand(): string {
   const command = realpathSync(join(installedIn(), "bin/windlass"));

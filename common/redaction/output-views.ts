@@ -1,8 +1,7 @@
 /**
- * The views of the output in which secrets are searched: unchanged; without line breaks, for base64
- * and hex that a tool has broken over lines; and with every run of white space as one blank, for
- * text that terraform has wrapped or indented. A line break includes the margin of the next line:
- * blanks, the bar that terraform draws beside its errors, and the colour of that bar.
+ * The views of output in which secrets are searched: unchanged; without line breaks, for base64 and
+ * hex over several lines; with runs of white space as one blank, for text that terraform wraps. A
+ * break includes the next line's margin: blanks, and terraform's bar beside errors with its colour.
  */
 
 /** The bytes of a view, and the place of each in the output. */
@@ -16,10 +15,7 @@ const [bar, boxBar] = [0x7c, Buffer.from("│")];
 const marginLimit = 48;
 const whiteSpaceLimit = 128;
 
-/**
- * The bytes of output that a pattern may take in a view: lines of 16 characters or more, with a
- * margin each.
- */
+/** The bytes that a pattern may take in a view: lines of at least 16 characters and margins. */
 export function extentOf(length: number): number {
   return length + Math.ceil(length / 16) * (2 + marginLimit);
 }
@@ -28,10 +24,7 @@ export function asItIs(bytes: Buffer): View {
   return { bytes, placeOf: (index) => index };
 }
 
-/**
- * The view without line breaks. Only the first of several in a row is left out, because an empty
- * line ends the text before it.
- */
+/** Leaves out one of several breaks in a row: an empty line ends the text before it. */
 export function withoutBreaks(bytes: Buffer): View {
   const view = joined.start(bytes);
   let from = 0;
@@ -116,10 +109,7 @@ function marginEnd(bytes: Buffer, start: number): number {
   return boxBar.compare(bytes, start, end, 0, end - start) === 0 ? end : start;
 }
 
-/**
- * Returns the first byte after `ESC [ 31 m` and the like, or the end of the bytes if it may still
- * become one.
- */
+/** After `ESC [ 31 m` and the like, or the end of the bytes if it may still become one. */
 function colourEnd(bytes: Buffer, start: number): number {
   let end = start + 1;
   if (end === bytes.length) return end;
@@ -133,9 +123,7 @@ function colourEnd(bytes: Buffer, start: number): number {
 const isColourParameter = (byte: number): boolean =>
   (byte >= 0x30 && byte <= 0x39) || byte === 0x3b;
 
-/**
- * The memory of a view, used again for the next output, because all work on a view is synchronous.
- */
+/** Memory of a view, used again for the next output: all work on a view is synchronous. */
 class ViewMemory {
   #source: Buffer = Buffer.alloc(0);
   #bytes = Buffer.alloc(0);

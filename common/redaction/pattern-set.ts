@@ -1,8 +1,7 @@
 /**
- * Finds any of many byte patterns. Everything is in typed arrays outside the JavaScript heap, which
- * is small in the agent. The cost of a search does not grow with the number of patterns: a table of
- * the first two bytes rejects almost every place, a filter of the first six almost all of the rest,
- * and a binary search decides.
+ * Finds any of many byte patterns, in typed arrays outside the agent's small heap. The cost does
+ * not grow with their number: a table of the first two bytes rejects almost every place, a filter
+ * of the first six almost all others, and a binary search decides.
  */
 
 /** The length of the shortest pattern that a set accepts, in bytes. */
@@ -45,10 +44,7 @@ export class PatternSet {
     }
   }
 
-  /**
-   * Returns the first place from `from` on at which a pattern may start, or the length of the
-   * bytes.
-   */
+  /** The first place from `from` on at which a pattern may start, or the length of the bytes. */
   nextCandidate(bytes: Buffer, from: number): number {
     const pairs = this.#pairs;
     const last = bytes.length - shortestPattern;
@@ -60,10 +56,7 @@ export class PatternSet {
     return bytes.length;
   }
 
-  /**
-   * Returns the length of the longest pattern that starts at this place and for which
-   * `accepts(length)` is true, or 0.
-   */
+  /** The length of the longest pattern at this place that `accepts` allows, or 0. */
   matchAt(bytes: Buffer, start: number, accepts: (length: number) => boolean): number {
     const rest = Math.min(this.longest, bytes.length - start);
     let index = this.#insertionPoint(bytes, start, rest) - 1;
@@ -76,9 +69,7 @@ export class PatternSet {
     return 0;
   }
 
-  /**
-   * Whether the bytes from this place to their end are the start of a pattern, but not all of it.
-   */
+  /** Whether the bytes from this place on are the start of a pattern, but not all of it. */
   mayGrowAt(bytes: Buffer, start: number): boolean {
     const rest = bytes.length - start;
     if (rest >= this.longest) return false;
@@ -87,9 +78,7 @@ export class PatternSet {
     return next < this.#parents.length && this.#common(next, bytes, start, rest) === rest;
   }
 
-  /**
-   * Returns the first pattern that is greater than these bytes. A pattern that equals them is not.
-   */
+  /** The first pattern that is greater than these bytes; one that equals them is not. */
   #insertionPoint(bytes: Buffer, start: number, length: number): number {
     let low = 0;
     let high = this.#parents.length;

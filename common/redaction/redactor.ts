@@ -1,7 +1,6 @@
 /**
- * Masks secrets in output, on bytes, and finds places to cut the output so that masking the parts
- * gives the same as masking the whole. Everything here depends only on the arguments and the
- * secrets, so after a crash the results are the same.
+ * Masks secrets in bytes of output, and finds places to cut it so that the parts are masked as the
+ * whole. Depends only on arguments and secrets: the same after a crash.
  */
 import { asItIs, extentOf, withoutBreaks, withSingleBlanks, type View } from "./output-views.ts";
 import { PatternSet } from "./pattern-set.ts";
@@ -10,10 +9,7 @@ import { formsOf, shortestSecret } from "./secret-forms.ts";
 const mask = "***";
 const newline = 0x0a;
 
-/**
- * A place to cut. A cut may go through a masked region: then both sides must know, because neither
- * sees the whole secret.
- */
+/** A cut may go through a masked region: both sides must know, neither sees the whole secret. */
 export interface Cut {
   /** The bytes before the cut; 0 if nothing may be shipped yet. */
   readonly length: number;
@@ -45,15 +41,11 @@ export interface Redactor {
   readonly lookahead: number;
   /** Whether the bytes contain a secret. */
   finds(bytes: Buffer): boolean;
-  /**
-   * Returns the text behind the context with every secret masked. `tail` is that of the cut after
-   * these bytes.
-   */
+  /** The text behind the context, masked. `tail` is that of the cut after these bytes. */
   redact(bytes: Buffer, before?: Before & { readonly tail?: number }): string;
   /**
-   * Returns the last safe cut within `limit` bytes behind the context, and the masked text before
-   * it. Unless `final`, what may be the start of a secret or of a UTF-8 sequence is held back. A
-   * long stretch is cut after a newline if there is one in its second half.
+   * The last safe cut within `limit` bytes, and the masked text before it. Unless `final`, holds
+   * back what may begin a secret or a UTF-8 sequence. Prefers a newline in the second half.
    */
   cut(bytes: Buffer, limit: number, options: CutOptions): Cut & { readonly text: string };
 }
@@ -118,9 +110,8 @@ interface Search {
 }
 
 /**
- * Returns every place of every pattern, overlapping ones included, the first place from which the
- * rest could be the start of one, and the first from which it has so much in common with one that
- * chance is unlikely.
+ * Every place of every pattern, the first place from which the rest could begin one, and the first
+ * from which chance is unlikely.
  */
 function look(
   searches: readonly Search[],
@@ -166,10 +157,7 @@ function look(
 const skippedIn = (bytes: Buffer, context: number, skip: number): Region[] =>
   skip > 0 ? [{ start: context, end: Math.min(context + skip, bytes.length) }] : [];
 
-/**
- * Returns the text from `from` on. `isInside`: a region began before it, and the text before has
- * its stars.
- */
+/** `isInside`: a region began before `from`, and the text before has its stars. */
 function render(
   bytes: Buffer,
   regions: readonly Region[],
@@ -192,10 +180,7 @@ interface Region {
   readonly end: number;
 }
 
-/**
- * Joins regions that overlap. Regions that only touch stay separate: a cut is allowed between them,
- * so the result may not depend on it.
- */
+/** Regions that only touch stay separate: the result may not depend on a cut between them. */
 function merge(regions: Region[]): Region[] {
   if (regions.length < 2) return regions;
   const merged: { start: number; end: number }[] = [];
@@ -207,10 +192,7 @@ function merge(regions: Region[]): Region[] {
   return merged;
 }
 
-/**
- * Goes back to before a UTF-8 sequence that is not complete at `length`. Before a lead byte every
- * cut is safe.
- */
+/** Before a UTF-8 sequence that is not complete at `length`. Before a lead byte, cuts are safe. */
 function characterEnd(bytes: Buffer, length: number): number {
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] ?? 0;

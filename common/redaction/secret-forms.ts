@@ -2,21 +2,14 @@
 import { kibibyte } from "../units.ts";
 
 /**
- * A shorter secret is not masked. Values such as `1`, `true` or `admin` appear in any log by
- * chance. Masking them would make the log unreadable, disclose the value by the places of the
- * stars, and protect nothing, because so short a value can be guessed.
+ * Shorter ones, such as `1` or `admin`, appear in any log: masking would make it unreadable,
+ * disclose the value by its places, and protect nothing that cannot be guessed.
  */
 export const shortestSecret = 6;
 
-/**
- * A longer secret is masked in pieces, so that few bytes are held back after a cut, whatever the
- * secret.
- */
+/** A longer one is masked in pieces, so that few bytes are held back after a cut. */
 const pieceLength = 1024;
-/**
- * For a larger secret, only the forms that a tool gives a whole file are searched: certificates and
- * keys are smaller, and memory is limited.
- */
+/** Larger ones only as tools give a whole file: keys are smaller, and memory is limited. */
 const largeSecret = 64 * kibibyte;
 /** A secret with more lines is masked as a whole and by its longer lines. */
 const manyLines = 10_000;
@@ -32,10 +25,7 @@ export interface SecretForms {
   readonly spaced: () => Iterable<Buffer>;
 }
 
-/**
- * Returns the forms of all secrets, one at a time, because together they can be many times as large
- * as the secrets.
- */
+/** One at a time, because together they can be many times as large as the secrets. */
 export function formsOf(secrets: readonly string[]): SecretForms {
   // A secret read from a file often ends in a newline that is not printed with it.
   const texts = [...new Set(secrets.flatMap((secret) => [secret, secret.trim()]))].filter(
@@ -69,10 +59,7 @@ export function formsOf(secrets: readonly string[]): SecretForms {
   };
 }
 
-/**
- * Making the patterns of a text takes about 40 µs for each of its lines, a tenth of that in a large
- * text, during which the agent does nothing else.
- */
+/** Each line takes about 40 µs (a tenth in a large text), in which the agent does nothing else. */
 export const secretLinesLimit = 10_000;
 
 /** Returns the first texts that together have no more lines than can be searched. */
@@ -85,10 +72,7 @@ export function withinLimit(secrets: readonly string[]): string[] {
   });
 }
 
-/**
- * Terraform indents values of several lines, so keys and certificates are searched line by line
- * too.
- */
+/** Terraform indents values of several lines, so keys are searched line by line too. */
 function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.length < 2) return [];
@@ -98,10 +82,7 @@ function linesOf(text: string): string[] {
   );
 }
 
-/**
- * Cuts between characters. The last piece overlaps the one before, so that none is too short to
- * distinguish from ordinary text.
- */
+/** Between characters. The last piece overlaps, so that none looks like ordinary text. */
 function* piecesOf(text: string): Iterable<string> {
   for (let start = 0; start < text.length;) {
     const isLast = start + pieceLength >= text.length;
@@ -126,10 +107,7 @@ function* textForms(text: string): Iterable<string> {
   yield* xmlForms(text);
 }
 
-/**
- * Unchanged, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&`
- * too.
- */
+/** Unchanged, as JavaScript writes JSON, and as Go does, which escapes `<`, `>` and `&` too. */
 function jsonForms(text: string): Set<string> {
   const json = JSON.stringify(text).slice(1, -1);
   const go = json.replace(
@@ -139,10 +117,7 @@ function jsonForms(text: string): Set<string> {
   return new Set([text, json, go]);
 }
 
-/**
- * As `encodeURIComponent`, and as Go's and a form's stricter escaping with `+` or `%20` for a
- * blank.
- */
+/** As `encodeURIComponent`, and as Go and forms escape, with `+` or `%20` for a blank. */
 function urlForms(text: string): Set<string> {
   const lenient = encodeURIComponent(text);
   const strict = lenient.replace(
@@ -152,10 +127,7 @@ function urlForms(text: string): Set<string> {
   return new Set([lenient, strict, strict.replaceAll("%20", "+")]);
 }
 
-/**
- * As text of XML and HTML; quotes are written in three ways. Providers log the bodies of SOAP and
- * of some AWS calls.
- */
+/** As in XML and HTML, with three ways to write quotes: providers log bodies of SOAP. */
 function xmlForms(text: string): Set<string> {
   const plain = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const quoted = (double: string, single: string): string =>
@@ -164,9 +136,8 @@ function xmlForms(text: string): Set<string> {
 }
 
 /**
- * Base64 of a text that contains the secret shows it in one of three forms, because the secret may
- * start at byte 0, 1 or 2 of a group of three. Characters that also depend on the bytes before or
- * after are left out.
+ * Three forms, as the secret starts at byte 0, 1 or 2 of a group of three, without the characters
+ * that depend on the bytes beside it.
  */
 function* encodedForms(secret: Buffer, isLarge: boolean): Iterable<Buffer> {
   for (const before of [0, 1, 2]) {

@@ -10,9 +10,7 @@ const mirror = {
 } as const;
 const onlyHttps = "From an https address, only redirects to https are followed";
 const period = { type: "number", unit: "seconds", min: 0.01 } as const;
-/**
- * 15 minutes after a cancel that was not acknowledged, the server gives the state to the next job.
- */
+/** After 15 minutes without an end, the state of a cancelled job goes to the next one. */
 const stopLimit =
   "At most 780, because the server gives the state to the next job 15 minutes after a cancel that was not acknowledged";
 

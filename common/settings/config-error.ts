@@ -1,6 +1,4 @@
-/**
- * A setting is wrong; the message names it and says what to do. The process ends with exit code 78.
- */
+/** A setting is wrong. The message names it and says what to do; the exit code is 78. */
 export class ConfigError extends Error {
   override readonly name: string = "ConfigError";
 }

@@ -8,9 +8,8 @@ const limit = mebibyte;
 const pauseMilliseconds = 20;
 
 /**
- * Returns the text of a file or a pipe, such as one of the shell's `<(command)`. Throws
- * ConfigError, also if nothing is written to a pipe for `patience` milliseconds: a start that hangs
- * gives no reason.
+ * From a file or a pipe, such as `<(command)`. Throws ConfigError, also if a pipe has nothing for
+ * `patience` milliseconds: a start that hangs gives no reason.
  */
 export function readSettingFile(name: string, path: string, patience = 30 * second): string {
   try {

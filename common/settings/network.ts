@@ -1,7 +1,4 @@
-/**
- * The proxies of a network, by the names that other programs use too. They may also be in lower
- * case.
- */
+/** The proxies, by the names that other programs use too, also in lower case. */
 import type { Settings } from "./setting.ts";
 
 const proxy = {

@@ -8,10 +8,7 @@ import { expected, mostDays, type Setting, type Settings, type Value } from "./s
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Returns a function that reads one of these settings. An empty value counts as not set. A wrong
- * value throws `ConfigError`, whose message never repeats a secret.
- */
+/** An empty value counts as not set. Throws `ConfigError`, which never repeats a secret. */
 export const settingsReader =
   <const S extends Settings>(settings: S, environment: Environment) =>
   <const N extends keyof S & string>(name: N): Value<S[N]> =>
@@ -85,8 +82,8 @@ const matches = (
 ): boolean => text.length <= maxLength && (pattern?.test(text) ?? true);
 
 /**
- * Decimal digits only: `Number` reads blanks as 0, which turns limits off, and takes 0x10 and 1e3,
- * which bin/windlass cannot count with.
+ * `Number` reads blanks as 0, which turns limits off, and 0x10 and 1e3, which bin/windlass cannot
+ * count with.
  */
 function numberIn(text: string, { min, max }: { min: number; max: number }): number | undefined {
   const value = /^(0|[1-9]\d*)?(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;

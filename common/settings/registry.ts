@@ -1,7 +1,4 @@
-/**
- * The registry of all settings: what each role reads, in the groups and the order of `--help` and
- * docs/settings.md.
- */
+/** What each role reads, in the groups and the order of `--help` and docs/settings.md. */
 import { agent, isolation, sources } from "./agent.ts";
 import { client } from "./client.ts";
 import { controlPlane, providers, quotas, retention } from "./server.ts";

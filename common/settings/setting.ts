@@ -1,7 +1,4 @@
-/**
- * What the registry says of a setting. Plain data, because an idle agent should not load a schema
- * library.
- */
+/** What the registry says of a setting: plain data, without a schema library in the agent. */
 
 interface Described {
   /** What the setting is or does, on one line: for `--help` and docs/settings.md. */

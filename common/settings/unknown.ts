@@ -11,9 +11,8 @@ const testNames = [
 ];
 
 /**
- * Returns a warning for each name in the environment that begins with `WINDLASS_` and is no setting
- * of any role: one environment may hold the settings of several. A suggestion is a setting of this
- * role where one is close.
+ * For each `WINDLASS_` name that no role knows: one environment may serve several. Suggests a
+ * setting of this role where one is close.
  */
 export function unknownSettings(
   role: Role,

@@ -1,6 +1,6 @@
 /**
- * Assumes a role at AWS STS, with the agent's own credentials as the SDK finds them. The SDK is
- * loaded by the first job that needs it.
+ * Assumes a role at AWS STS with the agent's credentials. The first job that needs it loads the
+ * SDK.
  */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
@@ -16,10 +16,7 @@ export interface Role {
 }
 
 export interface StsSettings {
-  /**
-   * `AWS_REGION` and related settings. Without a region here and in the SDK's own files, the
-   * default region of the role's partition is used.
-   */
+  /** `AWS_REGION` and the like. Without a region, also in files, the partition's default. */
   readonly aws: Readonly<Record<string, string>>;
   /** `HTTPS_PROXY` and related settings. */
   readonly network: Readonly<Record<string, string>>;
@@ -36,10 +33,7 @@ export interface SessionCredentials {
 /** Makes one call. Throws `RoleRefusedError`, or another error if a later call may succeed. */
 export type AssumeRole = (signal: AbortSignal) => Promise<SessionCredentials>;
 
-/**
- * A later call would fail too. The message names role and external id, quotes the response of AWS,
- * and says what to check.
- */
+/** A later call would fail too. The message names role and external id and says what to check. */
 export class RoleRefusedError extends Error {
   override readonly name = "RoleRefusedError";
 }

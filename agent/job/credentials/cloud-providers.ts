@@ -1,7 +1,6 @@
 /**
- * The cloud providers that the agent supports, and which of its own variables terraform gets for
- * each: names of places, ids and files, never a secret. For `aws` the agent assumes a role; for the
- * others, the job uses the identity of the agent's machine.
+ * The cloud providers, and which of the agent's variables terraform gets for each: names of places,
+ * ids and files, no secret. Only with `aws` a role is assumed; others use the machine's identity.
  */
 
 export const cloudProviders = ["aws", "gcp", "azure"] as const;

@@ -13,9 +13,8 @@ import { conceal } from "../secrets.ts";
 const patience = 120_000;
 
 /**
- * Assumes the role of the job's cloud identity before terraform starts, so that a wrong role fails
- * here with a clear message. Terraform reads the credentials from an endpoint on loopback, again and
- * again.
+ * Assumes the role before terraform starts, so that a wrong one fails here with a clear message.
+ * Terraform reads the credentials again and again, from an endpoint on loopback.
  */
 export const obtainCredentials: Step = {
   name: "credentials",
@@ -57,10 +56,7 @@ export const obtainCredentials: Step = {
 const failureOf = (error: Error): Error =>
   error instanceof JournalError ? error : new StepFailedError(`credentials: ${error.message}`);
 
-/**
- * The part of terraform's environment that leads to its cloud credentials. Empty for a job without
- * an identity.
- */
+/** Leads terraform to its cloud credentials. Empty for a job without an identity. */
 export function cloudEnvironment(context: JobContext): Record<string, string> {
   const provider = providerOf(context);
   if (provider === undefined) return {};

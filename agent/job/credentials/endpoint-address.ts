@@ -8,10 +8,7 @@ export interface EndpointAddress {
   readonly token: string;
 }
 
-/**
- * The variables by which AWS SDKs find the endpoint. The token opens only this endpoint, only on
- * this machine, and only while the job runs.
- */
+/** How AWS SDKs find the endpoint. The token opens only it, only here, only during the job. */
 export const endpointEnvironment = ({ port, token }: EndpointAddress): Record<string, string> => ({
   AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${loopback}:${port}${credentialsPath}`,
   AWS_CONTAINER_AUTHORIZATION_TOKEN: token,

@@ -1,9 +1,8 @@
 /**
- * The endpoint from which a job's terraform reads its credentials. A command has the address in its
- * environment for as long as it runs. The listener process holds it, so an agent that adopts the
- * command finds it again. If the listener was gone in the meantime, another job may have had the
- * port and read the password: then that address gives nothing any more, and the job's next commands
- * get another one.
+ * The endpoint from which a job's terraform reads its credentials. Its commands keep the address,
+ * which the listener process holds across restarts of the agent. After a restart of the listener
+ * another job may have had the port and read the password: the address gives nothing any more, and
+ * the next commands get another.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -60,9 +59,8 @@ export class Endpoint {
   }
 
   /**
-   * Continues with the address of a former agent. `isHeld`: the listener holds it; an agent before
-   * version 0.2 held it itself. A command that runs must not fail because this fails: then it goes on
-   * in the background.
+   * `isHeld`: by the listener, not by an agent before version 0.2. A command that runs must not
+   * fail because this does, so it goes on in the background.
    */
   async resume(former: EndpointAddress, isHeld: boolean): Promise<void> {
     this.#address = former;

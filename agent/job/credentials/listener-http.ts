@@ -1,8 +1,7 @@
 /**
- * The addresses on loopback from which terraform reads its credentials, as AWS SDKs do in containers.
- * Any process of the machine can connect, so a connection gets one response and costs no more than
- * its bytes. Node's own server makes objects of each request that a connection sends at once: 500
- * connections with 1,000 requests each end a process of 48 MiB.
+ * The addresses from which terraform reads its credentials, as AWS SDKs do in containers. Any
+ * process here can connect, so a connection costs no more than its bytes: with Node's server, 500
+ * connections of 1,000 requests each end a process of 48 MiB.
  */
 import { createHash } from "node:crypto";
 import { equalSecrets } from "../../../common/equal-secrets.ts";

@@ -1,6 +1,6 @@
 /**
- * What the agent and its listener process say to each other: JSON, one message a line, over a Unix
- * socket in a directory that only the agent's user may enter. No sandbox contains that directory.
+ * Agent and listener exchange JSON, one message a line, over a Unix socket that no sandbox
+ * contains.
  */
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -22,10 +22,7 @@ export type Order =
       readonly port: number;
       readonly token: string;
     }
-  /**
-   * Opens this port, or any free one. Without a token, every request there is refused. Reply: the
-   * port. `runs` is the directory of the job's commands.
-   */
+  /** Opens this port, or a free one, and replies with it. Without a token, requests are refused. */
   | {
       readonly do: "open";
       readonly n: number;

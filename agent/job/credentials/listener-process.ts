@@ -19,10 +19,7 @@ import { serveCredentials } from "./listener-http.ts";
 import { hear, identityName, socketName, tell, type Order } from "./listener-messages.ts";
 import { endsIn, leftOf, type Ends } from "./validity.ts";
 
-/**
- * Below the ports that Linux gives to outgoing connections, so that none of those takes a port that
- * is to be opened again.
- */
+/** Below the ports of outgoing connections on Linux, which would take one that is opened again. */
 const ports = { from: 20_000, to: 32_000 };
 const portTries = 100;
 /** How long a request waits for credentials that the agent renews, in milliseconds. */

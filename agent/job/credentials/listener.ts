@@ -1,7 +1,6 @@
 /**
- * The agent's side of its listener process (listener-process.ts), which holds the ports of all its
- * jobs: starts it for the first job that needs it, finds it again after a restart, and notices when
- * it ends or no longer responds.
+ * The agent's side of its listener process, which holds the ports of all its jobs: starts it for
+ * the first job, finds it again after a restart, and notices when it no longer responds.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -222,10 +221,7 @@ async function openListener(folder: string): Promise<Listener> {
   }
 }
 
-/**
- * Connects to the listener; undefined if there is none. The path of a socket may have only 107
- * bytes, so it begins at the open directory.
- */
+/** Undefined if there is none. A socket's path has 107 bytes: it begins at the directory. */
 async function reach(folder: string): Promise<Socket | undefined> {
   const directory = openSync(folder, "r");
   const start = process.platform === "linux" ? `/proc/self/fd/${directory}` : folder;
@@ -242,10 +238,7 @@ async function reach(folder: string): Promise<Socket | undefined> {
   }
 }
 
-/**
- * Starts the listener in a session and a process group of its own, so that it outlives this agent.
- * It inherits no file, and nothing of the environment.
- */
+/** In a session of its own, so that it outlives this agent; without its files and environment. */
 function start(folder: string): { readonly failure: string | undefined } {
   const state: { failure: string | undefined } = { failure: undefined };
   const cache = getCompileCacheDir();

@@ -1,17 +1,11 @@
-/**
- * Keeps the credentials of one job valid: renews them before they expire, for as long as the job
- * runs.
- */
+/** Renews the credentials of one job before they expire, for as long as it runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { RoleRefusedError, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
 import { endsIn, leftOf, type Ends } from "./validity.ts";
 
-/**
- * Renewed when this part of their validity is left: 15 minutes of an hour, so that STS may fail for
- * a while.
- */
+/** Renewed when this part is left, 15 minutes of an hour, so that STS may fail for a while. */
 const renewAtLeft = 0.25;
 /** The pauses between calls of STS while it fails, in milliseconds. */
 const limits = { first: 500, most: 10_000 };
@@ -60,10 +54,7 @@ export class RoleSession {
     return this.#session && this.left > 0 ? this.#session.credentials : this.#renew();
   }
 
-  /**
-   * Gets the first set. Retries temporary failures for at most this many milliseconds and until
-   * `stop`.
-   */
+  /** Gets the first set, with retries for at most `within` milliseconds and until `stop`. */
   async begin(stop: AbortSignal, within: number): Promise<void> {
     const started = performance.now();
     await retry(() => this.#renew(AbortSignal.any([stop, this.#options.over])), {
@@ -78,10 +69,7 @@ export class RoleSession {
     });
   }
 
-  /**
-   * Renews until the job is over. While STS fails, for whatever reason, the set that is still valid
-   * is handed out.
-   */
+  /** Until the job is over. While STS fails, the set that is still valid is handed out. */
   async keep(): Promise<void> {
     const { over, onTrouble } = this.#options;
     for (let failures = 0; !over.aborted;) {

@@ -1,6 +1,6 @@
 /**
- * How long credentials stay valid: by the monotonic clock, which stands still while a machine
- * sleeps, and by the wall clock, which can be changed. The first end counts.
+ * When credentials end, by the monotonic clock, which stands still during a sleep, and by the wall
+ * clock, which can be changed: the first end counts.
  */
 export interface Ends {
   readonly steady: number;

@@ -1,7 +1,6 @@
 /**
- * Downloads a release of an engine into the cache: newest version that satisfies the constraint →
- * checksums and their signature → zip → binary → the version that it prints → rename. Until the
- * rename no job can find it.
+ * Downloads a release of an engine into the cache: newest version → checksums and signature → zip →
+ * binary → printed version → rename, before which no job can find it.
  */
 import {
   createWriteStream,

@@ -1,7 +1,4 @@
-/**
- * Finds the terraform or tofu binary that a job needs: on the PATH, else in the cache, else by a
- * verified download.
- */
+/** Finds the engine that a job needs: on the PATH, in the cache, or by a verified download. */
 import type { Engine } from "../../../protocol/configurations.ts";
 import type { Network } from "../../machine/network.ts";
 import { downloadEngine, usualLimits, type DownloadLimits } from "./download.ts";
@@ -38,10 +35,7 @@ export interface EngineWish {
   readonly constraint: string | null;
 }
 
-/**
- * Resolves to a binary that satisfies the constraint. Throws an error of one line that says what to
- * do.
- */
+/** Throws an error of one line that says what to do. */
 export async function resolveEngine(
   want: EngineWish,
   options: EngineOptions,
@@ -96,10 +90,7 @@ export function reasonOf(error: unknown): string {
   return message || errors?.[0]?.message || code || String(error);
 }
 
-/**
- * Reports what is being done when it takes longer than a second, and every ten seconds from then
- * on.
- */
+/** Reports what takes longer than a second, again every ten seconds. */
 function progressOf(onProgress: (text: string) => void): {
   onPhase(text: () => string): void;
   stop(): void;

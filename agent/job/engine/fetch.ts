@@ -1,7 +1,4 @@
-/**
- * Downloads files of a release: with a size limit, resumed after network failures, and complete or
- * not at all.
- */
+/** Downloads files of a release within a limit, resumed after failures, complete or not at all. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { redirect, request, type Dispatcher } from "../../../common/http-client.ts";
@@ -9,10 +6,7 @@ import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { dispatcherOf, type Network } from "../../machine/network.ts";
 
-/**
- * The server responded, but not with the file. `status` distinguishes a missing file from a failing
- * server.
- */
+/** The server sent no file. `status` distinguishes a missing file from a failing server. */
 class FetchRefusedError extends Error {
   override readonly name = "FetchRefusedError";
   readonly status: number;
@@ -89,10 +83,7 @@ interface Progress {
 const vainTries = 3;
 const mostTries = 20;
 
-/**
- * Continues an interrupted download if the file at the server is the same, and starts again
- * otherwise.
- */
+/** Continues if the file at the server is the same, else starts again. */
 async function fetchInto(address: string, options: FetchOptions, target: Target): Promise<void> {
   const agent = dispatcherOf(options.network);
   // A mirror may keep the files elsewhere. What comes from there is verified too.
@@ -179,10 +170,7 @@ async function once(
 const forget = (progress: Progress): void =>
   void Object.assign(progress, { bytes: 0, validator: undefined });
 
-/**
- * The download is verified by its signature anyway. A mirror that redirects like this is
- * misconfigured.
- */
+/** The signature verifies the download anyway, but such a mirror is misconfigured. */
 function refuseDowngrade(address: string, context: unknown): void {
   const { history = [] } = (context ?? {}) as { history?: readonly URL[] };
   const plain = history.find(({ protocol }) => protocol !== "https:");

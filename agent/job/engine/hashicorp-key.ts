@@ -1,7 +1,4 @@
-/**
- * The key with which HashiCorp signs the checksums of its releases
- * (https://www.hashicorp.com/security), pinned.
- */
+/** Signs the checksums of HashiCorp's releases (https://www.hashicorp.com/security), pinned. */
 
 /** Fingerprint of the primary key. */
 export const hashicorpFingerprint = "C874011F0AB405110D02105534365D9472D7468F";

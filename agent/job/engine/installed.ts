@@ -34,9 +34,7 @@ export interface Installed {
 }
 
 export interface EngineSearch {
-  /**
-   * The first on the PATH that satisfies the constraint, else the newest in the cache that does.
-   */
+  /** The first on the PATH that satisfies the constraint, else the newest in the cache. */
   readonly fitting: Installed | undefined;
   /** Versions that are installed and do not satisfy the constraint, for the message. */
   readonly others: readonly string[];
@@ -144,10 +142,7 @@ interface Known {
   readonly version: string;
 }
 
-/**
- * Remembers the version of a binary by its path, size and time, so that most jobs need not start it
- * to learn it.
- */
+/** Remembered by path, size and time, so that most jobs need not start the binary. */
 async function knownVersion(
   file: string,
   path: string,
@@ -177,10 +172,7 @@ function readMemory(path: string): Record<string, Known> {
   }
 }
 
-/**
- * A version manager puts a script in terraform's place, which stays the same when another version
- * is chosen.
- */
+/** A version manager's script stays the same when another version is chosen. */
 function isBinary(path: string): boolean {
   const file = openSync(path, "r");
   try {

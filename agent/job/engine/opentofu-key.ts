@@ -1,7 +1,4 @@
-/**
- * The key with which OpenTofu signs the checksums of its releases
- * (https://get.opentofu.org/opentofu.asc), pinned.
- */
+/** Signs the checksums of OpenTofu's releases (https://get.opentofu.org/opentofu.asc), pinned. */
 
 /** Fingerprint of the primary key. */
 export const opentofuFingerprint = "E3E6E43D84CB852EADB0051D0C0AF313E5FD9F80";

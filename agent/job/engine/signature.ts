@@ -1,9 +1,6 @@
 /** Checks that a release's checksums are signed by an accepted key. */
 
-/**
- * Returns the signed checksum of a file. Throws if no accepted key has signed the list, or the list
- * lacks the file.
- */
+/** Throws if no accepted key has signed the list, or the list lacks the file. */
 export async function signedChecksum(
   file: string,
   sums: Buffer,

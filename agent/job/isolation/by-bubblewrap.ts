@@ -1,8 +1,7 @@
 /**
- * Level `bubblewrap`: a sandbox of namespaces. The job sees the system's programs, its own
- * directories and its own processes, and nothing else of the machine. If the agent is root, the job
- * is also a user of its own. The network is the machine's, because providers need it, and so do the
- * credentials that the agent serves on loopback.
+ * Level `bubblewrap`: a sandbox of namespaces in which the job sees only the system's programs, its
+ * own directories and its own processes; below an agent that is root, as a user of its own. It has
+ * the machine's network, for providers and the credentials on loopback.
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, sep } from "node:path";
@@ -28,10 +27,7 @@ export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIs
   };
 }
 
-/**
- * `--as-pid-1`: terraform itself ends with its namespace and everything in it. Never
- * `--die-with-parent`: see isolation.ts.
- */
+/** `--as-pid-1`: its namespace ends with terraform. Never `--die-with-parent` (isolation.ts). */
 function sandbox(command: RunCommand, place: Place, settings: IsolationSettings): RunCommand {
   const program = realpathSync(command.command);
   const inner = enter({ ...command, command: program }, markOf(place.id));
@@ -64,10 +60,7 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
   ...(state !== undefined && existsSync(state) ? [state] : []),
 ];
 
-/**
- * Directories of the PATH, certificates and the paths that the operator names, as far as the job's
- * user may enter them.
- */
+/** The PATH, certificates and the operator's paths, as far as the job's user may enter them. */
 function readableFor({ user }: Place, { path, workDir, readable }: IsolationSettings): string[] {
   const wanted = [...path.split(delimiter).filter(isAbsolute), ...readable];
   const found = wanted

@@ -1,8 +1,7 @@
 /**
- * Level `container`: docker or podman runs the job in an image that the operator names, with the
- * machine's network and none of its files except the job's own directories and the engine. The
- * container client runs in place of terraform: it passes signals on and ends with terraform's exit
- * code. If it is killed, the container is removed by its label.
+ * Level `container`: docker or podman runs the job in the operator's image, with the machine's
+ * network and only the job's directories and the engine. The client passes signals on and ends with
+ * terraform's exit code; if it is killed, the container is removed by its label.
  */
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";

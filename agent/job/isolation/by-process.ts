@@ -1,7 +1,6 @@
 /**
- * Level `process`: the agent's own user. A job has its own environment, directories and process
- * group, and can read everything that the agent can read. Processes that left the group are found
- * by a mark in their environment, which a hostile job can remove.
+ * Level `process`: the agent's user, who can read all that the agent can. Processes that left the
+ * group are found by a mark in their environment, which a hostile job can remove.
  */
 import { dirname } from "node:path";
 import { enter } from "./enter.ts";

@@ -1,7 +1,6 @@
 /**
- * Level `uid`: each job is a user without capabilities that owns only the job's directories. The
- * agent is root and keeps what it must trust: the workspace's root directory, the wrapper that
- * writes the exit code, the log files, the engines.
+ * Level `uid`: each job is a user who owns only its directories. The agent is root and keeps what
+ * it must trust: the workspace's root, the wrapper, the log files, the engines.
  */
 import {
   chmodSync,

@@ -1,8 +1,7 @@
 /**
- * Limits whole jobs by control groups (cgroup v2), if the agent's own group is delegated to it.
- * Each job gets a group beside the group `agent`, in which the agent itself is, because the kernel
- * allows processes only in groups without controlled subgroups. Without delegation, each process
- * has limits of its own (limits.ts).
+ * Limits whole jobs by control groups (cgroup v2) if the agent's own is delegated: one for each job
+ * beside the agent's group `agent`, because only groups without controlled subgroups may have
+ * processes. Else each process has limits of its own (limits.ts).
  */
 import {
   accessSync,
@@ -41,9 +40,8 @@ export function groupOf(pid: number | "self"): string | undefined {
 }
 
 /**
- * Whether the group of this process can be divided into groups of jobs. Changes nothing. `isUnit`:
- * systemd has started the process. Its next start would fail while a job runs, unless the unit
- * starts it in the subgroup.
+ * Whether this group can be divided. Changes nothing. `isUnit`: started by systemd, whose next
+ * start would fail while a job runs unless the unit starts it in the subgroup.
  */
 export function delegationOf(group: string | undefined, isUnit: boolean): Delegation {
   if (group === undefined) return { lack: "this machine has no cgroup v2 for this process" };
@@ -136,9 +134,7 @@ export class JobGroup {
     return /^oom_kill [1-9]/m.test(read(join(this.path, "memory.events")));
   }
 
-  /**
-   * Kills every process of the job, even a hidden one. Returns the processes that are still alive.
-   */
+  /** Kills every process of the job, even a hidden one. Returns those still alive. */
   kill(): Promise<number[]> {
     const end = (pids: number[]): void => {
       // Kernels before 5.14 do not have this file.

@@ -36,9 +36,8 @@ export const imageAdvice = `Start the container as root (--user 0) with no capab
 type Probing = Omit<IsolationSettings, "level">;
 
 /**
- * Returns the required level, else the strongest that works. Throws `IsolationMissingError` if the
- * required level does not work, and if only `process` works for an agent that is root or in a
- * container of the image: then the setting must name that level.
+ * Returns the required level, else the strongest that works. Throws `IsolationMissingError` if that
+ * is none, or `process` for root or in a container, where the setting must name it.
  */
 export async function chooseIsolation(
   settings: Probing,
@@ -84,10 +83,7 @@ function needOf(level: Level, { users, workDir, container }: Probing): string | 
   return `jobs run as other users, who cannot enter ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another directory`;
 }
 
-/**
- * Reads a file of the job, writes one, also in the directory for temporary files, and tries to read
- * a file of the agent.
- */
+/** Reads and writes a file of the job, writes a temporary one, and tries to read the agent's. */
 const trial = `
 cat "$1/given" && echo made > "$1/made" && : > "$TMPDIR/plugin0123456789" && ! cat "$2" 2> /dev/null
 `;

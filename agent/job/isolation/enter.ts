@@ -2,9 +2,8 @@
 import type { RunCommand } from "../terraform/spawn.ts";
 
 /**
- * Fixed text, run as the job's user. A job's environment may name what a program loads or connects
- * to (GCONV_PATH, DOCKER_HOST). The programs that lead into the job run with the agent's rights, so
- * they see the job's variables under names that have no meaning to them.
+ * Fixed text, run as the job's user. The programs before it run with the agent's rights and may
+ * obey variables (GCONV_PATH, DOCKER_HOST): they see the job's under names without meaning.
  */
 const script = `
 n=0
@@ -17,10 +16,7 @@ unset n entry
 exec "$@"
 `;
 
-/**
- * Returns the command with its environment packed under such names. No value is in the arguments,
- * which every user of the machine can read.
- */
+/** Packs the environment under such names: every user of the machine can read arguments. */
 export function enter(command: RunCommand, ...more: string[]): RunCommand {
   const { env, command: program, args } = command;
   const entries = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...more];

@@ -1,7 +1,6 @@
 /**
- * Separates the processes of a job from the agent, from other jobs and from the machine. One file
- * per level; docs/isolation.md describes what each guards against. At no level does a job end with
- * its agent: an apply continues when the agent is killed.
+ * Separates a job from the agent, from other jobs and from the machine, by a level as
+ * docs/isolation.md describes. At none does a job end with its agent, so that an apply continues.
  */
 import type { RunCommand } from "../terraform/spawn.ts";
 import type { Workspace } from "../workspace.ts";
@@ -16,10 +15,7 @@ export const processWarning =
 
 export interface Isolation {
   readonly level: Level;
-  /**
-   * The path under which the job sees its directory for temporary files, short enough for the Unix
-   * sockets of providers.
-   */
+  /** Where the job sees it: short enough for the Unix sockets of providers. */
   temporary(): string;
   /** What the job writes in these directories does not outlive it. Their subdirectories included. */
   readonly passing: readonly string[];
@@ -27,17 +23,11 @@ export interface Isolation {
   wrap(command: RunCommand): RunCommand;
   /** Gives the job files and directories that the agent has put into the workspace. */
   give(...paths: string[]): void;
-  /**
-   * Kills every process of the job. Returns those that are still alive: a process in a hung system
-   * call cannot be killed.
-   */
+  /** Returns the processes that are still alive, in a hung system call. */
   killAll(): Promise<number[]>;
   /** Whether the kernel has ended a command of the job because of its memory. */
   isOutOfMemory(): boolean;
-  /**
-   * Kills what is left and moves the workspace away, so that another job may use its place. Takes a
-   * few milliseconds, however many files the job has left.
-   */
+  /** Kills what is left and moves the workspace away, in milliseconds, to free its place. */
   leave(): Promise<void>;
   /** After `leave`: removes everything that the job has left. */
   remove(): Promise<void>;
@@ -46,24 +36,15 @@ export interface Isolation {
 export interface ContainerSettings {
   readonly engine: "docker" | "podman";
   readonly image: string | undefined;
-  /**
-   * What the container client needs to find its engine: HOME, DOCKER_HOST and the like. Never the
-   * job's.
-   */
+  /** What the container client needs, such as HOME and DOCKER_HOST. Never the job's. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 /** How much of the machine one job may use; 0: no limit. */
 export interface JobLimits {
-  /**
-   * Per process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it
-   * uses, so address space is not limited.
-   */
+  /** What a process has allocated (RLIMIT_DATA): Go reserves far more than it uses. */
   readonly memoryBytes: number;
-  /**
-   * Processes and threads. The kernel counts them by user, so the limit works only if the job has
-   * its own user.
-   */
+  /** Processes and threads, which the kernel counts by user: only for a job with its own user. */
   readonly processes: number;
   /** The size of one file, its holes included. */
   readonly fileBytes: number;
@@ -75,23 +56,14 @@ export interface IsolationSettings {
   readonly level: Level;
   readonly workDir: string;
   readonly path: string;
-  /**
-   * The first and the last user that jobs may run as; undefined: the agent is not root and cannot
-   * switch users.
-   */
+  /** Users for jobs; undefined: the agent is not root and cannot switch users. */
   readonly users: readonly [first: number, last: number] | undefined;
-  /**
-   * Paths that jobs may read in addition to the system's own directories, if the level hides the
-   * rest.
-   */
+  /** Paths that jobs may read, at levels that hide all but the system's. */
   readonly readable: readonly string[];
   readonly container: ContainerSettings;
   /** Undefined: no limits. */
   readonly limits?: JobLimits | undefined;
-  /**
-   * The directory of the jobs' control groups (cgroup v2); undefined: the limits apply to each
-   * process.
-   */
+  /** The jobs' control groups (cgroup v2); undefined: the limits apply to each process. */
   readonly groups?: string | undefined;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Limits how much of the machine one job may use. The limits are the kernel's own and are set on
- * the way into the job, so the job cannot raise them.
- */
+/** Limits of the kernel, set on the way into the job, which cannot raise them. */
 import type { RunCommand } from "../terraform/spawn.ts";
 import type { JobLimits, Place } from "./isolation.ts";
 

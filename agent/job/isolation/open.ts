@@ -74,10 +74,7 @@ function isolationAt(level: Level, place: Place, settings: IsolationSettings): L
 /** Users of the jobs that this agent holds. */
 const taken = new Set<number>();
 
-/**
- * Opens the isolation of a job. Its journal names level and user, so they are the same after every
- * restart.
- */
+/** The journal names level and user, so they are the same after every restart. */
 export function isolationOf(
   journal: Journal,
   claim: ClaimedJob,
@@ -110,10 +107,7 @@ export function isolationOf(
   };
 }
 
-/**
- * Returns a user that runs nothing. Chosen at random, so that several agents on one machine need
- * not coordinate: the default range has sixteen million.
- */
+/** Returns a random user that runs nothing: agents need not coordinate among sixteen million. */
 export function freeUser({ users }: Pick<IsolationSettings, "users">): number | null {
   if (!users) return null;
   const [first, last] = users;

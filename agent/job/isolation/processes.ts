@@ -1,7 +1,4 @@
-/**
- * Finds the processes of a job and kills them. Only on Linux: other systems have no /proc, and
- * nothing is found.
- */
+/** Finds and kills the processes of a job; nothing on systems without /proc. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kibibyte } from "../../../common/units.ts";
@@ -32,10 +29,7 @@ export function processesWith(entry: string): number[] {
 /** How long killed processes may take to end. */
 const limit = 5000;
 
-/**
- * Kills what is found, again and again until nothing is found. Returns what is still alive after
- * five seconds.
- */
+/** Kills until nothing is found. Returns what is still alive after five seconds. */
 export async function endAll(
   find: () => number[],
   end: (pids: number[]) => void | Promise<void>,
@@ -70,15 +64,12 @@ const ownerOf = (pid: number): number | undefined =>
   statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid;
 
 /**
- * A job waits for this after each command. All files are read into one buffer, because `readFileSync`
- * allocates 64 KiB for each file of /proc, which made reading them eight times slower.
+ * A job waits for this after each command. One buffer, because `readFileSync` allocates 64 KiB for
+ * each file of /proc, which took eight times as long.
  */
 let buffer = Buffer.allocUnsafeSlow(64 * kibibyte);
 
-/**
- * Returns the content, valid until the next call. It is empty if the process has just ended or
- * belongs to another user.
- */
+/** Valid until the next call. Empty if the process has ended or belongs to another user. */
 function read(path: string): Buffer {
   let file: number | undefined;
   try {

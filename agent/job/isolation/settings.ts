@@ -27,8 +27,8 @@ const usualUsers = [1_880_000_000, 1_896_777_215] as const;
 const overflowUser = 65_534;
 
 /**
- * Returns the users for jobs by the map of the agent's user namespace (user_namespaces(7)): the usual
- * ones where they exist, as outside of containers, else the last ten thousand of the largest range.
+ * By the map of the agent's namespace (user_namespaces(7)): the usual users where they exist, as
+ * outside of containers, else the last ten thousand of the largest range.
  */
 export function usersIn(map: string): readonly [first: number, last: number] {
   const ranges = map

@@ -1,7 +1,6 @@
 /**
- * Removes what jobs have left in the directories of the machine in which every user may leave files.
- * These may hold any number of other files, so they are searched for many jobs at once, at most once
- * in ten times the duration of a search, and no job waits for it.
+ * Removes what jobs left where every user may leave files. There may be many others, so one search
+ * serves many jobs, takes a tenth of the time at most, and no job waits for it.
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,10 +42,7 @@ export function removeShared(user: number, path: string, asUser: AsUser): Promis
   return next.done;
 }
 
-/**
- * Looks first, with the agent's rights, and then removes as each user that has left something, so that
- * nothing else can be removed.
- */
+/** Looks with the agent's rights and removes as the user who left it, so that nothing else goes. */
 async function removeOf(users: readonly number[], path: string, asUser: AsUser): Promise<void> {
   const folders = sharedFolders.filter(existsSync);
   const options = { env: { PATH: path }, timeout: minute, cwd: "/" };
@@ -58,8 +54,8 @@ async function removeOf(users: readonly number[], path: string, asUser: AsUser):
 }
 
 /**
- * Returns those users that own a file there. Enters only directories in which every user may create
- * files: in others, a job has none unless a directory above belongs to it.
+ * Enters only directories that every user may write: in others, a job has nothing unless it owns a
+ * directory above.
  */
 async function ownersIn(
   folders: readonly string[],

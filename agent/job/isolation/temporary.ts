@@ -1,7 +1,6 @@
 /**
- * The directory that a job's `TMPDIR` names. A provider listens on a Unix socket in it,
- * `$TMPDIR/plugin` with up to ten digits, and the kernel accepts paths of at most 107 bytes. If the
- * path of the workspace's own directory is too long for that, a link with a short path leads to it.
+ * A job's `TMPDIR`, in which providers listen on `$TMPDIR/plugin` with up to ten digits. The kernel
+ * accepts paths of 107 bytes, so a short link leads to a longer one.
  */
 import { randomUUID } from "node:crypto";
 import {

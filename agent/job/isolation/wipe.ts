@@ -21,10 +21,7 @@ export async function moveAway(root: string, id: string): Promise<void> {
   }
 }
 
-/**
- * Removes a directory whose processes have ended. A mount in it is unmounted first, because what is
- * behind it does not belong to the job.
- */
+/** Unmounts a mount in it first, because what is behind it does not belong to the job. */
 export async function removeTree(root: string): Promise<void> {
   await unmountIn(root);
   try {
@@ -38,10 +35,7 @@ export async function removeTree(root: string): Promise<void> {
   }
 }
 
-/**
- * A job can nest directories deeper than the longest path. The program enters directory by
- * directory and needs no path.
- */
+/** A job can nest directories beyond the longest path: the program enters one by one. */
 async function removeDeep(root: string): Promise<void> {
   await runProgram("rm", ["-rf", "--", root]);
 }
@@ -70,10 +64,7 @@ function mountsIn(root: string): string[] {
     .toReversed();
 }
 
-/**
- * A directory without write permission cannot be emptied, not even by its owner. The first attempt
- * removes everything else.
- */
+/** Not even its owner can empty a directory without write permission. The rest is removed first. */
 function openFolders(path: string): void {
   try {
     if (!lstatSync(path).isDirectory()) return;

@@ -1,7 +1,6 @@
 /**
- * The plan artifact: a `.tar.gz` of the plan file, the lock file if there is one, and a manifest
- * that binds them to engine, version and source. A plan contains provisioners and backend settings,
- * so an artifact in which anything does not match is refused.
+ * The plan as a `.tar.gz`, with the lock file and a manifest that binds it to engine, version and
+ * source. Anything that does not match is refused: a plan contains provisioners and backends.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -54,10 +53,7 @@ export const uploadPlan: Step = {
 
 const packedPlan = ({ workspace }: JobContext): string => join(workspace.root, "artifact.tar.gz");
 
-/**
- * Downloads the plan that the job names. A server that knows only the published interface names
- * none and sends the one it has.
- */
+/** A server of the published interface names no plan and sends the one it has. */
 export const downloadPlan: Step = {
   name: "artifact",
   async run(context) {

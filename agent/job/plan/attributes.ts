@@ -1,6 +1,6 @@
 /**
- * The attributes of a resource that a plan changes, one by one. No value leaves this file that is
- * sensitive in the plan or contains a secret that the agent knows.
+ * The attributes that a plan changes, without values that are sensitive in it or that contain a
+ * secret which the agent knows.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -35,8 +35,8 @@ export class AttributeBudget {
   #values = planAttributeValues;
 
   /**
-   * Returns the attributes that fit. `share`: the part of the whole that may be used up afterwards,
-   * so that many new resources do not hide what changes in the others.
+   * Returns what fits. `share`: the part of the whole that may be used up, so that many new
+   * resources do not hide changes of the others.
    */
   take(
     attributes: Iterable<PlannedAttribute>,
@@ -237,10 +237,7 @@ function sensitiveTexts(value: unknown, mark: unknown): string[] {
   );
 }
 
-/**
- * Returns both values; of two texts of which one is too long to be shown whole, the parts from
- * shortly before their first difference, so that what is shown is what changes.
- */
+/** Of two texts that are too long, the parts from shortly before their first difference. */
 function fromDifference(before: unknown, after: unknown): [before: unknown, after: unknown] {
   if (typeof before !== "string" || typeof after !== "string") return [before, after];
   if (before.length <= planValueLimit && after.length <= planValueLimit) return [before, after];

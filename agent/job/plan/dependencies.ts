@@ -1,7 +1,6 @@
 /**
- * What the resources of a plan need, from the configuration in `show -json`. Unlike a state, it
- * knows resources that do not exist yet. What they need through local values and dynamic blocks is
- * missing, because neither terraform nor OpenTofu writes those to the JSON.
+ * What the resources of a plan need, also those that do not exist yet, from the configuration in
+ * `show -json`, which lacks what comes through local values and dynamic blocks.
  */
 import { planGraphCount, planGraphLimit, planTextLimit } from "../../../protocol/limits.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";

@@ -15,10 +15,9 @@ import { mentions } from "../mentions.ts";
 const first = { terraform: parseVersion("1.10.0"), opentofu: parseVersion("1.11.0") } as const;
 
 /**
- * Whether `apply` may need variables that the plan does not give it: ephemeral ones. OpenTofu needs all
- * of them: the plan may be encrypted with some, and `apply` compares those of the plan with the values
- * that it finds by itself, such as TF_VAR_… and `*.auto.tfvars`, over which others had won. False is
- * certain.
+ * Whether `apply` may need variables that the plan lacks: ephemeral ones, and with OpenTofu all,
+ * since some may encrypt the plan and `apply` compares the plan's with those that it finds itself
+ * (TF_VAR_…, `*.auto.tfvars`). False is certain.
  */
 export function appliesWithVariables(context: JobContext): boolean {
   const { engine, version } = known(context, "engine");

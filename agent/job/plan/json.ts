@@ -1,7 +1,4 @@
-/**
- * Reads `show -json` of a plan as a stream: the JSON of a large state can be many times the agent's
- * memory.
- */
+/** Reads `show -json` as a stream: it may have many times the agent's memory. */
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { Dependencies, dependencyPaths } from "./dependencies.ts";
@@ -18,10 +15,6 @@ export interface PlanFacts {
   readonly unmatched: readonly string[];
 }
 
-/**
- * Reads the relevant parts of a plan as `show -json` prints it, as a stream: it may have hundreds
- * of megabytes.
- */
 export async function readPlan(
   file: string,
   secrecy: Secrecy,

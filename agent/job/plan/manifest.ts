@@ -1,7 +1,4 @@
-/**
- * The manifest of a plan. Loaded only for plans, because schemas are a fifth of the memory of an
- * idle agent.
- */
+/** Loaded only for plans, because schemas are a fifth of the memory of an idle agent. */
 import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 import { Engine } from "../../../protocol/configurations.ts";

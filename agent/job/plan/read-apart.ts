@@ -1,7 +1,6 @@
 /**
- * Reads the JSON of plans and outputs in a thread with its own heap. A configuration controls how
- * large they are. One that does not fit fails its own job and not the agent, whose heap is small
- * and shared by all jobs.
+ * Reads the JSON of plans and outputs in a thread: a configuration controls its size, and one that
+ * is too large fails its own job, not the small heap that all jobs share.
  */
 import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
@@ -23,10 +22,7 @@ export interface Reading {
   readonly targets?: readonly string[];
 }
 
-/**
- * A file up to this size is read without a thread, which would take longer to start than to read
- * it.
- */
+/** A smaller file is read sooner than a thread starts. */
 const smallFile = mebibyte;
 /** Terraform's JSON may be 16 times the plan, whose upload is limited to 50 MiB. */
 const largestFile = gibibyte;
@@ -94,8 +90,8 @@ async function readInThread(
 const outputsFileLimit = 32 * mebibyte;
 
 /**
- * Reads the output of `output -json`. An output in which `hides` finds a secret is sensitive, also
- * if the configuration does not say so. Throws StepFailedError if the outputs are too large.
+ * Of `output -json`. An output in which `hides` finds a secret is sensitive. Throws StepFailedError
+ * if the outputs are too large.
  */
 async function metadataOf(file: string, hides: (value: unknown) => boolean): Promise<Outputs> {
   const { size } = await stat(file);

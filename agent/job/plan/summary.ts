@@ -1,7 +1,4 @@
-/**
- * Summarises a plan from the objects of `show -json`: names, actions and reasons, and what changes
- * in each resource.
- */
+/** Summarises a plan from `show -json`: names, actions, reasons and changed attributes. */
 import { planListLimit, planListsLimit, planTextLimit } from "../../../protocol/limits.ts";
 import type {
   PlanAction,
@@ -147,10 +144,7 @@ export class PlanSummarizer {
   };
 }
 
-/**
- * Halves the longest lists until the summary, without attributes, is within its limit; before that,
- * leaves out the graph.
- */
+/** Leaves out the graph, then halves the longest lists, until all but attributes fits. */
 function fitted(summary: PlanSummary): PlanSummary {
   const bare = JSON.stringify(summary, (key, value: unknown) =>
     key === "attributes" ? undefined : value,

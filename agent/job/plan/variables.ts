@@ -36,8 +36,8 @@ export function removeVariables(context: JobContext): void {
 }
 
 /**
- * Since 1.8, OpenTofu evaluates the sources of modules, the backend and the encryption of states and
- * plans in each command, and takes the values of variables for that.
+ * Since then, every command of OpenTofu needs the variables, for module sources, backend,
+ * encryption.
  */
 const earlySince = parseVersion("1.8.0");
 const earlyCommands = new Set(["get", "init", "output", "show", "state"]);

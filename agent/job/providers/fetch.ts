@@ -1,9 +1,8 @@
 /**
- * The first part of the step `init`: fetches modules and provider packages before anything of the
- * configuration can run. `terraform init` runs code of the configuration before it installs
- * providers (an `s3` backend with `credential_process`, a `kubernetes` backend with `exec`). What
- * other jobs must trust, and what needs tokens of the agent, is therefore fetched here, where no
- * backend is initialised. The real `init` comes afterwards.
+ * The first part of `init`: fetches modules and providers before code of the configuration can run,
+ * as `terraform init` does before it installs providers (an `s3` backend with `credential_process`,
+ * a `kubernetes` one with `exec`). What other jobs trust or needs the agent's tokens is fetched
+ * here, without a backend.
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,10 +31,7 @@ import { mebibyte } from "../../../common/units.ts";
 /** Terraform writes about ten lines for each provider. */
 const lockFileLimit = mebibyte;
 
-/**
- * Fetches the modules. This is the only run of terraform that gets tokens for git, and only those
- * of the configuration's own repository.
- */
+/** The only terraform that gets tokens for git, and only for the configuration's repository. */
 export async function fetchModules(context: JobContext): Promise<void> {
   const { workspace, settings } = context;
   const folder = known(context, "folder");
@@ -72,10 +68,9 @@ export async function fetchModules(context: JobContext): Promise<void> {
 export const wholeInit = "init-whole";
 
 /**
- * Fetches the provider packages, with nothing of the job's environment but variables, and keeps
- * them for other jobs. If the backend is already known, it is the agent's own, and initialising it
- * runs nothing of the configuration: then the same command does that too, unless there is a lock
- * file, which it could change. Returns whether it did.
+ * With nothing of the job's environment but variables; keeps the packages for other jobs. Returns
+ * whether this was the whole `init`: with the agent's own backend it runs nothing of the
+ * configuration, but could change a lock file.
  */
 export async function fetchProviders(context: JobContext): Promise<boolean> {
   const { workspace, settings, facts } = context;
@@ -129,9 +124,8 @@ export async function fetchProviders(context: JobContext): Promise<boolean> {
 }
 
 /**
- * Throws StepFailedError if `init` has chosen a provider that the lock file of the source does not name.
- * That it adds hashes is right, so it runs without `-lockfile=readonly`: in a file from another
- * platform, those for this one are missing.
+ * Throws StepFailedError if `init` chose a provider that the source's lock file does not name.
+ * Without `-lockfile=readonly`, because a file of another platform lacks the hashes of this one.
  */
 export function checkLock({ workspace, facts }: JobContext): void {
   const source = readJobFile(workspace.root, workspace.lock, lockFileLimit);
@@ -144,10 +138,7 @@ export function checkLock({ workspace, facts }: JobContext): void {
     );
 }
 
-/**
- * The environment that both runs share: of the job's environment only names of this pattern, an
- * empty home, no state, no role.
- */
+/** For both runs: names of this pattern, an empty home, no state, no role. */
 function fetchEnvironment(
   { claim, settings, workspace, isolation }: JobContext,
   names: RegExp,
@@ -164,17 +155,11 @@ function fetchEnvironment(
   });
 }
 
-/**
- * Names in a job's environment that change from which server terraform downloads, and which
- * certificates it trusts.
- */
+/** Names that decide from which server terraform downloads, and which certificates it trusts. */
 const networkNames = /^((https?|ftp|all|no)_proxy|ssl_cert_(file|dir))$/i;
 const moduleNames = new RegExp(`${networkNames.source}|^TF_(VAR|TOKEN)_`, "i");
 
-/**
- * Such a job may get a package under another's name, or needs what this step lacks: it installs its
- * providers in the real `init`.
- */
+/** It may get another package under the name, or needs more: it installs in the real `init`. */
 function asksElsewhere({ claim }: JobContext): boolean {
   const names = Object.keys(claim.job.config_snapshot.environment ?? {});
   return names.some((name) => networkNames.test(name) || /^TF_TOKEN_/i.test(name));
@@ -198,10 +183,7 @@ function moduleEnvironment(context: JobContext): Record<string, string> {
 
 const programFolder = ({ shared }: Workspace): string => join(shared, "programs");
 
-/**
- * Mercurial runs programs that a repository's own settings name, even of a repository within the
- * source.
- */
+/** Mercurial runs programs that a repository's settings name, even one within the source. */
 function shadowMercurial(workspace: Workspace): void {
   const folder = programFolder(workspace);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
@@ -214,10 +196,7 @@ const mayCallModules = (root: string, folder: string): boolean =>
   readdirSync(folder).some((name) => name === "tests" || /\.(tf|tofu)test\./.test(name)) ||
   mentions(root, folder, ["module"]);
 
-/**
- * Only the modules stay of the run that fetched them: no provider, no setting, no file in
- * `HOME`.
- */
+/** Only the modules stay of that run: no provider, no setting, no file in `HOME`. */
 function forgetModuleRun(context: JobContext, folder: string): void {
   const { workspace } = context;
   if (realpathSync(folder) !== folder)

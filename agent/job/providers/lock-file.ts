@@ -1,6 +1,6 @@
 /**
- * Reads and completes the dependency lock file (`.terraform.lock.hcl`) as terraform and tofu write
- * it. Pure, and linear in the size of the text.
+ * Reads and completes `.terraform.lock.hcl` in the layout of terraform and tofu, in linear time.
+ * Pure.
  */
 
 export interface LockedProvider {
@@ -18,10 +18,7 @@ interface Block {
   readonly end: number;
 }
 
-/**
- * Returns the providers of a lock file. A block with another layout than terraform's is left out;
- * that provider is then installed without the cache.
- */
+/** Leaves out blocks of another layout, whose providers are installed without the cache. */
 export function readLock(text: string): LockedProvider[] {
   const lines = text.split("\n");
   return blocksOf(lines).flatMap(({ address, start, end }) => {
@@ -35,10 +32,7 @@ export function readLock(text: string): LockedProvider[] {
   });
 }
 
-/**
- * Returns the lock file with these hashes for each provider, in the order and layout of terraform's
- * own.
- */
+/** Returns the file with these hashes, in terraform's order and layout. */
 export function withHashes(text: string, changes: ReadonlyMap<string, readonly string[]>): string {
   const lines = text.split("\n");
   // From the end, so that the line numbers of earlier blocks stay right.
@@ -53,8 +47,8 @@ export function withHashes(text: string, changes: ReadonlyMap<string, readonly s
 }
 
 /**
- * Returns the providers of the second lock file that the first does not name in this version. A block
- * of another layout counts as naming any.
+ * Providers of the second file that the first does not name in this version. A block of another
+ * layout counts as naming any.
  */
 export function unlocked(text: string, later: string): LockedProvider[] {
   const versions = new Map(readLock(text).map(({ address, version }) => [address, version]));

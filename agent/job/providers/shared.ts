@@ -1,7 +1,6 @@
 /**
- * Offers a job the provider packages that are kept, and keeps what it downloads. A job gets a
- * directory of links to the packages that it could also have downloaded. What terraform downloads
- * in the step `providers`, in which nothing of the configuration runs, is copied into the store.
+ * Offers a job links to kept provider packages that it could also have downloaded, and keeps what
+ * it downloads in the step `providers`, in which nothing of the configuration runs.
  */
 import {
   existsSync,
@@ -36,10 +35,7 @@ export interface Offer {
   readonly packages: readonly StoredPackage[];
   /** They are all that the lock file names, so nothing has to be downloaded. */
   readonly isComplete: boolean;
-  /**
-   * The lock file, with the hash of the unpacked package added where it names every zip of a kept
-   * package.
-   */
+  /** With the hash of the unpacked package where it names every zip of a kept one. */
   readonly lock: string | undefined;
 }
 
@@ -56,9 +52,8 @@ export function offerOf(context: JobContext, lock: string | undefined): Offer | 
 }
 
 /**
- * Returns the packages that the lock file names, by the hash of the package or by the hashes of all
- * zips of that version, which the registry has signed together. Then the hash of the unpacked
- * package is added, as terraform does it after a download.
+ * Named by the hash of the package, or by those of all zips of the version, which the registry
+ * signed together. Adds the hash of the package, as terraform does after a download.
  */
 function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
   const entries = readLock(lock);
@@ -92,10 +87,7 @@ export function linkOffered({ workspace }: JobContext, packages: readonly Stored
   }
 }
 
-/**
- * Puts links to these packages where terraform looks for installed ones, in place of what it has
- * downloaded.
- */
+/** In place of what terraform has downloaded, where it looks for installed packages. */
 export function useOffered(
   context: JobContext,
   folder: string,
@@ -110,10 +102,7 @@ export function useOffered(
   }
 }
 
-/**
- * Writes terraform's CLI configuration. `fetched`: packages in the directory of links, which are
- * not downloaded again.
- */
+/** `fetched`: packages in the directory of links, which are not downloaded again. */
 export function writeCliConfig(
   { workspace, settings, isolation }: JobContext,
   offer: Offer | undefined,
@@ -140,9 +129,8 @@ export function writeCliConfig(
 }
 
 /**
- * Called when terraform has downloaded packages into `folder` and nothing of the configuration has
- * run. Stores what was downloaded, replaces it with links, and returns the lock file that terraform
- * has written, with the hashes of all platforms for what came from the store.
+ * Stores what terraform has downloaded into `folder` before anything of the configuration ran,
+ * replaces it with links, and returns the lock file, with the hashes of all platforms for these.
  */
 export async function keepProviders(
   context: JobContext,
@@ -175,10 +163,7 @@ export async function keepProviders(
   return { packages: used, lock: lockAfter(source, withHashes(written, hashesOf)) };
 }
 
-/**
- * Throws `StepFailedError` if a job has changed one of these packages, which is possible at the level
- * `process`.
- */
+/** Throws `StepFailedError` if a job has changed one, which is possible at the level `process`. */
 export async function checkUnchanged(
   { isolation }: JobContext,
   packages: readonly StoredPackage[],
@@ -192,10 +177,7 @@ export async function checkUnchanged(
   }
 }
 
-/**
- * The lock file of the source stays unchanged, except for the hashes that terraform has found for
- * its providers.
- */
+/** The source's file stays, but for the hashes that terraform found for its providers. */
 function lockAfter(source: string | undefined, written: string): string {
   if (source === undefined) return written;
   const found = new Map(readLock(written).map((each) => [each.address, each]));
@@ -236,9 +218,8 @@ const quote = (text: string): string => JSON.stringify(text);
 const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "providers");
 
 /**
- * If the source or the machine brings packages of its own, terraform must find them by itself: a
- * CLI configuration that names any source would switch that off. What such a job installs is not
- * kept.
+ * If source or machine bring packages, terraform must find them itself: a CLI configuration that
+ * names any source switches that off. What such a job installs is not kept.
  */
 function isOffered(context: JobContext): boolean {
   const { settings, claim, facts } = context;
@@ -254,10 +235,7 @@ function isOffered(context: JobContext): boolean {
   return ![join(facts.folder ?? "", "terraform.d", "plugins"), ...places].some(existsSync);
 }
 
-/**
- * OpenTofu 1.7 and 1.8 call key providers of state encryption at every `init`, and one for AWS can
- * be configured to run a program.
- */
+/** OpenTofu 1.7 and 1.8 call key providers at every `init`; one for AWS can run a program. */
 const mayRunKeyProvider = ({ workspace, facts: { engine, folder } }: JobContext): boolean =>
   engine?.engine === "opentofu" &&
   folder !== undefined &&

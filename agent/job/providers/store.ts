@@ -48,10 +48,7 @@ export interface StoredPackage extends FoundPackage {
 export interface PackageRecord {
   /** Terraform's hash of the unpacked package. */
   readonly h1: string;
-  /**
-   * All hashes that terraform wrote into a lock file after a download, which has those of all
-   * platforms; null if it never did.
-   */
+  /** Those of all platforms, from terraform's lock file after a download; null without one. */
   readonly hashes: readonly string[] | null;
   readonly bytes: number;
 }
@@ -68,10 +65,7 @@ export const packagePath = (
 
 const recordPath = (path: string): string => `${path}.json`;
 
-/**
- * Returns the packages in a directory of this layout: in the store, or in a `.terraform/providers`.
- * Skips names that cannot be packages.
- */
+/** In the store or in a `.terraform/providers`. Skips names that no package can have. */
 export function packagesIn(folder: string): FoundPackage[] {
   const found: FoundPackage[] = [];
   for (const host of level(folder, /^[a-z0-9][a-z0-9.-]*(:\d+)?$/))
@@ -140,9 +134,8 @@ function readRecord(path: string): PackageRecord | undefined {
 }
 
 /**
- * Copies a package that `init` has just installed into the store. Throws if it contains anything
- * but plain files, or does not match the lock file. `room` is called with its size before anything
- * is copied.
+ * Throws if there is anything but plain files, or no match in the lock file. `room` is called with
+ * the size before anything is copied.
  */
 export async function storePackage(
   store: string,
@@ -183,18 +176,15 @@ export async function storePackage(
   }
 }
 
-/**
- * Makes the file the agent's, and read-only. `copyFile` keeps the owner, and the user of the job that
- * downloaded a package could change it for all later jobs.
- */
+/** Read-only and the agent's: `copyFile` keeps the owner, a job's user who could change it. */
 function seal(path: string): void {
   chownSync(path, process.getuid?.() ?? -1, process.getgid?.() ?? -1);
   chmodSync(path, (lstatSync(path).mode & 0o100) === 0 ? 0o444 : 0o555);
 }
 
 /**
- * Seals the files that earlier releases have stored. A package of which another user has owned a file
- * is checked against its hash. Returns the packages that were changed; they are removed.
+ * Seals what earlier releases stored. A package with a file that another user owned is checked
+ * against its hash. Returns the removed ones, which were changed.
  */
 export async function repairStore(store: string): Promise<string[]> {
   const changed: string[] = [];
@@ -251,10 +241,7 @@ function filesOf(folder: string): string[] {
     });
 }
 
-/**
- * Creates the directories from `root` down to `path`, so that every user that a job may have can
- * enter and read them.
- */
+/** From `root` down to `path`, for every user that a job may have. */
 export function makeOpen(root: string, path: string): void {
   if (path !== root) makeOpen(root, dirname(path));
   if (existsSync(path)) return;

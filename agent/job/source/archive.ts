@@ -1,7 +1,4 @@
-/**
- * Unpacks archives of terraform files: first the digest is checked, then every entry, and only then
- * is anything written.
- */
+/** Unpacks archives of terraform files: checks the digest and every entry before it writes. */
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -34,9 +31,8 @@ export async function unpackSource(
 }
 
 /**
- * Unpacks a `.tar.gz` of plain files and directories. Refuses links, devices, paths that lead
- * elsewhere, and more than the limits allow, before the first byte is written. Of modes, only the
- * executable bit is kept.
+ * Refuses links, devices, paths that lead elsewhere and what exceeds the limits, before the first
+ * byte is written. Of modes, only the executable bit is kept.
  */
 export async function unpack(
   file: string,
@@ -67,16 +63,10 @@ export async function unpack(
   }
 }
 
-/**
- * Names that are too long, and one name for a file and a directory. Any other error is this
- * machine's.
- */
+/** Names too long, or of both a file and a directory. Other errors are this machine's. */
 const faultsOfArchives = /^(TAR_.*|ENAMETOOLONG|ENOTDIR|EISDIR|EEXIST|ENOTEMPTY)$/;
 
-/**
- * Returns the SHA-256 of a file, in hex. Small files are read at once, because a stream takes
- * longer to set up than they take to hash.
- */
+/** In hex. Small files are read at once: a stream takes longer to set up. */
 export async function sha256Of(file: string): Promise<string> {
   const digest = createHash("sha256");
   if (statSync(file).size <= smallFile) return digest.update(readFileSync(file)).digest("hex");

@@ -1,7 +1,4 @@
-/**
- * Limits the disk space of what a job fetches from repositories and module sources, none of which
- * announce their size.
- */
+/** Limits the disk space of repositories and module sources, which do not announce their size. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, type ProgramError } from "../../machine/programs.ts";
 import { StepFailedError } from "../context.ts";
@@ -20,8 +17,8 @@ export interface FetchLimit {
 }
 
 /**
- * Runs `fetch` and measures the directory while it runs and once afterwards. Over the limit, aborts
- * the signal that it gave to `fetch`, waits for its end and throws `StepFailedError`.
+ * Measures the directory meanwhile and afterwards. Over the limit, aborts `fetch`, waits for its
+ * end and throws `StepFailedError`.
  */
 export async function fetchWithin<T>(
   { what, folder, bytes, path, every = 500 }: FetchLimit,
@@ -62,10 +59,7 @@ const tooLargeMessage = (size: number, bytes: number): string =>
 /** The limit as written in the settings. */
 export const mibOf = (bytes: number): string => `${bytes / mebibyte} MiB`;
 
-/**
- * Returns the size in bytes. A separate process, because visiting a hundred thousand files would
- * block the agent.
- */
+/** A process of its own, because visiting a hundred thousand files would block the agent. */
 async function sizeOnDisk(folder: string, path: string): Promise<number> {
   // The short options are those that coreutils and BusyBox share.
   const measured = await runProgram("du", ["-skx", folder], { env: { PATH: path } }).then(

@@ -1,7 +1,4 @@
-/**
- * Tokens for private repositories. Each is bound to an address and given to git only as a header in
- * its environment.
- */
+/** Tokens for private repositories, each for an address, which git gets only in its environment. */
 
 /** One line of the setting: a token, and the address to which it may be sent. */
 export interface GitAccess {
@@ -12,8 +9,8 @@ export interface GitAccess {
 }
 
 /**
- * Parses the format of `git credential-store`: lines `https://user:token@host[:port][/path]`.
- * Throws an error that names the line and never its content.
+ * Lines `https://user:token@host[:port][/path]`, as of `git credential-store`. The error names the
+ * line, never its content.
  */
 export function readGitAccess(text: string): GitAccess[] {
   return text.split("\n").flatMap((line, index) => {
@@ -39,10 +36,7 @@ export function readGitAccess(text: string): GitAccess[] {
 export const gitProtocols = ({ allowHttp }: { readonly allowHttp: boolean }): string =>
   allowHttp ? "https:http:ssh" : "https:ssh";
 
-/**
- * Keeps git from prompting, from trusting hosts that are not in `known_hosts` and from reading
- * settings of this machine.
- */
+/** No prompts, no hosts outside of `known_hosts`, no settings of this machine. */
 export const gitEnvironment = (protocols: string): Record<string, string> => ({
   GIT_TERMINAL_PROMPT: "0",
   // A program on the PATH that returns no password.
@@ -55,10 +49,8 @@ export const gitEnvironment = (protocols: string): Record<string, string> => ({
 });
 
 /**
- * The part of git's environment with the tokens for this repository and the certificate authorities
- * of this network. A token is for the addresses below its own: a repository elsewhere gets none,
- * also on the same host, and git sends none there. With a token, redirects are not followed,
- * because git 2.39 sends it to the new host too.
+ * A token is for addresses below its own: git gets it for no other repository, also on the same
+ * host. With a token, redirects are not followed, because git 2.39 sends it to the new host too.
  */
 export function gitAccessEnvironment(
   all: readonly GitAccess[],

@@ -1,7 +1,4 @@
-/**
- * Runs git for one repository, with the tokens for its address and nothing of this machine's
- * settings.
- */
+/** Runs git with the tokens for one repository and nothing of this machine's settings. */
 import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import { StepFailedError, type JobSettings } from "../context.ts";
 import type { Workspace } from "../workspace.ts";

@@ -12,10 +12,7 @@ export interface Submodule {
   readonly commit: string;
 }
 
-/**
- * Reads `.gitmodules` of the commit. Only `path` and `url` are used; no other setting of it is
- * given to git.
- */
+/** Only `path` and `url` of `.gitmodules` are used; git gets no other setting of it. */
 export async function submodulesOf(
   folder: string,
   url: string,

@@ -15,10 +15,7 @@ export interface GitWish {
   readonly submodules?: boolean | undefined;
 }
 
-/**
- * Fetches exactly one commit into the source directory and returns it. `protocols` is there for
- * tests.
- */
+/** Fetches exactly one commit and returns it. `protocols` is there for tests. */
 export async function fetchGit(
   wish: GitWish,
   workspace: Workspace,
@@ -96,10 +93,7 @@ async function fetchInto(
 const depthLimit = 5;
 const countLimit = 100;
 
-/**
- * Fetches each submodule like the repository itself: the recorded commit, by the same rules, with
- * its own token.
- */
+/** Like the repository itself: the recorded commit, the same rules, a token of its own. */
 async function fetchSubmodules(folder: string, url: string, place: GitPlace): Promise<void> {
   const todo = [{ folder, url, depth: 0 }];
   let count = 0;
@@ -117,10 +111,7 @@ async function fetchSubmodules(folder: string, url: string, place: GitPlace): Pr
   }
 }
 
-/**
- * An address that names its protocol, or `user@host:path`. Git would take a leading dash or `ext::`
- * for an instruction.
- */
+/** `protocol:` or `user@host:path`. Git would take a leading dash or `ext::` for an instruction. */
 export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   // eslint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(url) || url.startsWith("-")) return false;

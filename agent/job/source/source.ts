@@ -66,10 +66,7 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
   }
 }
 
-/**
- * Returns the directory for terraform, which must be within the source also after its links are
- * resolved.
- */
+/** It must be within the source also after its links are resolved. */
 function folderOf({ claim, workspace }: JobContext): string {
   const wanted = wantedFolder(claim);
   const root = realpathSync(workspace.source);
@@ -91,8 +88,8 @@ function wantedFolder({ job }: ClaimedJob): string {
 }
 
 /**
- * Throws if the directory has no configuration, unless the job destroys: a plan would destroy
- * everything. Terraform refuses this itself, but takes the agent's own file for a configuration.
+ * An empty plan would destroy everything, so only a destruction may have no files. Terraform would
+ * take the agent's own file for a configuration.
  */
 function checkFiles({ claim, facts }: JobContext, folder: string): void {
   const { job_type, plan_options, config_snapshot } = claim.job;

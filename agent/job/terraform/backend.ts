@@ -15,11 +15,10 @@ import { kibibyte } from "../../../common/units.ts";
 const backendWords = ["backend", "cloud", "state_store"];
 
 /**
- * Decides where the state is kept. Without a choice, a configuration that declares a backend uses
- * it, because terraform would create everything again if the state moved. Terraform itself decides
- * whether a backend is declared: before init, `output` fails if there is one to initialise, and it
- * runs nothing of the configuration. Files that terraform cannot read fail there too, and then in
- * init.
+ * Decides where the state is kept. Without a choice, a declared backend is used, because terraform
+ * would create everything again if the state moved. Terraform itself knows: before init, `output`
+ * fails if there is a backend to initialise, and runs nothing of the configuration. Unreadable
+ * files fail there too, and then in init.
  */
 export async function chooseBackend(context: JobContext, folder: string): Promise<BackendKind> {
   const kind = await kindOf(context, folder);
@@ -34,10 +33,7 @@ export async function chooseBackend(context: JobContext, folder: string): Promis
 const hasSettings = ({ claim: { job } }: JobContext): boolean =>
   Object.keys(job.config_snapshot.backend_config ?? {}).length > 0;
 
-/**
- * Writes the settings that the declared backend leaves open, for `init`. In a file, because other
- * users can see the arguments of a process.
- */
+/** What the declared backend leaves open. In a file, because other users can see arguments. */
 export function backendConfigOf(context: JobContext): string[] {
   const { workspace, claim, isolation } = context;
   if (!hasSettings(context)) return [];
@@ -50,8 +46,8 @@ export function backendConfigOf(context: JobContext): string[] {
 }
 
 /**
- * Returns the backend that the agent adds, if no file can declare another one: then `init` runs
- * nothing of the configuration. Undefined if that is not certain.
+ * The agent's backend if no file can declare another: then `init` runs nothing of the
+ * configuration. Undefined if that is not certain.
  */
 export function plainBackend(context: JobContext, folder: string): BackendKind | undefined {
   const { workspace, claim } = context;
@@ -135,10 +131,7 @@ export function backendBefore({ claim: { job } }: JobContext): BackendKind {
   return job.attempt === undefined ? "local" : "managed";
 }
 
-/**
- * Returns, for the report, where the state is kept to which the job has applied. Empty if it has
- * not applied, or if the state is in the work directory.
- */
+/** Where the state is kept to which the job applied, unless in the work directory. */
 export function appliedBackend(journal: Journal): Pick<ReportStatus, "backend"> {
   const { facts } = journal.find("done", ({ step }) => step === "init") ?? {};
   const hasApplied = journal.find("begun", ({ step }) => step === "apply") !== undefined;
@@ -152,11 +145,10 @@ const injectedName = `${injectedPrefix}override.tf`;
 export const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
 
 /**
- * Writes the override file that replaces any backend of the configuration. Terraform reads override
- * files in the order of their names, and the last one wins. A configuration can list the files of its
- * directory (`fileset`), so name and content are the same in each job, and the file is no JSON, which
- * is what such a list is mostly of. `removeInjected` has removed any other file with the name, such as
- * one in `.tofu`, which would hide it.
+ * Writes an override file for the backend; terraform reads these by name, and the last one wins. A
+ * configuration can list its files (`fileset`), so name and content are the same in each job, and
+ * it is no JSON, which such lists are mostly of. `removeInjected` has removed others of the name,
+ * such as one in `.tofu`, which would hide it.
  */
 export function injectBackend(context: JobContext, folder: string, kind: BackendKind): void {
   if (kind === "own") return;
@@ -186,10 +178,7 @@ export function removeInjected(folder: string): void {
   }
 }
 
-/**
- * Whether an override file exists, which shows what an earlier agent had decided when it began
- * init.
- */
+/** Whether an override file exists: what an earlier agent had decided before init. */
 export const injectedBackend = (context: JobContext, folder: string): BackendKind =>
   readdirSync(folder).some(isInjected) ? keptFor(context) : "own";
 
@@ -197,9 +186,9 @@ export const injectedBackend = (context: JobContext, folder: string): BackendKin
 const recordLimit = 256 * kibibyte;
 
 /**
- * After init, compares terraform's own record of the backend with the decision, and the decision with
- * that of the plan: terraform would apply it in the backend that the plan names. A state that does
- * not outlive the job is refused, because it is the only record of what the configuration has created.
+ * Compares terraform's record with the decision, and that with the plan's: terraform applies it in
+ * the plan's backend. A state that does not outlive the job, the only record of what was created,
+ * is refused.
  */
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
   const planned = context.facts.manifest?.backend;

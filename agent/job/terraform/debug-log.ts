@@ -1,8 +1,7 @@
 /**
- * Keeps terraform's debug log of a job that asks for one. Terraform appends to a file in the
- * workspace. The agent cuts this file when it exceeds the limit; a process that appends continues
- * at the new end and notices nothing. After the outcome is decided, the beginning of the file is
- * masked, compressed and sent, in pieces.
+ * Keeps terraform's debug log of a job that asks for one. The agent cuts the file at the limit,
+ * which a process that appends does not notice. After the outcome, its beginning is masked,
+ * compressed and sent, in pieces.
  */
 import {
   closeSync,
@@ -118,10 +117,7 @@ async function send(context: Sending): Promise<void> {
 
 const pieceLength = 64 * kibibyte;
 
-/**
- * The first `limit` bytes of the file, with secrets masked. Where the file is cut, what may be the
- * start of a secret is left out.
- */
+/** At the cut after `limit` bytes, what may be the start of a secret is left out. */
 export function* masked(file: number, limit: number, redactor: Redactor): Generator<Buffer> {
   const { size } = fstatSync(file);
   const isCut = size > limit;

@@ -12,8 +12,8 @@ const readLimit = 256 * kibibyte;
 const messageLimit = 2000;
 
 /**
- * Returns an error such as `apply failed (exit code 1): main.tf:6: … (and 2 more errors, see the
- * log)`, which ends with the note.
+ * Such as `apply failed (exit code 1): main.tf:6: … (and 2 more errors, see the log)`, then the
+ * note.
  */
 export async function failureOf(
   step: string,
@@ -65,9 +65,8 @@ function namedErrors(errors: readonly string[]): string[] {
 }
 
 /**
- * Returns the errors of terraform's human-readable output, each once and on one line, as
- * `file:line: address: summary: detail`, as far as it has them. Without any, returns the last
- * lines.
+ * Returns the errors, each once, as `file:line: address: summary: detail`, as far as terraform
+ * prints them; without any, the last lines.
  */
 export function errorsIn(stderr: string): string[] {
   const frame = withoutControlSequences(stderr).split("\n");
@@ -121,10 +120,7 @@ function oneLine(lines: string[]): string {
 const cut = (text: string): string =>
   text.length <= messageLimit ? text : `${text.slice(0, messageLimit)}…`;
 
-/**
- * Whether terraform says at the end of its errors that it was interrupted a second time. Nothing
- * else tells it: the exit code is 1 as after the first interrupt.
- */
+/** Whether terraform was interrupted a second time: the exit code is 1 as after the first. */
 export const saysInterruptedTwice = async (stderr: string): Promise<boolean> =>
   /^Two interrupts received\. /m.test(withoutControlSequences(await readEnd(stderr)));
 

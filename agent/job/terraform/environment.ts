@@ -37,10 +37,7 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
   };
 }
 
-/**
- * Returns the environment for terraform's `http` backend. The job token is only here; plans and
- * `.terraform` do not contain it.
- */
+/** For the `http` backend. The job token is only here, not in plans or `.terraform`. */
 export function stateEnvironment(context: JobContext): Record<string, string> {
   const { job } = context.claim;
   if (context.facts.backend !== "managed" || !job.spec_id || !job.job_token) return {};

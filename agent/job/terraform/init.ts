@@ -52,10 +52,7 @@ function prepareVariables(context: JobContext): void {
   if (variablesOf(context)) writeVariables(context, ofSets(context));
 }
 
-/**
- * Fetches modules and providers, and decides where the state is kept. Returns whether the command
- * that fetched the providers was the whole `init`.
- */
+/** Returns whether the command that fetched the providers was the whole `init`. */
 async function prepareInit(context: JobContext, folder: string): Promise<boolean> {
   const { facts } = context;
   if (hasRun(context, "init")) {
@@ -101,10 +98,7 @@ async function initFailure(context: JobContext, end: TerraformEnd): Promise<Step
   return failureOf("init", end, note);
 }
 
-/**
- * The last moment before anything of the job runs: gives the job the files that the agent has
- * prepared.
- */
+/** Before anything of the job runs, gives it the files that the agent has prepared. */
 function giveWorkspace(context: JobContext): void {
   const { source, home, temporary, artifact, cliConfig } = context.workspace;
   context.isolation.give(source, home, temporary, artifact, cliConfig);

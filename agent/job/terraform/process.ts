@@ -40,16 +40,15 @@ export interface Run {
   /** Resolves once, after everything left of the command's process group was killed. */
   readonly ended: Promise<RunEnd>;
   /**
-   * Runs the stop sequence: SIGINT, grace, SIGINT, grace, SIGKILL. `sent`: the SIGINTs that a
-   * former agent has sent. `onInterrupt` is called before each of the others.
+   * SIGINT, grace, SIGINT, grace, SIGKILL. `sent`: SIGINTs of a former agent; `onInterrupt` is
+   * called before the others.
    */
   stop(patience: StopPatience, sent: number, onInterrupt?: () => void): Promise<void>;
 }
 
 /**
- * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a
- * wrapper that waits to run it. `endRest` ends what the command left outside of its process group.
- * `over`: from then on, another watches it, and this one must not end anything.
+ * Starts the command, or watches the one of this directory. `prepared`: a wrapper that waits for
+ * it. `endRest` ends what left its process group. `over`: another watches it from then on.
  */
 export function openRun(
   command: RunCommand,
@@ -88,9 +87,8 @@ export const isAnyRunning = (runs: string): boolean =>
 export const hasExited = (directory: string): boolean => readExit(directory) !== undefined;
 
 /**
- * Returns when the command of this directory has left its exit code; undefined before. A job that
- * runs as the agent's user can give the file any time; one before 1970 may have no text that the
- * server accepts.
+ * Undefined before its exit code. A job that runs as the agent's user can choose the time of the
+ * file; one before 1970 may have no text that the server accepts.
  */
 export function exitTime(directory: string): Date | undefined {
   if (!hasExited(directory)) return undefined;
@@ -99,15 +97,9 @@ export function exitTime(directory: string): Date | undefined {
   return time && time.getTime() >= 0 ? time : undefined;
 }
 
-/**
- * How often a run is checked if no event reports its end: adopted runs, and in case an event is
- * lost.
- */
+/** How often a run is checked: adopted ones have no events, and one may be lost. */
 const lookEvery = 250;
-/**
- * The wrapper writes `started` a moment after creating it. A wrapper that is killed in between
- * leaves it empty for good.
- */
+/** The wrapper writes `started` just after creating it, or never if it is killed in between. */
 const startedWriteLimit = 5000;
 
 async function watch(
@@ -188,10 +180,7 @@ async function stop(
   await end;
 }
 
-/**
- * Prevents a wrapper that has not yet started the command from starting it. Returns false if the
- * command has started.
- */
+/** Returns false if the wrapper has started the command. */
 function block(directory: string): boolean {
   try {
     writeFileSync(join(directory, "started"), "blocked\n", { flag: "wx", mode: 0o600 });
@@ -233,19 +222,15 @@ function signalChild(directory: string, signal: NodeJS.Signals): void {
   if (child && isAlive(child)) kill(toldChild(directory, child.pid) ?? child.pid, signal);
 }
 
-/**
- * The process that a sandbox has named. Accepted only as a child of the sandbox, so that a job
- * cannot name the process of another.
- */
+/** Only a child of the sandbox, so that a job cannot name the process of another. */
 function toldChild(directory: string, sandbox: number): number | undefined {
   const [, told] = /"child-pid": (\d+)/.exec(readIfExists(join(directory, "told")) ?? "") ?? [];
   return told !== undefined && parentOf(Number(told)) === sandbox ? Number(told) : undefined;
 }
 
 /**
- * Kills what is left of the command's group, e.g. a background process of a provisioner. Members
- * keep the group's number from being used again, so the group belongs to another command only if
- * another process now has the leader's pid.
+ * Kills the rest of the command's group, such as of a provisioner. Members keep its number in use:
+ * it is another command's only if another process has the leader's pid.
  */
 function killGroup(directory: string): void {
   const started = readStarted(directory);

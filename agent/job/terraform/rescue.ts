@@ -7,19 +7,13 @@ import { rescuedState } from "../workspace.ts";
 import { runTerraform } from "./terraform.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
-/**
- * For a command that reports or saves the result of an apply: as long as an apply may take to stop,
- * or a plan once the job is stopped.
- */
+/** For what reports or saves an apply: as long as that may stop, or a plan after a stop. */
 export const resultLimit = ({ settings: { patience } }: JobContext) => ({
   usual: patience.apply.first,
   stopped: patience.plan.first,
 });
 
-/**
- * The size of one state that terraform could not save; the control plane accepts no larger one
- * either.
- */
+/** The control plane accepts no larger state either. */
 const stateLimit = 64 * mebibyte;
 /** Limit for all such states on this machine. */
 const rescuedLimit = gibibyte;
@@ -35,9 +29,8 @@ interface Rescue {
 }
 
 /**
- * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once
- * more, and kept in the work directory if that fails too, because it is the only record of what was
- * created.
+ * Terraform writes `errored.tfstate`, the only record of what was created, when it can save it
+ * nowhere else. It is pushed once more, else kept in the work directory.
  */
 export async function rescueState(context: JobContext): Promise<Rescue> {
   const file = join(known(context, "folder"), erroredState);

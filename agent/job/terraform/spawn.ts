@@ -1,7 +1,6 @@
 /**
- * Starts the fixed wrapper in which a command runs. Spawning takes the agent 3 ms and the shell 1
- * ms, a tenth of a small terraform command. The wrapper of the next command is therefore started
- * while the present one runs, and waits.
+ * Starts the fixed wrapper of a command. Spawning takes 3 ms and the shell 1 ms, a tenth of a small
+ * terraform command: so the next one is started while the present one runs, and waits.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
@@ -51,10 +50,7 @@ export interface RunCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /**
-   * The command writes `{"child-pid": …}` to descriptor 4: signals go to that process, not to the
-   * command itself.
-   */
+  /** It writes `{"child-pid": …}` to descriptor 4: signals go to that process instead. */
   readonly tellsChild?: true;
   /** The control group that the command runs in. */
   readonly group?: string;

@@ -1,7 +1,4 @@
-/**
- * Finds the lock that an apply left on its state when its machine went down. The user must remove
- * it after checking what was applied.
- */
+/** Finds the lock of an apply whose machine went down. The user removes it after a check. */
 import { readFile } from "node:fs/promises";
 import { JobStoppedError, StepFailedError, type JobContext } from "../context.ts";
 import { runTerraform, type TerraformEnd } from "./terraform.ts";
@@ -31,10 +28,7 @@ export async function lockLeft(context: JobContext): Promise<string> {
 
 const lockUnknown = "the state may still be locked";
 
-/**
- * Finds the lock ID in terraform's message about a locked state. The `http` backend prints its own
- * ID in the table and the holder's in the message.
- */
+/** The `http` backend prints its own ID in the table and the holder's in the message. */
 export function lockIdOf(text: string): string | undefined {
   const plain = withoutControlSequences(text);
   const [, id] = /\bID=(\S+)/.exec(plain) ?? /\bID:\s+(\S+)/.exec(plain) ?? [];

@@ -46,10 +46,7 @@ export const plan = (destroy?: "destroy"): Step => ({
   },
 });
 
-/**
- * Masks what sensitive outputs were before: terraform prints the old value of an attribute without
- * marking it, and after a change of a secret the old one is often still valid.
- */
+/** Terraform prints the old value of a sensitive output unmarked, which is often still valid. */
 async function concealFormer(context: JobContext): Promise<void> {
   if (hasRun(context, "plan")) return;
   const former = await managedOutputs(context, () => false);
@@ -87,8 +84,8 @@ const applyCommand = (context: JobContext, variables: readonly string[] = []): s
 const outputCommand = (): string[] => ["output", "-json"];
 
 /**
- * Reads the plan before it is uploaded: a plan that failed, or that a size limit cut short, can
- * leave a file and even exit with 0 (docs/decisions.md, "Plans that failed").
+ * A plan that failed, or that a size limit cut short, can leave a file and exit with 0
+ * (docs/decisions.md, "Plans that failed").
  */
 export const checkPlan: Step = {
   name: "show",
@@ -100,10 +97,7 @@ export const checkPlan: Step = {
   },
 };
 
-/**
- * With a misspelt target, terraform plans nothing for it and exits with 0: a teardown that would
- * leave something there must not look like a success.
- */
+/** With a misspelt target, terraform plans nothing and exits with 0: no success for a teardown. */
 export const checkTeardown: Step = {
   name: "show",
   command: showCommand,
@@ -159,10 +153,7 @@ export const apply: Step = {
   },
 };
 
-/**
- * The arguments with which apply gets the values of variables again that a plan cannot give it: those
- * of plan, as far as the files can declare the variables.
- */
+/** Those of plan that the files can declare: a plan lacks some values, which apply gets again. */
 function ephemeralArguments(context: JobContext): string[] {
   if (!appliesWithVariables(context)) return [];
   const given = variablesOf(context);
@@ -200,10 +191,7 @@ export const readOutputs: Step = {
   },
 };
 
-/**
- * Reads the outputs from the managed state, as `terraform output` does, without the 40 ms that
- * terraform takes to start. Returns undefined if terraform must read them.
- */
+/** From the managed state, as `terraform output` does in 40 ms more. Undefined if it must. */
 async function managedOutputs(
   { claim, facts, api }: JobContext,
   hides: Secrecy["hides"],
@@ -248,8 +236,8 @@ async function countResources(context: JobContext): Promise<number> {
 }
 
 /**
- * `state list` fails if there is no state at all. Only then does `state pull` succeed and print
- * nothing, or, with a remote backend, a state that was never written: without a lineage.
+ * Without any state, `state list` fails, but `state pull` prints nothing, or with a remote backend
+ * a state without a lineage, which was never written.
  */
 async function isWithoutState(context: JobContext): Promise<boolean> {
   const { code, stdout } = await runTerraform(context, "state", ["state", "pull"], {

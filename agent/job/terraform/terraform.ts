@@ -1,7 +1,4 @@
-/**
- * Runs one terraform command of a job: starts or adopts it, ships its output, and stops it when the
- * job is stopped.
- */
+/** Runs one terraform command: starts or adopts it, ships its output, and stops it with the job. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -27,16 +24,13 @@ import { mebibyte } from "../../../common/units.ts";
 export interface TerraformOptions {
   /** Distinguishes the runs of one step. */
   readonly suffix?: string;
-  /**
-   * Whether users may read the output. `output -json` and `show -json` contain secrets in clear
-   * text.
-   */
+  /** Whether users may read the output: `output -json` and `show -json` contain secrets. */
   readonly logged: boolean;
   /** How it is stopped when the job is. */
   readonly patience: StopPatience;
   /**
-   * It reports the result of the job, so it runs also when the job is stopped: how long it may
-   * take, and how long from then on, in ms.
+   * For what reports the result, also of a stopped job: the time it has, and from the stop on, in
+   * ms.
    */
   readonly limit?: { readonly usual: number; readonly stopped: number };
   /** It changes infrastructure: that it may have run must be known even after a power failure. */
@@ -55,10 +49,7 @@ export interface TerraformEnd {
   readonly stderr: string;
 }
 
-/**
- * Runs `terraform <args>` in the job's directory. Called again after a crash, it finds the run and
- * waits for its end.
- */
+/** In the job's directory. Called again after a crash, it finds the run and waits for it. */
 export async function runTerraform(
   context: JobContext,
   name: string,
@@ -120,10 +111,9 @@ export async function runTerraform(
 const killedCode = 137;
 
 /**
- * Why the exit code does not tell what was changed; undefined if it does. Terraform's own failures
- * end with 1, after all that it was changing is done and saved. A kill or a crash saves nothing, and
- * after a second interrupt terraform does not wait for what it is changing. Others than the agent
- * can interrupt it too, such as a service manager that signals every process.
+ * Undefined if the exit code tells what changed. Terraform's own failures end with 1, all saved. A
+ * kill or crash saves nothing, and after a second interrupt, also of others such as a service
+ * manager, terraform does not wait for its changes.
  */
 async function whyUnknown(
   { code, stderr }: Pick<TerraformEnd, "code" | "stderr">,
@@ -191,9 +181,8 @@ const commandOf = (
   });
 
 /**
- * Terraform collects garbage at every doubling of its memory, which takes a quarter of a short
- * command. Not for commands that need much memory, or whose providers or provisioners inherit the
- * setting.
+ * Terraform collects garbage whenever its memory doubles, a quarter of a short command. Not for
+ * ones that need much memory, or whose providers or provisioners inherit the setting.
  */
 const fewCollections = "400";
 
