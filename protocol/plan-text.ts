@@ -133,7 +133,7 @@ export function outputLines(
 }
 
 /** `subnets[0]`, `tags.Name`; the name alone for the whole value. */
-const partOf = (name: string, path: string): string =>
+export const partOf = (name: string, path: string): string =>
   path === "" || path.startsWith("[") ? `${name}${path}` : `${name}.${path}`;
 
 /** Returns a value of an attribute as JSON, with what a reader cannot see escaped. */

@@ -120,7 +120,7 @@ describe("in a browser", () => {
     expect(await page.locator(".lines").innerText()).toContain(
       "terraform_data.talk will be created",
     );
-    expect(await page.locator(".plan .counts").innerText()).toMatch(/1\s+to create/);
+    expect(await page.locator(".plan-counts").innerText()).toMatch(/1\s+to create/);
     await page.getByRole("button", { name: "Deploy this plan" }).click();
 
     await page.getByRole("heading", { name: "DEPLOY of talk" }).waitFor();

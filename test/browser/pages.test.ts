@@ -33,27 +33,31 @@ describe("the pages", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${jobs["plan"]}`);
     const plan = page.locator("windlass-plan");
-    const shown = async (): Promise<string[]> =>
-      (await plan.locator(".group li[data-action]:visible").allInnerTexts()).map(
-        (text) => text.split("\n")[1] ?? "",
-      );
-    await expect.poll(shown).toHaveLength(6);
+    const shown = (): Promise<string[]> =>
+      plan.locator("[data-action]:visible code[data-address]").allInnerTexts();
+    await expect.poll(shown).toHaveLength(8);
     // A value of an attribute is found too.
     await plan.getByRole("searchbox", { name: "Search the changes" }).fill("GP3");
     await plan.getByText("1 shown").waitFor();
     expect((await shown()).join()).toContain("aws_db_instance.main");
     await plan.getByRole("searchbox").fill("");
-    await plan.getByLabel("Show").selectOption("created");
-    await plan.getByText("2 shown").waitFor();
+    const created = plan.getByRole("button", { name: "3 to create" });
+    await created.click();
+    await plan.getByText("3 shown").waitFor();
     await plan.getByRole("button", { name: "Copy as Markdown" }).click();
     await plan.getByText(/Copied|Selected/).waitFor();
-    await plan.getByLabel("Show").selectOption("all changes");
+    await created.click();
+    await expect.poll(shown).toHaveLength(8);
+    // A module is folded with all that is in it.
+    await plan.locator("summary", { hasText: "module.cluster" }).click();
     await expect.poll(shown).toHaveLength(6);
+    await plan.getByRole("button", { name: "Unfold all" }).click();
+    await expect.poll(shown).toHaveLength(8);
     // Blanks are part of a value.
     const spaces =
       "[...document.querySelectorAll('del, ins')].map((one) => getComputedStyle(one).whiteSpace)";
     expect(new Set(await page.evaluate<string[]>(spaces))).toEqual(new Set(["pre-wrap"]));
-    const long = plan.locator(".long");
+    const long = plan.locator(".long", { hasText: "#!/bin/sh" });
     expect(await long.locator("pre").isVisible()).toBe(false);
     await long.locator("summary").click();
     expect(await long.locator("pre").innerText()).toMatch(/^#!\/bin\/sh\necho/);
@@ -116,7 +120,7 @@ describe("the pages", () => {
       ]),
     );
     const [first, ...others] = places.map(([left]) => left);
-    expect(others).toEqual([first, first]);
+    expect(others).toEqual([first, first, first]);
     expect(new Set(places.map(([, height]) => height)).size).toBeGreaterThan(1);
   });
 

@@ -21,39 +21,53 @@ class WindlassPlan extends HTMLElement {
 
   /** @param {Event} event */
   #changed(event) {
-    const field = /** @type {HTMLInputElement | HTMLSelectElement} */ (event.target);
-    if (field.name === "find") this.#wanted = field.value.trim().toLowerCase();
-    else this.#action = field.value;
+    const field = /** @type {HTMLInputElement} */ (event.target);
+    this.#wanted = field.value.trim().toLowerCase();
     this.#show();
   }
 
   #show() {
-    const tools = this.querySelector(".tools");
-    if (!tools) return;
-    tools.removeAttribute("hidden");
+    this.querySelector(".tools")?.removeAttribute("hidden");
+    for (const button of this.querySelectorAll(".plan-counts button")) {
+      button.removeAttribute("disabled");
+      button.setAttribute("aria-pressed", String(button.getAttribute("value") === this.#action));
+    }
     const isFiltered = this.#wanted !== "" || this.#action !== "";
     let shown = 0;
-    for (const group of this.querySelectorAll(".group")) {
-      let inGroup = 0;
-      for (const row of group.querySelectorAll("[data-action]")) {
-        const isShown =
-          (this.#action === "" || row.getAttribute("data-action") === this.#action) &&
-          (this.#wanted === "" || (row.textContent ?? "").toLowerCase().includes(this.#wanted));
-        row.toggleAttribute("hidden", !isShown);
-        if (isShown) inGroup += 1;
-      }
-      group.toggleAttribute("hidden", inGroup === 0);
-      if (isFiltered && inGroup > 0) group.setAttribute("open", "");
-      shown += inGroup;
+    for (const row of this.querySelectorAll("[data-action]")) {
+      const address = row.querySelector("[data-address]")?.getAttribute("data-address") ?? "";
+      const text = `${address} ${row.textContent}`.toLowerCase();
+      const isShown =
+        (this.#action === "" || row.getAttribute("data-action") === this.#action) &&
+        (this.#wanted === "" || text.includes(this.#wanted));
+      row.toggleAttribute("hidden", !isShown);
+      if (isShown) shown += 1;
+    }
+    for (const module of this.querySelectorAll(".module")) {
+      const hasRows = module.querySelector("[data-action]:not([hidden])") !== null;
+      module.toggleAttribute("hidden", !hasRows);
+      if (isFiltered && hasRows) module.querySelector("details")?.setAttribute("open", "");
     }
     this.#say(isFiltered ? `${shown} shown` : "");
   }
 
+  /** Opens all modules and resources, or closes them if they are open. */
+  #unfold() {
+    const all = [...this.querySelectorAll(".module > details, .resource")];
+    const isOpen = all.every((one) => one.hasAttribute("open"));
+    for (const one of all) one.toggleAttribute("open", !isOpen);
+  }
+
   /** @param {MouseEvent} event */
   async #clicked(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
+    const button = /** @type {HTMLElement} */ (event.target).closest("button");
     const text = this.querySelector(".markdown pre");
-    if (target.getAttribute("name") !== "copy" || !text) return;
+    if (button?.name === "unfold") this.#unfold();
+    if (button?.name === "action") {
+      this.#action = button.value === this.#action ? "" : button.value;
+      this.#show();
+    }
+    if (button?.name !== "copy" || !text) return;
     try {
       // Only pages of https and of this machine have a clipboard.
       await navigator.clipboard.writeText(text.textContent ?? "");

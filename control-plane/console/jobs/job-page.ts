@@ -86,9 +86,18 @@ const typeOf = ({ job_type, plan_options }: Job): string =>
 
 const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
   if (plan === null) return null;
-  const applied = tenseOf(job) === "planned" ? undefined : job;
+  const tense = tenseOf(job);
+  const applied = tense === "planned" ? undefined : job;
   const deployed = deployment?.ended_at ? deployment : undefined;
-  return html`${planView(nameOf(job), plan, tenseOf(job), applied, applied ?? deployed, job.plan_options)}
+  return html`${planView({
+    name: nameOf(job),
+    plan,
+    tense,
+    applied,
+    deployment: applied ?? deployed,
+    options: job.plan_options,
+    outputs: tense === "done" ? job.execution_metadata?.outputs : undefined,
+  })}
   ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
 };
 

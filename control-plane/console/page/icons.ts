@@ -4,6 +4,7 @@ import { html, type Html } from "./html.ts";
 /** Those of the set that the pages use. */
 export const iconNames = [
   "ban",
+  "box",
   "braces",
   "check",
   "chevrons-up-down",

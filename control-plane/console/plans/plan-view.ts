@@ -1,7 +1,4 @@
-/**
- * A plan drawn so that it is understood before it is read: counts first, then what is destroyed,
- * then the rest.
- */
+/** A plan as a diff: how many changes of each kind, then a tree of modules with what changes in them. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
@@ -11,10 +8,14 @@ import {
   type AppliedJob,
   nothingText,
   partialPlanText,
+  visible,
 } from "../../../protocol/plan-text.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
-import { attributesView, outputView } from "./attributes-view.ts";
+import { icon } from "../page/icons.ts";
+import { count } from "../page/words.ts";
+import { attributesView, otherReasons, outputsView } from "./attributes-view.ts";
+import { changesIn, treeOf, type TreeEntry } from "./plan-tree.ts";
 
 type Action = PlannedChange["action"];
 
@@ -22,7 +23,7 @@ type Action = PlannedChange["action"];
 const actions: readonly (readonly [Action, string, string])[] = [
   ["delete", "−", "destroyed"],
   ["replace", "±", "replaced"],
-  ["forget", "○", "forgotten (it stays, but terraform no longer manages it)"],
+  ["forget", "○", "forgotten: it stays, but terraform no longer manages it"],
   ["update", "~", "changed"],
   ["create", "+", "created"],
   ["none", "→", "moved or imported, otherwise unchanged"],
@@ -38,51 +39,46 @@ const titles = {
   tried: "What the plan was to change",
 } as const satisfies Record<Tense, string>;
 
-/**
- * The whole summary of the plan of a configuration. `applied`: the job that applied it and has ended.
- * `deployment`: the same, also on the page of the PLAN.
- */
-export const planView = (
-  name: string,
-  plan: PlanSummary,
-  tense: Tense,
-  applied: AppliedJob | undefined,
-  deployment: Pick<Job, "status"> | undefined,
-  options: PlanOptions | null | undefined,
-): Html => {
+interface PlanViewModel {
+  /** Of its configuration. */
+  readonly name: string;
+  readonly plan: PlanSummary;
+  readonly tense: Tense;
+  /** The job that applied it and has ended. */
+  readonly applied: AppliedJob | undefined;
+  /** The same, also on the page of the PLAN. */
+  readonly deployment: Pick<Job, "status"> | undefined;
+  readonly options: PlanOptions | null | undefined;
+  /** The outputs that the apply has reported. */
+  readonly outputs: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The whole summary of a plan. */
+export const planView = (model: PlanViewModel): Html => {
+  const { name, plan, tense, applied, deployment, options } = model;
   const { counts, changes, outputs, drift } = plan;
   const checks = shownChecks(plan);
   const changed = outputs.filter(({ action }) => action !== "none");
-  const shown = { isShort: changes.length <= openUpTo, isOver: tense !== "planned" };
-  const tile = (number: number, action: Action, sign: string, planned: string, done: string) =>
-    count(number, action, sign, tense === "done" ? done : planned);
+  const isOver = tense !== "planned";
   return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
     <h2 id="plan-title">${titles[tense]}</h2>
     ${plan.applyable ? null : html`<p>${nothingText(options)}</p>`}
     ${counts.only === undefined || changed.length > 0 ? null : html`<p>${onlySentence[counts.only]}</p>`}
-    <ul class="counts">
-      ${tile(counts.create, "create", "+", "to create", "created")}
-      ${tile(counts.update, "update", "~", "to change", "changed")}
-      ${tile(counts.replace, "replace", "±", "to replace", "replaced")}
-      ${tile(counts.delete, "delete", "−", "to destroy", "destroyed")}
-      ${counts.forget > 0 ? tile(counts.forget, "forget", "○", "to forget", "forgotten") : null}
-      ${counts.move > 0 ? tile(counts.move, "none", "→", "to move", "moved") : null}
-      ${counts.import > 0 ? tile(counts.import, "none", "↓", "to import", "imported") : null}
-    </ul>
-    ${plan.changes.length === 0 ? null : toolsOf(plan)}
+    ${countsView(plan, tense)} ${changes.length === 0 ? null : toolsOf(plan)}
     ${plan.complete ? null : html`<p class="warning">${partialPlanText(deployment)}</p>`}
-    ${actions.map(([action, sign, word]) => {
-      const some = changes.filter((change) => change.action === action);
-      return group(some, action, sign, `${verbs[tense](some.length)} ${word}`, shown);
-    })}
+    ${
+      changes.length === 0
+        ? null
+        : html`<ul class="changes">
+            ${treeOf(changes).map((entry) => entryView(entry, { isShort: changes.length <= openUpTo, isOver }))}
+          </ul>`
+    }
     ${more(plan.changes_omitted, "changes; the log has all of them")}
     ${
       changed.length === 0
         ? null
         : html`<h3>Changes to outputs</h3>
-            <ul class="changes">
-              ${changed.map((output) => row(output.action, outputView(output, shown.isOver)))}
-            </ul>
+            ${outputsView(changed, isOver, model.outputs ?? {})}
             ${more(plan.outputs_omitted, "outputs")}`
     }
     ${
@@ -90,7 +86,12 @@ export const planView = (
         ? null
         : html`<h3>Checks</h3>
             <ul class="changes">
-              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${checkText(status, shown.isOver)}</span></li>`)}
+              ${checks.map(
+                ({ address, status }) =>
+                  html`<li class="line">
+                    <code>${visible(address)}</code> <span>${checkText(status, isOver)}</span>
+                  </li>`,
+              )}
             </ul>`
     }
     ${
@@ -101,14 +102,64 @@ export const planView = (
               Changed outside of terraform: ${String(drift.length + plan.drift_omitted)}
             </summary>
             <ul class="changes">
-              ${drift.map(({ address, action }) => row(action, html`<code>${address}</code>`))}
+              ${drift.map(
+                ({ address, action }) =>
+                  html`<li class="line">${signOf(action)} <code>${visible(address)}</code></li>`,
+              )}
             </ul>
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
-    ${plan.changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, { applied, options }))}
+    ${changes.length === 0 ? null : markdownOf(planMarkdown(name, plan, { applied, options }))}
   </windlass-plan>`;
 };
+
+/** The kinds of changes from the worst one. The filter's name is that of the action. */
+const kinds = [
+  ["delete", "delete", "to destroy", "destroyed"],
+  ["replace", "replace", "to replace", "replaced"],
+  ["forget", "forget", "to forget", "forgotten"],
+  ["update", "update", "to change", "changed"],
+  ["create", "create", "to create", "created"],
+  ["move", "none", "to move", "moved"],
+  ["import", "none", "to import", "imported"],
+] as const;
+
+/** Each kind is a part of one bar, and a button that shows it alone. */
+function countsView({ counts }: PlanSummary, tense: Tense): Html | null {
+  const some = kinds.filter(([kind]) => counts[kind] > 0);
+  if (some.length === 0) return null;
+  const total = some.reduce((sum, [kind]) => sum + counts[kind], 0);
+  // The parts leave room for each other, and one of thousands can still be seen.
+  const width = (kind: (typeof kinds)[number][0]): number => 20 + (980 * counts[kind]) / total;
+  let at = 0;
+  const parts = some.map(([kind, action]) => {
+    const x = at;
+    at += width(kind);
+    return html`<rect class="${action}" x="${x}" width="${width(kind) - 4}" height="8"></rect>`;
+  });
+  return html`<svg
+      class="share"
+      viewBox="0 0 ${at - 4} 8"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      ${parts}
+    </svg>
+    <ul class="plan-counts">
+      ${some.map(([kind, action, planned, done]) => {
+        const said = html`<span class="sign ${action}" aria-hidden="true">${signIn(action)}</span>
+          <strong>${counts[kind].toLocaleString("en")}</strong>
+          ${tense === "done" ? done : planned}`;
+        // Without a script, nothing filters.
+        return html`<li>
+          ${action === "none" ? html`<span>${said}</span>` : html`<button type="button" name="action" value="${action}" aria-pressed="false" disabled>${said}</button>`}
+        </li>`;
+      })}
+    </ul>`;
+}
+
+const signIn = (action: Action): string => actions.find(([name]) => name === action)?.[1] ?? "";
 
 /** For a deployment whose plan is not known in detail. */
 const onlySentence = {
@@ -122,19 +173,11 @@ const markdownOf = (text: string): Html =>
     <pre tabindex="0" aria-label="The plan as Markdown">${text}</pre>
   </details>`;
 
-/** What a script does: search, a filter, and the text to copy. */
+/** What a script does: search, and the text to copy. */
 const toolsOf = (plan: PlanSummary): Html =>
   html`<div class="tools" hidden>
       <input type="search" name="find" aria-label="Search the changes" placeholder="Search" />
-      <label
-        >Show
-        <select name="action" autocomplete="off">
-          <option value="">all changes</option>
-          ${actions
-            .filter(([action]) => plan.changes.some((change) => change.action === action))
-            .map(([action, , word]) => html`<option value="${action}">${shortWord(word)}</option>`)}
-        </select></label
-      >
+      <button type="button" class="quiet" name="unfold">Unfold all</button>
       <button type="button" class="quiet" name="copy">Copy as Markdown</button>
       <output></output>
     </div>
@@ -145,20 +188,6 @@ const toolsOf = (plan: PlanSummary): Html =>
           </p>`
         : null
     }`;
-
-const shortWord = (word: string): string => word.replace(/ \(.*/, "");
-
-const count = (number: number, action: Action, sign: string, word: string): Html =>
-  html`<li class="${number === 0 ? "zero" : action}">
-    <span class="sign" aria-hidden="true">${sign}</span><strong>${String(number)}</strong> ${word}
-  </li>`;
-
-/** `5 resources will be created`. */
-const verbs = {
-  planned: () => "will be",
-  done: (number) => (number === 1 ? "was" : "were"),
-  tried: (number) => (number === 1 ? "was to be" : "were to be"),
-} as const satisfies Record<Tense, (number: number) => string>;
 
 /** Up to so many are open at once: a plan is understood before it is read. */
 const openUpTo = 30;
@@ -175,62 +204,70 @@ function checkText(status: PlanSummary["checks"][number]["status"], isOver: bool
   return isOver ? "was not known when it was planned" : "is known only after the apply";
 }
 
-const group = (
-  changes: readonly PlannedChange[],
-  action: Action,
-  sign: string,
-  words: string,
-  shown: Shown,
-): Html | null =>
-  changes.length === 0
-    ? null
-    : html`<details
-        class="group"
-        ${changes.length <= openUpTo || action === "delete" || action === "replace" ? open : null}
-      >
-        <summary>
-          <span class="sign ${action}" aria-hidden="true">${sign}</span> ${String(changes.length)}
-          ${changes.length === 1 ? "resource" : "resources"} ${words}
-        </summary>
-        <ul class="changes">
-          ${changes.map((change) => html`<li data-action="${action}">${signOf(action)} ${resource(change, shown)}</li>`)}
-        </ul>
-      </details>`;
+const entryView = (entry: TreeEntry, shown: Shown): Html =>
+  "change" in entry
+    ? html`<li data-action="${entry.change.action}">
+        ${resource(entry.change, entry.name, shown)}
+      </li>`
+    : moduleView(entry, shown);
 
-/** The resource; what changes in it is folded, unless it is little. */
-const resource = (change: PlannedChange, { isShort, isOver }: Shown): Html => {
-  const { action } = change;
+/** What a long plan destroys is seen without a click. */
+function moduleView(entry: Extract<TreeEntry, { module: string }>, shown: Shown): Html {
+  const changes = changesIn(entry);
+  const isOpen =
+    shown.isShort || changes.some(({ action }) => action === "delete" || action === "replace");
+  return html`<li class="module">
+    <details ${isOpen ? open : null}>
+      <summary>
+        ${icon("box")} <code>${visible(entry.module)}</code>
+        <span class="tally"
+          >${actions.map(([action, sign, word]) => {
+            const { length } = changes.filter((change) => change.action === action);
+            return length === 0
+              ? null
+              : html`<span class="${action}" title="${word}">${sign}${length}</span> `;
+          })}</span
+        >
+      </summary>
+      <ul class="changes">
+        ${entry.entries.map((inside) => entryView(inside, shown))}
+      </ul>
+    </details>
+  </li>`;
+}
+
+/** The resource; what changes in it is folded, unless it is little. `name`: within its module. */
+const resource = (change: PlannedChange, name: string, { isShort, isOver }: Shown): Html => {
+  const { action, address, attributes = [] } = change;
   const values = attributesView(change, isOver);
-  if (values === null) return html`<span>${what(change)}</span>`;
+  const line = html`${signOf(action)}
+    <span class="what"
+      ><code data-address="${visible(address)}">${visible(name)}</code> ${whyOf(change)}</span
+    >`;
+  if (values === null) return html`<div class="line">${line}</div>`;
   const isOpen = isShort && (action === "update" || action === "replace");
   return html`<details class="resource" ${isOpen ? open : null}>
-    <summary>${what(change)}</summary>
+    <summary class="line">
+      ${line}<span class="soft">${count(attributes.length, "attribute")}</span>
+    </summary>
     ${values}
   </details>`;
 };
-
-const row = (action: Action, body: Html): Html =>
-  html`<li>${signOf(action)} <span>${body}</span></li>`;
 
 const signOf = (action: Action): Html => {
   const [, sign = "", word = ""] = actions.find(([name]) => name === action) ?? [];
   return html`<span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>`;
 };
 
-const what = ({
-  address,
-  reason,
-  replaced_by,
-  previous_address,
-  imported,
-  created_first,
-}: PlannedChange): Html =>
-  html`<code>${address}</code>
-    ${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${replaced_by?.length ? ":" : ""}</span>`}
-    ${replaced_by?.map((name) => html`<code class="why">${name}</code> `)}
-    ${previous_address === undefined ? null : html`<span class="why">was <code>${previous_address}</code></span>`}
-    ${imported ? html`<span class="why">is imported</span>` : null}
-    ${created_first ? html`<span class="why">the new one is created first</span>` : null}`;
+const whyOf = (change: PlannedChange): Html => {
+  const { reason, previous_address, imported, created_first } = change;
+  const others = otherReasons(change);
+  return html`${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${others.length > 0 ? ":" : ""}</span>`}
+  ${others.map((name) => html`<code class="why">${visible(name)}</code> `)}
+  ${previous_address === undefined ? null : html`<span class="why">was <code>${visible(previous_address)}</code></span>`}
+  ${imported ? html`<span class="why">is imported</span>` : null}
+  ${created_first ? html`<span class="why">the new one is created first</span>` : null}`;
+};
 
 const more = (omitted: number, of: string): Html | null =>
   omitted === 0

@@ -140,9 +140,13 @@ export async function openSampleUser(plane: Plane, email?: string): Promise<Samp
   return user;
 }
 
+/** Lines that a plan does not change. */
+const yaml =
+  "tolerations:\n  - key: spot\n    operator: Exists\n  - key: gpu\n    operator: Exists\nservice:\n  port: 8080\n  type: ClusterIP\nprobes: true\n";
+
 /** A plan summary with every kind of change. */
 const richPlan: PlanSummary = {
-  counts: { create: 2, update: 1, replace: 1, delete: 1, forget: 0, move: 1, import: 0 },
+  counts: { create: 3, update: 2, replace: 1, delete: 1, forget: 0, move: 1, import: 0 },
   changes: [
     { address: "aws_instance.old", action: "delete", reason: "delete_because_no_resource_config" },
     {
@@ -182,6 +186,30 @@ const richPlan: PlanSummary = {
         { path: "ami", after: "ami-0abcdef" },
         { path: "arn", unknown: true },
         { path: "instance_type", after: "t3.small" },
+      ],
+    },
+    {
+      address: 'module.cluster.module.nodes["spot"].helm_release.scaler',
+      action: "update",
+      attributes: [
+        {
+          path: "values[0]",
+          before: `replicas: 2\nimage:\n  repository: scaler\n  tag: v1.4.0\n${yaml}limits:\n  cpu: 200m\n`,
+          after: `replicas: 2\nimage:\n  repository: scaler\n  tag: v1.5.2\n${yaml}limits:\n  cpu: 500m\n  memory: 256Mi\n`,
+        },
+        { path: "version", before: "1.4.0", after: "1.5.2" },
+      ],
+    },
+    {
+      address: "module.cluster.aws_iam_policy.nodes",
+      action: "create",
+      attributes: [
+        { path: "name", after: "nodes" },
+        {
+          path: "policy",
+          after:
+            '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Describe*","eks:Describe*"],"Resource":"*"}]}',
+        },
       ],
     },
     { address: "aws_instance.web[1]", action: "create" },

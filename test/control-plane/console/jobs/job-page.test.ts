@@ -473,11 +473,11 @@ test("a plan is to come, was applied, or was to be applied", async () => {
   };
   const plan = await run("PLAN", "SUCCESS");
   expect(plan).toContain("What this plan changes");
-  expect(plan).toContain("2 resources will be created");
-  expect(await run("DEPLOY", "SUCCESS")).toContain("2 resources were created");
+  expect(plan).toMatch(/\+ 2 to create/);
+  expect(await run("DEPLOY", "SUCCESS")).toMatch(/\+ 2 created/);
   const failed = await run("DEPLOY", "FAILED");
   expect(failed).toContain("What the plan was to change");
-  expect(failed).toContain("2 resources were to be created");
+  expect(failed).toMatch(/\+ 2 to create/);
 });
 
 test("the log of a job that applied a plan comes first, and of one that only planned the plan", async () => {
