@@ -11,7 +11,6 @@ import { approvalsText, destroyedCount } from "../../protocol/words.ts";
 export interface ApprovalColumns {
   /** Which of its deployments people must approve; null: none. */
   approval_when: ApprovalRule["when"] | null;
-  /** How many people. */
   approval_count: number;
   /** 1 if an author of the deployment may be one of them. */
   approval_by_author: number;
@@ -21,7 +20,6 @@ export interface ApprovalColumns {
 export interface ApprovalRow {
   job_id: string;
   user_id: string;
-  /** The person's address when they decided. */
   email: string;
   decision: ApprovalDecision;
   comment: string | null;
@@ -55,7 +53,6 @@ export const isDestructive = (
   summary.changes_omitted > 0 ||
   destroyedCount(summary.counts) > 0;
 
-/** What a job that waits for approvals needs. */
 export interface Missing {
   readonly missing: number;
   readonly hasPlan: boolean;
@@ -63,7 +60,6 @@ export interface Missing {
   readonly authors: readonly string[];
 }
 
-/** Returns whose approvals a job waits for, in words. */
 export function approvalReason({ missing, hasPlan, authors }: Missing): string {
   if (!hasPlan)
     return "waits for a plan: the configuration requires approvals, and this job has no plan to approve. Cancel it, and deploy a plan";

@@ -4,7 +4,6 @@ import type { TextValue } from "../../protocol/values.ts";
 import { faultText } from "../../protocol/words.ts";
 import { invalid, RefusalError } from "./refusal.ts";
 
-/** Throws if a job may not set one of them. */
 export function checkEnvironment(environment: Readonly<Record<string, TextValue>>): void {
   for (const [name, text] of Object.entries(environment)) {
     const path = `body.environment.${name}`;

@@ -12,7 +12,6 @@ interface Rectangle {
   readonly height: number;
 }
 export interface PlacedNode extends GraphNode, Rectangle {}
-/** An open module. */
 export interface PlacedBox extends Rectangle {
   readonly module: string;
 }
@@ -45,7 +44,6 @@ export const labelLength = 30;
 const labelSpace = 70;
 const gap = 14;
 const padding = 14;
-/** The height of the title of an open module. */
 const titleHeight = 28;
 /** Up to so many nodes the best placement is searched for; it takes too long for more. */
 const exactLimit = 60;

@@ -9,7 +9,6 @@ export const nodeLimit = 500;
 /** More arrows cannot be told apart, and each costs time in the layout. */
 export const edgeLimit = 1500;
 
-/** Which modules are open. */
 export interface GraphChoice {
   /** Whether modules are open that `flipped` does not name. */
   readonly isOpen: boolean;
@@ -47,7 +46,6 @@ export interface GraphView {
   readonly isForced: boolean;
   /** Instances of managed resources, as everywhere else that counts resources. */
   readonly resources: number;
-  /** Instances of data sources. */
   readonly dataSources: number;
   readonly modules: number;
   /** Nodes and arrows beyond the limits. */
@@ -55,7 +53,6 @@ export interface GraphView {
   readonly edgesOmitted: number;
 }
 
-/** Returns the nodes of a module and of those in it. */
 export const nodesIn = ({ nodes, boxes }: GraphBox): GraphNode[] => [
   ...nodes,
   ...boxes.flatMap(nodesIn),

@@ -57,7 +57,6 @@ export interface JobRow {
   unapproved: 0 | 1;
   /** Grows with every claim. */
   attempt: number;
-  /** The `Idempotency-Key` of the claim that got it. */
   claim_key: string | null;
   created_at: number;
   claimed_at: number | null;
@@ -85,7 +84,6 @@ export interface JobRow {
   execution_metadata: string | null;
   /** From the end report; `log_complete` is derived from it. */
   last_seq: number | null;
-  /** When retention removed the log. */
   log_pruned_at: number | null;
 }
 
@@ -279,7 +277,6 @@ export const endUnstarted = <J extends JobState>(
   released_at: now,
 });
 
-/** A person has refused the deployment, for this reason. */
 export const reject = <J extends JobState>(job: J, error_message: string, now: number): J => ({
   ...cancel(job, null, now),
   error_message,

@@ -56,9 +56,7 @@ export class JsonScanner {
   #length = 0;
   /** The last name that was handed out: of the map, or of an entry. */
   #name = "";
-  /** The bytes of earlier pushes. */
   #pushed = 0;
-  /** The place of the last bracket. */
   #bracket = 0;
   /** The places of the first and of the last byte of a token. */
   #start = 0;

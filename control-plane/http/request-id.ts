@@ -1,4 +1,3 @@
-/** The ids of requests. */
 import { randomBytes } from "node:crypto";
 
 /** A well-formed id of the caller is adopted, so that its log and ours can be joined. */

@@ -1,4 +1,3 @@
-/** Routes as the server knows them. */
 import type { FastifyRequest } from "fastify";
 
 /**
@@ -13,7 +12,6 @@ export const urlOf = (path: string): string => path.replace(/\{(\w+)\}/g, ":$1")
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** See `routeOf`. */
     route: FastifyRequest["routeOptions"] | null;
   }
 }

@@ -1,4 +1,3 @@
-/** The audit log, for its owner. */
 import { list } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import { listAuditEntries } from "../services/audit/audit.ts";

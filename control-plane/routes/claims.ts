@@ -1,4 +1,3 @@
-/** Claims: a runner asks for a job. */
 import { disconnectSignal } from "../http/disconnect-signal.ts";
 import type { Routes } from "../http/route.ts";
 import { sent } from "../http/sent.ts";

@@ -1,4 +1,3 @@
-/** Cloud identities. */
 import { list } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";

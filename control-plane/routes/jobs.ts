@@ -1,4 +1,3 @@
-/** Jobs, as people create, read and end them, and as their runner reports them. */
 import { pagesById } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import { decideJob } from "../services/approvals/approvals.ts";

@@ -1,4 +1,3 @@
-/** Releases and cloud-hosted runners: for automated pipelines. */
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";
 import { publishRelease, registerCloudWorker } from "../services/releases/releases.ts";

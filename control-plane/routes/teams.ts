@@ -1,4 +1,3 @@
-/** Teams, their members and invitations. */
 import { list, listWithIds } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";

@@ -1,4 +1,3 @@
-/** Variable sets. */
 import { listById } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";
 import type { Context } from "../services/context.ts";

@@ -1,4 +1,3 @@
-/** Zones. */
 import type { FastifyReply } from "fastify";
 import { listWithIds, sendJson } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";

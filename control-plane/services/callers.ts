@@ -9,7 +9,6 @@ import type { WorkerCallerRow } from "../store/workers/workers.ts";
 export interface Origin {
   /** The client's address; behind trusted proxies the one that they report. */
   readonly ip: string;
-  /** The request's id. */
   readonly id: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
 }

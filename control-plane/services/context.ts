@@ -35,7 +35,6 @@ export interface Context {
   readonly quotas: Quotas;
   /** How many event streams a person may have open at one time. */
   readonly streamsPerPerson: number;
-  /** Epoch milliseconds; the only clock. */
   now(): number;
   /** Aborted when the server drains, which ends waiting requests. */
   readonly draining: AbortSignal;

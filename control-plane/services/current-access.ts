@@ -11,7 +11,6 @@ import { findAccessTokenById } from "../store/people/access-tokens.ts";
 import { findLogin } from "../store/people/logins.ts";
 import type { UserCaller } from "./callers.ts";
 
-/** The part of a caller that can be lost. */
 export type AdmittedCaller = Pick<UserCaller, "login_id" | "login_kind" | "spaces">;
 
 /**

@@ -18,7 +18,6 @@ import type { StoredJson } from "../store/tables.ts";
 import type { Context } from "./context.ts";
 import { ChangedMeanwhileError, inTurn, largeBytes } from "./large-work.ts";
 
-/** A sealed definition, and the part of it that statements look at. */
 export interface SealedText {
   readonly text: string;
   readonly short: object;
@@ -145,7 +144,6 @@ const remove = ({ store }: Parts, id: string): Promise<void> =>
 
 const pointer = '{"definition_id":"';
 
-/** Returns the id of the definition that a row names; undefined if the row contains it. */
 export function idIn(stored: StoredJson | string): string | undefined {
   const text = stored as unknown as string;
   return text.startsWith(pointer)

@@ -2,7 +2,6 @@
 import { inSpaces } from "../store/spaces.ts";
 import type { UserCaller } from "./callers.ts";
 
-/** Runs work for the spaces in which a caller may act. */
 export const onBehalfOf = <T>({ spaces }: UserCaller, work: () => T): T =>
   inSpaces(
     spaces.map(({ space_id }) => space_id),

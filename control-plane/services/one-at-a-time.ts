@@ -8,7 +8,6 @@ export class OneAtATime {
   readonly #perUser: number;
   readonly #refusal: string;
 
-  /** `refusal` says what the user has too much of. */
   constructor(perUser: number, refusal: string) {
     this.#perUser = perUser;
     this.#refusal = refusal;

@@ -20,7 +20,6 @@ export interface ConnectionsTable {
   secrets: Json;
   last_event_at: Millis | null;
   last_poll_at: Millis | null;
-  /** When the host is asked next. */
   poll_at: Millis;
   error: string | null;
   error_since: Millis | null;

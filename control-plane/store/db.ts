@@ -13,17 +13,14 @@ import type { Tables } from "./tables.ts";
 export interface Queries {
   /** For queries that are not hot. */
   readonly sql: Kysely<Tables>;
-  /** The first row of a hot statement. */
   first<P extends Record<string, Bindable>, R>(
     statement: Statement<P, R>,
     params: NoInfer<P>,
   ): Promise<R | undefined>;
-  /** All rows of a hot statement. */
   all<P extends Record<string, Bindable>, R>(
     statement: Statement<P, R>,
     params: NoInfer<P>,
   ): Promise<R[]>;
-  /** Runs a hot statement that returns no rows. */
   run<P extends Record<string, Bindable>>(
     statement: Statement<P, never>,
     params: NoInfer<P>,

@@ -1,4 +1,3 @@
-/** SQL of the store's facts, such as the address it was last served at. */
 import type { Queries } from "./db.ts";
 
 export async function setFact(tx: Queries, name: string, value: string): Promise<void> {
@@ -64,7 +63,6 @@ export const movesFrom = "move:";
 /** The source of an incomplete move. No server starts while the fact exists. */
 export const moveMark = `${movesFrom}from`;
 
-/** Whether a backup reads the blobs at this moment. */
 export async function isBackupRunning({ sql: db }: Queries, now: number): Promise<boolean> {
   const running = await db
     .selectFrom("facts")

@@ -5,7 +5,6 @@ import * as release010 from "./migrations/release-0.1.0.ts";
 import * as release020 from "./migrations/release-0.2.0.ts";
 
 interface Migration {
-  /** The schema after it. */
   readonly version: number;
   up(db: Kysely<unknown>): Promise<void>;
   /** The same for PostgreSQL. */
@@ -26,10 +25,8 @@ export interface SchemaTransaction {
   rollback(): void;
 }
 
-/** The newest schema that this version knows. */
 export const knownSchema = migrations.at(-1)!.version;
 
-/** What a store says of its schema. */
 export interface StoredSchema {
   readonly version: number;
   /** The oldest schema whose servers can use it; null in a store of 0.1.0. */
@@ -94,7 +91,6 @@ export interface SharedSchemaTransaction {
   begin(): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
-  /** Whether servers run on the database. */
   isUsed(): Promise<boolean>;
 }
 

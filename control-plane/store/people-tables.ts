@@ -27,7 +27,6 @@ export interface UsersTable {
   unanswered_since: Later<Millis>;
   /** The organisation or group that permitted the person last, as the setting has it. */
   allowed_group: Later<string>;
-  /** When an operator blocked the person. */
   blocked_at: Later<Millis>;
 }
 
@@ -40,7 +39,6 @@ export interface SpacesTable {
   id: string;
 }
 
-/** A space that several users share. */
 export interface TeamsTable {
   id: string;
   slug: string;
@@ -75,13 +73,10 @@ export interface InvitationsTable {
 /** A credential of a pipeline. Revoking it removes the row. */
 export interface AccessTokensTable {
   id: string;
-  /** The space in which it acts. */
   owner_id: string;
-  /** The user who created it. */
   created_by: string;
   name: string;
   role: Role;
-  /** The beginning of the token. */
   prefix: string;
   token_hash: string;
   created_at: Millis;

@@ -50,7 +50,6 @@ export function statement<P extends Record<string, Bindable>, R = never>(
   };
 }
 
-/** The values to bind for one run. */
 export function bind(
   { bindings }: CompiledStatement,
   params: Readonly<Record<string, Bindable>>,

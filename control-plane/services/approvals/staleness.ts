@@ -1,4 +1,3 @@
-/** Whether the plan of a deployment is stale. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { RefusalError } from "../../domain/refusal.ts";
 import { UnreadableError } from "../../domain/secret-box.ts";

@@ -1,4 +1,3 @@
-/** Approvals in the form for users. */
 import type { Approval, ApprovalNeed, ApprovalRule } from "../../../protocol/approvals.ts";
 import { approversShown } from "../../../protocol/limits.ts";
 import { approvalReason, approvalRule } from "../../domain/approvals.ts";
@@ -27,7 +26,6 @@ export async function viewApprovals(queries: Queries, job: string): Promise<Appr
   }));
 }
 
-/** Returns whose approvals a job waits for, in words; null if it waits for none. */
 export async function findApprovalReason(
   queries: Queries,
   { id, unapproved }: Pick<JobRow, "id" | "unapproved">,
@@ -74,7 +72,6 @@ const authorsOf = ({ approval_by_author, creator, planner }: ApprovalNeeds): str
   return [...new Set([creator, planner].filter((email) => email !== null))];
 };
 
-/** Returns the approval rule of a configuration; null if it has none, or was deleted. */
 export async function findRule(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

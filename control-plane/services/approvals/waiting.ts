@@ -1,4 +1,3 @@
-/** Deployments in all spaces of a person that wait for approvals. */
 import type { ApprovalNeed } from "../../../protocol/approvals.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { listOwnWaiting, listWaitingFor, type WaitingRow } from "../../store/approvals/waiting.ts";
@@ -18,7 +17,6 @@ export interface WaitingDeployment {
   readonly team: string | null;
   readonly created_by: string | null;
   readonly created_at: string;
-  /** Whether its plan destroys everything. */
   readonly destroy: boolean;
   /** Null: its runner has not reported a plan. */
   readonly changes: PlanCounts | null;

@@ -46,15 +46,12 @@ export interface Actor {
   readonly admitted?: AdmittedCaller;
 }
 
-/** The control plane itself, by a timer. */
 export const system: Actor = { kind: "system", id: null, name: null, origin: null };
 
-/** An operator on the server's shell. */
 export const operator: Actor = { kind: "operator", id: null, name: null, origin: null };
 
 const actorKinds = { session: "session", cli: "cli_login", token: "access_token" } as const;
 
-/** A signed-in person, or an access token. */
 export const person = (
   caller: Pick<UserCaller, "login_kind" | "login_id" | "email" | "token_name" | "origin"> &
     Partial<AdmittedCaller>,
@@ -70,7 +67,6 @@ export const person = (
 const isAdmitted = (caller: Partial<AdmittedCaller>): caller is AdmittedCaller =>
   caller.spaces !== undefined;
 
-/** A worker with its own token. */
 export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
   kind: "worker",
   id,
@@ -78,7 +74,6 @@ export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
   origin,
 });
 
-/** The holder of RELEASE_API_SECRET. */
 export const pipeline = ({ origin }: PipelineCaller): Actor => ({
   kind: "pipeline",
   id: null,

@@ -33,7 +33,6 @@ export class Claims {
   readonly #context: Context;
   readonly #queue: Queue;
   readonly #isQueueEmpty: (worker: WorkerCaller) => Promise<boolean>;
-  /** In the order of their arrival. */
   readonly #waiting = new Set<WaitingClaim>();
   /** Attempts under way for waiting claims; each outlives a claim that ends meanwhile. */
   readonly #attempts = new Set<Promise<void>>();
@@ -57,7 +56,6 @@ export class Claims {
     ];
   }
 
-  /** Returns the job that the request gets, as JSON text; null if there is none. */
   async claim(request: ClaimRequest): Promise<string | null> {
     const job = await this.#find(request);
     return job && claimedJobText(this.#context, job);
@@ -91,7 +89,6 @@ export class Claims {
     return job ?? (waitMilliseconds > 0 ? this.#wait(request) : null);
   }
 
-  /** The waiting claim that the request repeats. */
   #findSame({ worker, key }: ClaimRequest): WaitingClaim | undefined {
     if (key === undefined) return undefined;
     return this.#waiting

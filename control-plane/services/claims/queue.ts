@@ -5,7 +5,6 @@ import { countClaimable } from "../../store/claims/claims.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
-/** GET /api/cli/queue. */
 export async function countQueue(
   { store }: Context,
   { space_id: owner }: UserCaller,

@@ -1,4 +1,3 @@
-/** A claim that waits for a job. */
 import { mayTake, tokenExpiry, withLists } from "../../domain/worker.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
 import type { WorkerCallerRow } from "../../store/workers/workers.ts";
@@ -7,7 +6,6 @@ import type { WorkerCaller } from "../callers.ts";
 
 export interface ClaimRequest {
   readonly worker: WorkerCaller;
-  /** Its Idempotency-Key. */
   readonly key: string | undefined;
   readonly waitMilliseconds: number;
   /** Aborted when the caller's connection closes. */
@@ -52,9 +50,7 @@ export class WaitingClaim {
   readonly #stopping: AbortSignal;
   readonly #result = Promise.withResolvers<ClaimRow | null>();
   #state: "parked" | "woken" | "ended" = "parked";
-  /** Requests whose connection is open. */
   #requests = 0;
-  /** The worker as it was last read. */
   #worker: ReturnType<typeof withLists<WorkerCallerRow>>;
 
   constructor({ worker, key }: Pick<ClaimRequest, "worker" | "key">, stopping: AbortSignal) {
@@ -88,12 +84,10 @@ export class WaitingClaim {
     }
   }
 
-  /** Whether a queued job like this is a reason to wake it. */
   wants(hint: QueuedHint): boolean {
     return this.#state === "parked" && mayTake(this.#worker, hint);
   }
 
-  /** Whether the token that it came with is one that a rotation replaced and that has expired. */
   hasExpiredToken(now: number): boolean {
     const expires = tokenExpiry(this.#worker, this.caller.presented_hash);
     return expires !== null && expires <= now;

@@ -1,4 +1,3 @@
-/** Why a queued job is not running yet. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { waitingOf, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
@@ -12,10 +11,7 @@ import {
 import { findApprovalReason } from "../approvals/views.ts";
 import { isUnsaved } from "../states/unsaved.ts";
 
-/**
- * Why a queued job is not running yet. With `workers`, a list need not read them for each of its
- * jobs.
- */
+/** With `workers`, a list need not read them for each of its jobs. */
 export async function viewWaiting(
   queries: Queries,
   job: WaitingJob & Pick<JobRow, "id" | "unapproved">,
@@ -48,7 +44,6 @@ async function findDeciding(queries: Queries, job: WaitingJob): Promise<Candidat
   return ready ? [withLists(ready)] : findCandidates(queries, owner);
 }
 
-/** The workers that might take an owner's jobs. */
 export async function findCandidates(queries: Queries, owner: string): Promise<Candidate[]> {
   const rows = await queries.all(findCandidateRows, { owner });
   return rows.map(withLists);

@@ -13,12 +13,10 @@ export type FailedConfiguration = Pick<
   "id" | "name" | "status" | "error_message" | "deployed"
 > & { readonly failed_job: NonNullable<Configuration["failed_job"]> };
 
-/** A configuration whose state a lost job has left locked. */
 export interface LockedConfiguration extends Pick<Configuration, "id" | "name"> {
   readonly locked_at: string;
 }
 
-/** Returns configurations with an unresolved failure, the newest first. */
 export async function listFailedConfigurations(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -33,7 +33,6 @@ export async function hashKeyOf(
   return key;
 }
 
-/** Generates the key if there is none yet. Returns whether it did. */
 export async function makeHashKey(context: Pick<Context, "box" | "store">): Promise<boolean> {
   const { read } = context.store;
   if ((await findFact(read, configHashKey)) !== undefined) return false;

@@ -1,4 +1,3 @@
-/** Configurations. */
 import { v7 as uuid, validate } from "uuid";
 import type {
   Component,
@@ -150,7 +149,6 @@ export const listConfigurationIds = (
   limit: number,
 ): Promise<string[]> => listSpecIds(read, owner, before, limit);
 
-/** Returns the JSON of a configuration; undefined if it no longer exists. */
 export async function* writeConfiguration(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -163,14 +161,12 @@ export async function* writeConfiguration(
   if (viewed) yield JSON.stringify(viewed);
 }
 
-/** The names of an owner's configurations, in their order; at most `limit`. */
 export const listConfigurationNames = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   limit: number,
 ): Promise<SpecName[]> => listSpecNames(read, owner, { limit });
 
-/** The name of one; undefined where it is not the owner's, or not any more. */
 export async function findConfigurationName(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -180,7 +176,6 @@ export async function findConfigurationName(
   return found?.name;
 }
 
-/** Refuses a zone, an identity or an archive that is not the owner's. */
 export async function checkReferences(
   tx: Queries,
   owner: string,
@@ -208,7 +203,6 @@ export async function refuseIdAsName(tx: Queries, owner: string, name: string): 
     throw new RefusalError("name_taken", "the name is the id of a configuration");
 }
 
-/** Refuses names that another configuration of the owner has. */
 export async function checkNames(
   tx: Queries,
   { id, owner_id: owner, name, project_name }: SpecRow,

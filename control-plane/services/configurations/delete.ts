@@ -1,4 +1,3 @@
-/** The delete of a configuration. */
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { abandonSpec, findOpenOfSpec } from "../../store/configurations/removals.ts";

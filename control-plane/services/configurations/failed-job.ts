@@ -1,4 +1,3 @@
-/** The job whose failure a configuration still shows. */
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";

@@ -1,4 +1,3 @@
-/** Changes of configurations. */
 import type { Configuration, UpdateConfiguration } from "../../../protocol/configurations.ts";
 import { approvalWords } from "../../../protocol/words.ts";
 import { approvalColumns, approvalRule, differs } from "../../domain/approvals.ts";
@@ -76,7 +75,6 @@ export async function updateConfiguration(
   return getConfiguration(context, user, id);
 }
 
-/** A change, with the whole definition after it. */
 interface Draft {
   readonly before: SpecRow;
   readonly change: UpdateConfiguration;

@@ -9,7 +9,6 @@ import {
 } from "../../domain/resource-graph.ts";
 
 export interface GraphSources {
-  /** The bytes of a state; undefined if there is none. */
   readonly state: Uint8Array | undefined;
   readonly plan?: PlannedGraph | undefined;
   readonly choice: GraphChoice;

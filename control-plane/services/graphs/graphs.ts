@@ -22,7 +22,6 @@ export interface StateGraph {
   readonly graph: Graph | Undrawn | "no state" | "too large";
 }
 
-/** Returns the graph of a configuration's newest state, with the actions of a plan. */
 export async function drawState(
   { store: { read }, blobs }: Context,
   { space_id }: UserCaller,

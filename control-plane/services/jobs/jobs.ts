@@ -131,7 +131,6 @@ async function addJob(
   notifyOfEvent(afterCommit, "queued", job, nameOf(user));
 }
 
-/** Returns why a DEPLOY of the plan would be refused; null if it would be accepted. */
 export async function findPlanRefusal(
   context: Context,
   { space_id: owner }: UserCaller,
@@ -162,7 +161,6 @@ export async function getJob(
   return viewJob(context, job, options);
 }
 
-/** Returns who cancelled a job of the user; null if no user did. */
 export async function findJobCancel(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -197,7 +195,6 @@ export async function findJobIds(
   return { items: jobs.map(({ id }) => id), next };
 }
 
-/** Returns how many jobs of the user wait, or run; counts no further than `limit`. */
 export const countOpenJobs = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -11,7 +11,6 @@ import type { Queries } from "../../store/db.ts";
 import { findSnapshot } from "../../store/jobs/jobs.ts";
 import { shortOf } from "../definitions.ts";
 
-/** Returns the options that a request names, itself or by the plan that it deploys. */
 export async function requestedOptions(
   tx: Queries,
   input: CreateJob,

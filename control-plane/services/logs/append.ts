@@ -1,4 +1,3 @@
-/** Appends the posts of a runner to the log of the job that it holds. */
 import {
   logTextLimit,
   type AppendedLogs,
@@ -206,7 +205,6 @@ const resourceText = (resource: LogResource | undefined): string | null =>
       })
     : null;
 
-/** Resolves at a wakeup of the job, or after this many milliseconds. */
 function jobWakeup({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -12,7 +12,6 @@ import type { LogArchiveRow } from "../../store/logs/archives.ts";
 import type { LogRow } from "../../store/logs/logs.ts";
 import type { PageLimit } from "./pages.ts";
 
-/** A chunk without the id of its job. */
 export type ArchivedChunk = Omit<LogRow, "job_id">;
 
 export interface Frame {

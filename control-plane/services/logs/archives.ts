@@ -44,7 +44,6 @@ export async function checkArchived(context: Readable, job: string, after: numbe
     await readArchived(context, archive, after, frameLimit);
 }
 
-/** Yields the chunks of an archive, newest first. */
 export async function* archivedFromEnd(
   { blobs }: Readable,
   archive: LogArchiveRow,
@@ -54,7 +53,6 @@ export async function* archivedFromEnd(
     yield* (await readFrame(blobs, archive, frames, index)).toReversed();
 }
 
-/** Returns the id under which a numbered chunk is archived. */
 export async function findArchivedId(
   { store, blobs }: Readable,
   job: string,

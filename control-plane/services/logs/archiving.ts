@@ -113,7 +113,6 @@ const isReleased = (
   state.released_at !== null &&
   state.released_at <= before;
 
-/** Returns whether there was something to archive. */
 async function archiveLog(context: Context, turns: Turns, job: string): Promise<boolean> {
   const { store, now } = context;
   const row = await store.read.first(findLogArchive, { job });

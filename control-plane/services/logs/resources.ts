@@ -88,7 +88,6 @@ function stateOf(
   return changes.some(({ ended_at }) => ended_at === null) ? "open" : "done";
 }
 
-/** Counts the resources of an apply by what became of them. */
 export function progressOf({ rows }: Applied, counts: PlanCounts | null): ResourceProgress {
   const count = (wanted: ChangedResource["state"]) =>
     rows.filter(({ state }) => state === wanted).length;
@@ -135,7 +134,6 @@ function actionOf({ changes }: ChangedResource): ResourceOutcome["action"] {
 export const isHalfDone = ({ status, ended_at }: Pick<Job, "status" | "ended_at">): boolean =>
   ended_at !== null && (status === "FAILED" || status === "CANCELLED");
 
-/** Returns how far the apply of a job has come; a PLAN changes nothing. */
 export async function findApplyProgress(
   context: Context,
   job: Job,
@@ -164,7 +162,6 @@ async function hasBegun(context: Context, job: Job): Promise<boolean | null> {
   return isTold && !job.outcome_unknown ? false : null;
 }
 
-/** Returns how many resources a job that is not over has changed to the end so far. */
 export async function countChangedResources(
   { store }: Pick<Context, "store">,
   job: string,
@@ -172,7 +169,6 @@ export async function countChangedResources(
   return (await store.read.first(countChanged, { job, limit: markLimits.resources }))?.count ?? 0;
 }
 
-/** Returns the changes; none of a runner that knows only the published interface. */
 export async function findResources(
   context: Context,
   { id, ended_at, presumed_lost_at }: Pick<Job, "id" | "ended_at" | "presumed_lost_at">,

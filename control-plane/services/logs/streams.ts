@@ -34,11 +34,9 @@ const commentMilliseconds = 15_000;
  */
 const lookMilliseconds = 2000;
 
-/** The streams of one server; they end when it drains. */
 export function logStreams(context: Context): LogStreams {
   const { store, wakeups, draining, streamsPerPerson } = context;
   const feeds = new Map<string, JobFeed>();
-  /** Open streams by user. */
   const open = new Map<string, number>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
   const each = (period: number, what: (feed: JobFeed) => void) =>

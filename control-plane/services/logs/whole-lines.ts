@@ -13,7 +13,6 @@ export class WholeLines {
   /** The stream whose line was returned without its end, because it is too long. */
   #broken: StreamType | undefined;
 
-  /** Returns the lines that end with this chunk. */
   add({ log_chunk, stream_type }: Pick<LogChunk, "log_chunk" | "stream_type">): string {
     const text = (this.#held.get(stream_type) ?? "") + log_chunk;
     const isTooLong = text.length - text.lastIndexOf("\n") > heldAtMost;

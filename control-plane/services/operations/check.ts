@@ -31,7 +31,6 @@ export class Check {
     return this.#error;
   }
 
-  /** Resolves when no check runs, or after a second. */
   async settled(): Promise<void> {
     if (this.#running === undefined) return;
     const timer = new AbortController();

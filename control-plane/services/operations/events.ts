@@ -3,7 +3,6 @@ import type { JobEvent, WorkerEvent } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { jobFactsOf } from "./job-facts.ts";
 
-/** As much of a logger as this needs. */
 export interface EventLog {
   readonly level: string;
   info(fields: object, message: string): void;
@@ -13,7 +12,6 @@ export interface EventLog {
 /** The levels at which a line of `info` is written. */
 const writing = new Set(["trace", "debug", "info"]);
 
-/** Logs until the server stops. */
 export function logEvents({ store, wakeups }: Pick<Context, "store" | "wakeups">, log: EventLog) {
   const jobFacts = jobFactsOf(store);
   wakeups.listen("job_event", (event) => {

@@ -45,9 +45,7 @@ const lookMilliseconds = 5000;
 export interface Metrics {
   /** One answered request. `route` is the pattern, never the address. */
   answered(request: { method: string; route: string; status: number; seconds: number }): void;
-  /** Bytes of one accepted log post. */
   logged(bytes: number): void;
-  /** The text of a scrape and its content type. */
   scrape(): Promise<{ text: string; type: string }>;
 }
 

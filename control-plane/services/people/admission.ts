@@ -28,7 +28,6 @@ const askMilliseconds = hour;
 /** How long logins are kept while no provider answers, in milliseconds. */
 const unansweredMilliseconds = day;
 
-/** What permits a person to use this server. */
 export interface Admission {
   readonly by: "link" | "address" | "group" | "invitation";
   /** The entry of WINDLASS_SIGN_IN_ALLOW, or the team; empty for a link. */

@@ -21,7 +21,6 @@ export async function findSignedIn(
   return claims && findCaller(context, kind, claims, origin);
 }
 
-/** The same for the claims of a valid token. */
 export async function findCaller(
   context: Pick<Context, "store" | "now">,
   kind: keyof typeof tokenTypes,

@@ -15,10 +15,8 @@ export const secondsOf: Readonly<Record<TokenType, number>> = {
 };
 
 export interface Claims {
-  /** The user. */
   readonly sub: string;
   readonly email: string;
-  /** The login. */
   readonly sid: string;
   readonly jti: string;
   /** Epoch seconds, both. */
@@ -28,7 +26,6 @@ export interface Claims {
 
 const issuer = "windlass";
 
-/** Signs a token that expires after the time of its type. */
 export function signToken(
   { jwtSecret, now }: Pick<Context, "jwtSecret" | "now">,
   type: TokenType,

@@ -1,4 +1,3 @@
-/** One-time links, sessions, and the token pairs of CLI logins. */
 import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import { day, minute } from "../../../common/units.ts";
@@ -37,7 +36,6 @@ const sessionMilliseconds = 90 * day;
  */
 const graceMilliseconds = 30 * day;
 
-/** Creates the token of a one-time link for this e-mail address. */
 export async function createLink(store: Store, email: string, now: number): Promise<string> {
   const token = newToken("wll");
   const token_hash = hashToken(token);

@@ -21,7 +21,6 @@ import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { findAdmission, signOut, type Admission } from "./admission.ts";
 
-/** A person who is signed in or blocked. */
 export interface ListedPerson {
   readonly id: string;
   readonly email: string;
@@ -29,7 +28,6 @@ export interface ListedPerson {
   readonly admission: Admission | undefined;
   readonly sessions: number;
   readonly clients: number;
-  /** The time of the newest login that works. */
   readonly signed_in_at: string | null;
   readonly blocked_at: string | null;
 }
@@ -78,7 +76,6 @@ export async function checkOperator(
   if (!(await isOperator(context, queries, caller))) throw notFound("page");
 }
 
-/** Ends all logins of a user, and their event streams. */
 export const signOutPerson = (context: Context, caller: UserCaller, user: string): Promise<void> =>
   change(context, caller, user, async (tx, found, by) => {
     await signOut(tx, found, { by }, context.now());

@@ -76,6 +76,5 @@ export async function getJson(
   }
 }
 
-/** The host is at fault. */
 export const unavailable = (why: string): RefusalError =>
   new RefusalError("provider_unavailable", `The provider is not available: ${why}`);

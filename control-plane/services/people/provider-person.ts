@@ -10,7 +10,6 @@ export interface ProviderPerson {
   readonly subject: string;
   /** The primary address; undefined if the provider has not verified it. */
   readonly email: string | undefined;
-  /** Every address that the provider has verified. */
   readonly verified: readonly string[];
 }
 

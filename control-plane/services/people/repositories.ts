@@ -15,14 +15,12 @@ const pagesAtOnce = 20;
 
 interface Host {
   readonly path: string;
-  /** The query of every page. */
   readonly query: Readonly<Record<string, string>>;
   readonly sizeName: string;
   /**
    * The parts that name a page in the host's link to the next one: a cursor contains nothing else.
    */
   readonly cursorNames: readonly string[];
-  /** The list and the address of the next page. */
   page(json: unknown, headers: Headers): { items: Fields[]; next: string | undefined };
   repository(item: Fields): Repository;
 }

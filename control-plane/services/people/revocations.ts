@@ -20,7 +20,6 @@ export interface Revocations {
   close(): void;
 }
 
-/** Watches the callers of all open responses. */
 export function watchRevocations(context: Context): Revocations {
   const { wakeups } = context;
   /** By credential, and the space in which it acts. */
@@ -33,7 +32,6 @@ export function watchRevocations(context: Context): Revocations {
   // If the store cannot be read, the next round tries again.
   const tryLook = () => void look().catch(() => undefined);
   const unlisten = [wakeups.listen("login", tryLook), wakeups.listen("worker", tryLook)];
-  /** Runs while something is watched. */
   let endLooking: (() => void) | undefined;
 
   return {

@@ -8,7 +8,6 @@ type Group = Extract<SignInRule, { kind: "group" }>;
 /** GitLab's "minimal access" is 5 and does not count; a guest has 10. */
 const guest = 10;
 
-/** The entries that are groups of this provider. */
 export const groupsOf = (rules: readonly SignInRule[], provider: ProviderName): Group[] =>
   rules.filter((rule) => rule.kind === "group").filter((rule) => rule.provider === provider);
 

@@ -1,4 +1,3 @@
-/** Stores plan artifacts and returns them. */
 import type { PlanArtifact } from "../../../protocol/executions.ts";
 import { planArtifactLimit } from "../../../protocol/limits.ts";
 import type { WorkerCaller } from "../callers.ts";

@@ -114,7 +114,6 @@ async function checkIdentity(tx: Queries, plan: JobRow): Promise<void> {
   );
 }
 
-/** Throws if the configuration has changed since the plan was made. */
 export function checkHash(plan: JobRow, hash: string): void {
   if (plan.config_hash !== hash)
     throw new RefusalError(

@@ -50,7 +50,6 @@ export async function registerCloudWorker(
   return addWorker(context, { owner: null, by: pipeline(caller), metadata }, { name });
 }
 
-/** The highest published version; null where none is. */
 export const latestVersion = async ({ store }: Context): Promise<string | null> =>
   (await store.read.first(findLatestVersion, {}))?.value ?? null;
 

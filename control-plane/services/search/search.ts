@@ -16,7 +16,6 @@ const textLimit = 100;
 /** How many things of each kind are found at most. */
 const foundLimit = 20;
 
-/** What was found, by kind; a kind without anything is not listed. */
 export interface SearchHits {
   readonly kind: SearchedTable;
   readonly things: readonly NamedRow[];
@@ -30,7 +29,6 @@ const kinds = [
   "variable-sets",
 ] as const satisfies readonly SearchedTable[];
 
-/** Finds what has a text in its name, in any case of letters. */
 export async function search(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -58,11 +56,9 @@ export async function searchJobs(
   return (await findJobPage(context, caller, { prefix, limit: foundLimit })).jobs;
 }
 
-/** Whether ids can begin so. */
 export const isIdStart = (text: string): boolean =>
   text.length >= idPrefixLength && /^[0-9a-f][0-9a-f-]{1,35}$/.test(text);
 
-/** The configuration with its name; undefined if the user has none with this id. */
 export const findConfigurationName = (
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

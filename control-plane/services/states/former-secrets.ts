@@ -82,7 +82,6 @@ export async function findKnownSecrets(
 
 type Defined = Pick<SpecRow, "definition">;
 
-/** Yields the sensitive values of the deployments before a claimed job, the latest first. */
 async function* earlierValues(context: Context, spec: string, job: string) {
   let room = earlierBytes;
   let before = Number.MAX_SAFE_INTEGER;

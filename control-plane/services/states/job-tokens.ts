@@ -23,7 +23,6 @@ const jobTokens = ({ box }: Pick<Context, "box">, job: string, attempt: number):
     .signatures(`${job}:${attempt}`)
     .map((signature) => `wlj_${signature}`);
 
-/** The user and password of terraform's HTTP Basic header. */
 export interface JobCredential {
   readonly job: string;
   readonly token: string;

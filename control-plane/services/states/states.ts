@@ -35,7 +35,6 @@ export interface StateContent {
   read(): Promise<Readable>;
 }
 
-/** GET: the newest version, or null. */
 export async function readState(
   { store, blobs }: Context,
   { spec_id: spec }: JobCaller,
@@ -125,7 +124,6 @@ export async function writeState(
   );
 }
 
-/** What is found out about a state while it passes. */
 export interface Reading {
   readonly reader: StateDocumentReader;
   readonly md5: Hash;
@@ -136,7 +134,6 @@ export const newReading = (): Reading => ({
   md5: createHash("md5"),
 });
 
-/** What a row has of a state. */
 type Summary = Pick<StateVersionRow, "serial" | "lineage" | "md5" | "resource_count">;
 
 export function summaryOf({ reader, md5 }: Reading): Summary {
@@ -144,7 +141,6 @@ export function summaryOf({ reader, md5 }: Reading): Summary {
   return { ...rest, resource_count, md5: md5.copy().digest("hex") };
 }
 
-/** Passes a state on. Throws if it is not a state. */
 export async function* observe(
   content: AsyncIterable<Uint8Array>,
   { reader, md5 }: Reading,
@@ -178,11 +174,9 @@ async function checkLocked(
 const isFirst = ({ serial, resource_count }: Summary): boolean =>
   serial <= 1 && resource_count === 0;
 
-/** Whether this is the newest state already. */
 export const isRepeated = (newest: StateVersionRow, next: Summary): boolean =>
   newest.serial === next.serial && newest.lineage === next.lineage && newest.md5 === next.md5;
 
-/** Refuses a state that is not a later version of the newest one. */
 export function checkFollows(newest: StateVersionRow, next: Summary): void {
   if (newest.lineage !== next.lineage)
     throw new RefusalError(

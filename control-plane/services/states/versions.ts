@@ -45,7 +45,6 @@ export async function listStateVersions(
   return rows.map((row) => ({ ...view(row), stored_by: row.stored_by, copy_of: row.copy_of }));
 }
 
-/** GET …/state/lock; null if the state is not locked. */
 export async function findStateLock(
   { store: { read } }: Context,
   { space_id }: UserCaller,
@@ -212,7 +211,6 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
   return version;
 }
 
-/** Refuses to change a state while it is locked. */
 async function refuseLocked(queries: Queries, spec: string): Promise<void> {
   if (await queries.first(findLock, { spec })) throw lockedRefusal();
 }

@@ -23,7 +23,6 @@ const youngMilliseconds = hour;
 const strangerMilliseconds = 7 * day;
 const blobsPerTurn = 100;
 
-/** Deletes the blobs that are due. Returns how many. */
 export async function deleteUnnamedBlobs(
   { store, blobs, now }: Context,
   turns: Turns,

@@ -29,7 +29,6 @@ import { removeLoose } from "../definitions.ts";
 import { Turns } from "./turns.ts";
 import { deleteUnnamedBlobs, noteStrangers } from "./orphaned-blobs.ts";
 
-/** How many objects of each kind a round removed. */
 export interface Removed {
   logs: number;
   artifacts: number;

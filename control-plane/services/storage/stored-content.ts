@@ -10,7 +10,6 @@ import { forget } from "./orphaned-blobs.ts";
 
 export interface Stored<T> {
   readonly answer: T;
-  /** Whether a row names the new blob now. */
   readonly stored: boolean;
   /** The blob that no row names any longer. */
   readonly replaced?: string | undefined;
@@ -43,7 +42,6 @@ export async function storeContent<T>(
   return recorded;
 }
 
-/** Whether all of a blob can be read. */
 export async function isReadable(
   { blobs }: Pick<Context, "blobs">,
   blob: string,
@@ -63,7 +61,6 @@ export interface Content {
   read(range?: { start: number; end: number }): Promise<Readable>;
 }
 
-/** Content whose row names its blob. */
 export const contentOf = (
   { blobs }: Pick<Context, "blobs">,
   { blob, sha256, size_bytes }: { blob: string; sha256: string; size_bytes: number },

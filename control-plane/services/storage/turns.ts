@@ -4,7 +4,6 @@ import { setTimeout as pause } from "node:timers/promises";
 /** The pause between two turns, in which other transactions write. */
 const pauseMilliseconds = 5;
 
-/** Lets others do their work between two turns. */
 export class Turns {
   readonly #stop: AbortSignal | undefined;
   constructor(stop: AbortSignal | undefined) {

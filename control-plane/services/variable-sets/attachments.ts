@@ -47,7 +47,6 @@ export async function changeAttachment(
   return named;
 }
 
-/** Attaches a set to these zones and configurations and to no others. */
 export async function replaceAttachments(
   tx: Queries,
   { id, owner_id: owner }: VariableSetRow,
@@ -165,7 +164,6 @@ export function placesOf(attached: readonly AttachmentRow[]): string {
     .join(" and ");
 }
 
-/** What a set is attached to, for users. */
 export async function findPlaces(
   queries: Queries,
   set: string,

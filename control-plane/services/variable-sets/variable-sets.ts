@@ -92,7 +92,6 @@ export const listVariableSetIds = async (
   limit: number,
 ): Promise<string[]> => (await listNames(read, owner, before, limit)).map(({ id }) => id);
 
-/** Returns the JSON of a set; nothing if it no longer exists. */
 export async function* writeVariableSet(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,
@@ -175,7 +174,6 @@ const keepsValues = (asked: Asked): asked is UpdateVariableSet =>
   asked.environment === undefined &&
   Object.keys(asked).length > 0;
 
-/** A change, with the whole values after it. */
 interface Draft {
   readonly before: VariableSetRow;
   /** What the change was made for. */

@@ -91,7 +91,6 @@ export interface Teardown {
    * own with its own backend.
    */
   readonly spec: SpecRow | null;
-  /** With its values. */
   readonly snapshot: ConfigSnapshot | null;
   readonly scope: TeardownScope;
 }

@@ -84,7 +84,6 @@ const removeEphemeral = (context: Context, caller: WorkerCaller): Promise<void> 
     await removeWorker(tx, afterCommit, worker, runner(caller), context.now());
   });
 
-/** Whether the worker was offline, or had never sent a heartbeat. */
 const isBack = ({ offline_at, last_heartbeat_at }: WorkerCaller): boolean =>
   offline_at !== null || last_heartbeat_at === null;
 

@@ -1,4 +1,3 @@
-/** Tokens with which workers register themselves. */
 import type {
   CreateRegistrationToken,
   RegistrationToken,

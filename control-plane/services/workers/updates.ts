@@ -1,4 +1,3 @@
-/** Changes of a worker by its user. */
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import type { WorkerRow } from "../../domain/worker.ts";

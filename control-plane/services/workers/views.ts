@@ -1,4 +1,3 @@
-/** Workers as they are returned to users and to runners. */
 import type { Worker } from "../../../protocol/workers.ts";
 import { workerStatus, type WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../../store/db.ts";

@@ -1,4 +1,3 @@
-/** Moving a zone to another space. */
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";

@@ -96,11 +96,9 @@ export async function* writeZone(context: Context, user: UserCaller, zone: BareZ
 }
 
 export interface ZoneSummary extends BareZone {
-  /** How many of its configurations have each status. */
   readonly statuses: readonly {
     readonly status: Configuration["status"];
     readonly count: number;
-    /** How many of them have an unresolved failure. */
     readonly failed: number;
   }[];
 }

@@ -28,10 +28,8 @@ export interface ClaimsParams {
   readonly heads: number;
 }
 
-/** Whose claim took the job. */
 export type TakenRow = ClaimRow & { readonly worker_id: string; readonly claim_key: string | null };
 
-/** Claims by workers of one owner. */
 export const claimOwnJobs = statement<ClaimsParams & { owner: string }, TakenRow>((db, params) =>
   claimTogether(db, params, params.owner),
 );

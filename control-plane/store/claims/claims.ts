@@ -55,7 +55,6 @@ export const claimOwnJob = claimOwn("skip locked");
  */
 export const claimOwnJobLeft = claimOwn("");
 
-/** A claim by a cloud-hosted worker: any owner's job. */
 export const claimAnyJob = claimAny("skip locked");
 export const claimAnyJobLeft = claimAny("");
 

@@ -16,7 +16,6 @@ export interface WritingQueries extends Queries {
 export interface Change {
   /** Returns false when it failed half way: something of it is written and must be undone. */
   run(queries: WritingQueries): Promise<boolean>;
-  /** Why it failed. */
   error(): unknown;
   settle(commitError?: unknown): void;
   /** The id of the row that it locks first; empty: of none. */
@@ -55,9 +54,7 @@ export class GroupCommit {
   readonly #commit: (changes: readonly Change[]) => Promise<unknown>;
   readonly #most: number;
   readonly #gap: number;
-  /** When changes that may wait were committed last. */
   #lastWaited = -Infinity;
-  /** Ends the wait for more of them. */
   #hurry: (() => void) | undefined;
   #queue: Change[] = [];
   #committing: Promise<void> | undefined;

@@ -46,12 +46,10 @@ export class PostgresChannel {
     }
   }
 
-  /** Whether no other control plane runs on this database. */
   async isAlone(): Promise<boolean> {
     return (await countControlPlanes(this.#client)) === 1;
   }
 
-  /** Calls these from now on. */
   follow(events: ChannelEvents): void {
     this.#events = events;
     this.#following ??= this.#follow();
@@ -76,7 +74,6 @@ export class PostgresChannel {
     }
   }
 
-  /** Resolves when the connection is lost, or at the stop. */
   async #untilBroken(): Promise<void> {
     const { signal } = this.#stop;
     const broken = new AbortController();

@@ -29,7 +29,6 @@ export interface People {
   readonly role?: string | undefined;
 }
 
-/** Queries of one runner. */
 export class PostgresQueries implements Queries {
   readonly sql: Kysely<Tables>;
   /** How many statements that can write have run. */
@@ -95,7 +94,6 @@ export class PostgresQueries implements Queries {
     }
   }
 
-  /** Begins a transaction anew. */
   reset(): void {
     this.hasFailed = false;
     this.#hasSetScope = false;
@@ -173,7 +171,6 @@ const untakenMilliseconds = 10 * second;
  */
 const goneOptions = `-c tcp_keepalives_idle=${keepAliveMilliseconds / second} -c tcp_keepalives_interval=5`;
 
-/** How a connection of any kind is made. */
 export const connectionOf = (url: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: "windlass",

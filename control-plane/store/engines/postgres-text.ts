@@ -17,7 +17,6 @@ const spellings: readonly (readonly [sqlite: RegExp, postgres: string])[] = [
   [/\boctet_length\(/g, "text_bytes("],
 ];
 
-/** Returns a statement's text for PostgreSQL. */
 export const postgresText = (sql: string): string =>
   spellings.reduce((text, [sqlite, postgres]) => text.replaceAll(sqlite, postgres), sql);
 

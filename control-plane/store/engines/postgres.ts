@@ -25,7 +25,6 @@ import { StorageError } from "./storage-error.ts";
 
 export interface PostgresOptions {
   readonly url: string;
-  /** How many connections the store may open. */
   readonly connections: number;
   /** The address with the role that owns and migrates the tables; undefined: that of `url`. */
   readonly ownerUrl?: string | undefined;

@@ -23,7 +23,6 @@ const busyTimeoutMilliseconds = 5000;
  */
 export class Connection implements Queries {
   readonly database: Database.Database;
-  /** How many statements that can write have run. */
   writes = 0;
   readonly sql: Kysely<Tables>;
   readonly #hot = new Map<Statement<never, unknown>, Hot>();

@@ -1,4 +1,3 @@
-/** SQL of cloud identities. */
 import { sql } from "kysely";
 import type { OpenJob } from "../../domain/open-job.ts";
 import type { Queries } from "../db.ts";
@@ -90,7 +89,6 @@ export const claimedIdentity = sql<string | null>`(
   select cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id) as text)
   from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;
 
-/** The fields of an identity that a job is given. */
 export type UsedIdentity = Pick<CloudIdentityRow, "provider" | "role_arn" | "external_id">;
 
 /** What a job of this identity is given now. */

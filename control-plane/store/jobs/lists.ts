@@ -15,7 +15,6 @@ export interface JobFilter {
   readonly owner: string;
   readonly status?: JobStatus | undefined;
   readonly zone?: string | undefined;
-  /** Only jobs that this worker holds, or held last. */
   readonly worker?: string | undefined;
   readonly configuration?: string | undefined;
   readonly type?: JobType | undefined;
@@ -27,14 +26,11 @@ export interface JobFilter {
   readonly approver?: string | undefined;
   /** Only jobs whose configuration had this in its name when they were created. */
   readonly name?: string | undefined;
-  /** Only jobs whose id begins with this. */
   readonly prefix?: string | undefined;
   /** From `since` on, before `until`, in epoch milliseconds. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Only jobs older than this one. */
   readonly before?: string | undefined;
-  /** Only this job and newer ones. */
   readonly from?: string | undefined;
   readonly limit: number;
 }
@@ -100,7 +96,6 @@ export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<J
     .execute();
 }
 
-/** A page that any filters select. */
 export interface JobPage<T> {
   readonly jobs: readonly T[];
   /** Where the list continues; undefined at its end. */
@@ -112,11 +107,9 @@ export interface JobPage<T> {
   readonly searchedUntil: number | undefined;
 }
 
-/** Reads such a page for a table of jobs. */
 export const findJobPage = (queries: Queries, filter: JobFilter): Promise<JobPage<JobSummaryRow>> =>
   findPage(queries, filter, listJobSummaries);
 
-/** Reads the ids of such a page. */
 export const findJobIds = (
   queries: Queries,
   filter: JobFilter,
@@ -135,7 +128,6 @@ async function findPage<T extends { readonly id: string }>(
   return { jobs, next: from, searchedUntil: from === undefined ? undefined : timeOfId(from) };
 }
 
-/** Whether a person of exactly this name has created a job of the owner. */
 export async function isCreator(queries: Queries, owner: string, name: string): Promise<boolean> {
   return (await listJobIds(queries, { owner, createdBy: name, limit: 1 })).length > 0;
 }
@@ -153,7 +145,6 @@ export async function countOpenJobs(
   return Number(count);
 }
 
-/** The last job that is searched; undefined if all are. */
 async function findEndOfSearch(queries: Queries, filter: JobFilter): Promise<string | undefined> {
   const last = await rangeOf(queries, filter)
     .select("jobs.id")
@@ -283,7 +274,6 @@ const selectable = [
 ] as const satisfies (keyof JobFilter)[];
 type Field = (typeof selectable)[number];
 
-/** Whether an index covers the whole filter. */
 function isExact(filter: JobFilter): boolean {
   const selected = indexOf(filter).fields;
   return selectable.every((field) => filter[field] === undefined || selected.includes(field));

@@ -8,12 +8,10 @@ export interface MovedTable {
   readonly name: string;
   /** Sorted by name. */
   readonly columns: readonly string[];
-  /** The tables that its foreign keys name. */
   readonly references: readonly string[];
 }
 
 export interface MoveDatabase {
-  /** All tables, apart from the one with the version of the schema. */
   tables(): Promise<MovedTable[]>;
   count(table: string): Promise<number>;
   /**

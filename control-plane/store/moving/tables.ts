@@ -26,7 +26,6 @@ export async function findFilled(to: MoveDatabase): Promise<string | undefined> 
   return undefined;
 }
 
-/** Marks a database as incomplete. */
 export const markMove = (to: MoveDatabase, from: string): Promise<void> =>
   to.change(factsTable.name, () => to.insert(factsTable, [[moveMark, from]]));
 
@@ -87,7 +86,6 @@ export async function finishMove(from: MoveDatabase, to: MoveDatabase): Promise<
   });
 }
 
-/** Returns the names of all blobs that rows of these tables name. */
 export async function* blobNames(
   from: MoveDatabase,
   tables: readonly string[],

@@ -1,4 +1,3 @@
-/** SQL of the database's clock. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 

@@ -23,7 +23,6 @@ export async function addUnnamed(
     .execute();
 }
 
-/** Blobs that are due for deletion. */
 export const findDue = statement<{ now: number; limit: number }, { blob: string }>(
   (db, { now, limit }) =>
     db

@@ -1,4 +1,3 @@
-/** SQL of the first start after a restore. */
 import { sql } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";

@@ -37,7 +37,6 @@ export const markOldLogs = statement<Old & { now: number }, { id: string }>(
     ),
 );
 
-/** Notes logs whose chunks are to be removed. */
 export async function addLogRemovals(tx: Queries, jobs: readonly string[]): Promise<void> {
   await tx.sql
     .insertInto("log_removals")
@@ -45,7 +44,6 @@ export async function addLogRemovals(tx: Queries, jobs: readonly string[]): Prom
     .execute();
 }
 
-/** A log whose chunks are to be removed. */
 export const findLogRemoval = statement<Record<string, never>, { job_id: string }>((db) =>
   db.selectFrom("log_removals").select("job_id").limit(1),
 );
@@ -66,7 +64,6 @@ export const deleteChunks = statement<{ job: string; limit: number }, { id: numb
       .returning("id"),
 );
 
-/** Ends the removal of a log whose last chunk is deleted. */
 export const deleteLogRemoval = statement<{ job: string }>((db, { job }) =>
   db.deleteFrom("log_removals").where("job_id", "=", job),
 );
@@ -150,7 +147,6 @@ export const deleteUnnamedArchive = statement<
   ),
 );
 
-/** A page of the specs that have managed state. */
 export const listSpecsWithState = statement<{ after: string; limit: number }, { id: string }>(
   (db, { after, limit }) =>
     db
@@ -187,7 +183,6 @@ export const deleteOldStates = statement<Old & { spec: string; newest: number },
     ),
 );
 
-/** Whether such versions exist. */
 export const findOldState = statement<
   { spec: string; newest: number; before: number },
   { id: number }

@@ -13,7 +13,6 @@ import { hour } from "../../../common/units.ts";
  * Keeps the blobs that a copy names from being deleted, by whatever process, until it is released.
  */
 export interface BlobPin {
-  /** Extends the pin while the backup runs. */
   renew(): void;
   release(): void;
 }

@@ -1,9 +1,7 @@
-/** SQL of invitations. */
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
-/** With the e-mail address of the inviter. */
 export type InvitationRow = Row<"invitations"> & { readonly inviter: string };
 
 export type OpenedInvitation = InvitationRow & {
@@ -35,7 +33,6 @@ export const useInvitation = statement<{ id: string; now: number }, { id: string
       .returning("id"),
 );
 
-/** A page of the open invitations of a team, newest first. */
 export function listOpenInvitations(
   { sql }: Queries,
   { space, now }: { readonly space: string; readonly now: number },
@@ -85,7 +82,6 @@ export async function deleteInvitationsTo(
     .execute();
 }
 
-/** Deletes an open invitation of a team. */
 export const deleteInvitation = statement<
   { id: string; space: string; now: number },
   Pick<Row<"invitations">, "role" | "email">

@@ -1,9 +1,7 @@
-/** SQL of memberships. */
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
-/** With the user's e-mail address. */
 export type MemberRow = Row<"memberships"> & { readonly email: string };
 
 export const findMember = statement<{ space: string; user: string }, MemberRow>(
@@ -79,7 +77,6 @@ export const deleteMember = statement<{ space: string; user: string }>((db, { sp
   db.deleteFrom("memberships").where("space_id", "=", space).where("user_id", "=", user),
 );
 
-/** Deletes the access tokens that a user created in a space. */
 export const deleteTokensOf = statement<{ space: string; user: string }, { id: string }>(
   (db, { space, user }) =>
     db

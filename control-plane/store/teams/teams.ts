@@ -1,4 +1,3 @@
-/** SQL of teams. */
 import type { Queries } from "../db.ts";
 import { workersBy, zonesBy } from "../indexed.ts";
 import { statement, type Statement } from "../statement.ts";
@@ -6,7 +5,6 @@ import type { Row } from "../tables.ts";
 
 export type TeamRow = Row<"teams">;
 
-/** A team with the role of one of its members. */
 export type TeamOfMember = TeamRow & Pick<Row<"memberships">, "role">;
 
 export const findTeamBySlug = statement<{ slug: string }, TeamRow>((db, { slug }) =>
@@ -33,7 +31,6 @@ export function listTeamsOf(
   return query.orderBy("memberships.space_id", "desc").limit(limit).execute();
 }
 
-/** Adds a team and its space. */
 export async function insertTeam({ sql }: Queries, team: TeamRow): Promise<void> {
   await sql.insertInto("spaces").values({ id: team.id }).execute();
   await sql.insertInto("teams").values(team).execute();

@@ -31,7 +31,6 @@ export async function saveVariableSet(
     .execute();
 }
 
-/** Deletes a set with its attachments. */
 export async function deleteVariableSet(tx: Queries, id: string): Promise<void> {
   await tx.sql.deleteFrom("variable_sets").where("id", "=", id).execute();
 }
@@ -52,7 +51,6 @@ export const findVariableSetByName = statement<{ name: string; owner: string }, 
 
 export type VariableSetName = Pick<VariableSetRow, "id" | "name">;
 
-/** A page of an owner's sets without their values, newest first. */
 export function listVariableSetNames(
   { sql: db }: Queries,
   owner: string,
@@ -67,7 +65,6 @@ export function listVariableSetNames(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** What a set is attached to. */
 export const findAttachments = statement<{ set: string }, AttachmentRow>((db, { set }) =>
   db
     .selectFrom("variable_set_attachments")
@@ -168,7 +165,6 @@ export async function countOwned(
   return rows[0]?.count ?? 0;
 }
 
-/** Attaches a set to all of these and to no others of their kind. */
 export async function attachToAll(
   { sql: db }: Queries,
   set: string,
@@ -246,7 +242,6 @@ type Of = { spec: string; zone: string };
 export interface AttachedRow extends VariableSetName {
   readonly attached_to: Level;
   readonly version: number;
-  /** The length of its definition. */
   readonly bytes: number;
 }
 

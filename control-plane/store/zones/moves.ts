@@ -48,7 +48,6 @@ export interface Attached {
   readonly name: string;
 }
 
-/** What the zone uses of its space, and workers that were deployed with its configurations. */
 export async function findAttached(tx: Queries, { zone, from }: ZoneMove): Promise<Attached[]> {
   const { rows } = await sql<Attached>`
     select 'variable set' as kind, name from variable_sets where id in (
@@ -81,7 +80,6 @@ export async function findTakenName(
   return rows[0]?.name;
 }
 
-/** What a move of a zone adds to the quotas of another space. */
 export interface ZoneSize {
   readonly configurations: number;
   readonly state_bytes: number;
