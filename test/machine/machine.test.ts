@@ -167,12 +167,14 @@ test("install.sh and the install commands set up services that are ready and lim
   await machine.run("systemctl --version | head -1; cat /etc/debian_version");
   await machine.run(`cd /srv/packages && sudo sh install.sh ${tarball(version())}.tar.gz`);
   await installServices();
+  // On a busy machine an agent may need minutes to start; its jobs wait for it.
   await machine.run(`mkdir /srv/held && cat >> /etc/windlass/agent.env <<'END'
 WINDLASS_JOB_PATHS=/srv/held
 WINDLASS_JOB_MEMORY_MIB=400
 WINDLASS_HEARTBEAT_SECONDS=5
 END
-systemctl restart windlass-agent`);
+echo WINDLASS_LOST_SECONDS=3600 >> /etc/windlass/server.env
+systemctl restart windlass-server windlass-agent`);
   const doctor = await machine.run(
     `sudo systemd-run --pipe --wait --collect --uid=windlass-agent --property=EnvironmentFile=/etc/windlass/agent.env \\
   --setenv=STATE_DIRECTORY=/var/lib/windlass-agent ${windlass} agent doctor`,
