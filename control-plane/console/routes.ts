@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { UserCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
+import { auditPages } from "./audit/audit-routes.ts";
 import { assetRoutes } from "./assets.ts";
 import { designPage } from "./design-page.ts";
 import { sendErrorPage } from "./error-page.ts";
@@ -68,6 +69,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     workerPages(signedIn, context);
     searchPages(signedIn, context);
     peoplePages(signedIn, context);
+    auditPages(signedIn, context);
     operatorPages(signedIn, context);
     teamPages(signedIn, context);
     invitationPages(signedIn, context);

@@ -51,7 +51,7 @@ describe("in a browser", () => {
     await page.getByText("No worker yet.").waitFor();
     expect((await beat(rotated)).status).toBe(401);
     await page.goto(`${plane.url}/audit`);
-    await page.getByRole("cell", { name: "worker.rotate_token" }).waitFor();
+    await page.getByText("replaced the token of the worker").waitFor();
     expect(complaints).toEqual([]);
   });
 });

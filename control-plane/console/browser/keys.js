@@ -75,7 +75,7 @@ const addressOf = (path) =>
 
 /** Focuses the link of the next row, or of the row before. @param {1 | -1} step */
 function move(step) {
-  const rows = [...document.querySelectorAll("main tbody tr")].filter((row) =>
+  const rows = [...document.querySelectorAll("main :is(tbody tr, .audit li)")].filter((row) =>
     row.querySelector("a"),
   );
   const at = rows.findIndex((row) => row.contains(document.activeElement));

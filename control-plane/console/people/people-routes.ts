@@ -1,5 +1,4 @@
-/** The pages of settings and of the audit log. */
-import { auditActions } from "../../../protocol/audit.ts";
+/** The page of settings. */
 import { givableRoles } from "../../domain/roles.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
 import {
@@ -8,24 +7,19 @@ import {
   listAccessTokens,
   revokeAccessToken,
 } from "../../services/people/access-tokens.ts";
-import { findExisting, listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { isOperator } from "../../services/people/operators.ts";
-import { idIn, readList } from "../page/list.ts";
+import { idIn } from "../page/list.ts";
 import {
   accessTokensSection,
   createdTokenPage,
   newTokenFields,
   tokenOf,
 } from "./access-tokens-view.ts";
-import { auditPage } from "./audit-page.ts";
 import { settingsPage } from "./settings-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { time } from "../../domain/moments.ts";
-
-/** Audit entries of a page. */
-const shown = 50;
 
 const frame = { at: "/settings" };
 
@@ -73,17 +67,5 @@ export function peoplePages(pages: SignedIn, context: Context): void {
   pages.post("/settings/logins/:id/revoke", "revokeLogin", async (caller, { params }) => {
     await endOwnLogin(context, caller, idIn(params, "login"));
     return "/settings";
-  });
-  pages.get("/audit", "listAuditEntries", async (caller, { query }) => {
-    const { action: wanted } = query as Record<string, unknown>;
-    // What is no action filters nothing.
-    const action = auditActions.find((one) => one === wanted);
-    const filter = action === undefined ? {} : { action };
-    const { items: entries, next } = await readList(query, shown, (before, limit) =>
-      listAuditEntries(context, caller, filter, before, limit),
-    );
-    const existing = await findExisting(context, caller, entries);
-    const body = auditPage({ entries, existing, wanted: action, next });
-    return { title: "Audit", body, at: "/audit" };
   });
 }

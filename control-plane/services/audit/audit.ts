@@ -21,6 +21,7 @@ import { momentOf, time } from "../../domain/moments.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import {
   findAuditPosition,
+  findEndOfSearch,
   insertAuditEntry,
   listAuditEntries as listRows,
   listConfigurationsOfJobs,
@@ -136,25 +137,61 @@ export const recordOwn = (
 ): Promise<void> => record(tx, { by: person(user), owner: user.space_id, ...entry }, now);
 
 export async function listAuditEntries(
-  { store }: Context,
+  { store: { read } }: Context,
   { space_id: owner }: UserCaller,
   query: Query<Endpoints["listAuditEntries"]>,
   before: string | undefined,
   limit: number,
 ): Promise<AuditEntry[]> {
-  const { read } = store;
-  const position = before && (await read.first(findAuditPosition, { id: before, owner }));
-  if (before !== undefined && !position) throw new RefusalError("invalid_cursor");
   const filter: AuditFilter = {
     owner,
     action: query.action,
     target: query.target_id,
     since: momentOf("query.since", query.since),
     until: momentOf("query.until", query.until),
-    before: position || undefined,
+    before: await positionOf(read, owner, before),
     limit,
   };
-  const rows = await listRows(read, filter);
+  return viewAll(read, owner, await listRows(read, filter));
+}
+
+/** A page of the log that any filters select. */
+interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** Where the list continues; undefined at its end. */
+  readonly next: string | undefined;
+  /** Until when entries were searched, if not all were. */
+  readonly searchedUntil: string | undefined;
+}
+
+/** The same as a page of the console, which an actor's name can also select. */
+export async function findAuditPage(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  query: Omit<AuditFilter, "owner" | "before"> & { readonly before: string | undefined },
+): Promise<AuditPage> {
+  const { actor, limit } = query;
+  const before = await positionOf(read, owner, query.before);
+  const filter = { ...query, owner, before };
+  const from = actor === undefined ? undefined : await findEndOfSearch(read, filter);
+  const found = await listRows(read, { ...filter, from, limit: limit + 1 });
+  const entries = await viewAll(read, owner, found.slice(0, limit));
+  if (found.length > limit) return { entries, next: entries.at(-1)?.id, searchedUntil: undefined };
+  return { entries, next: from?.id, searchedUntil: from && time(from.created_at) };
+}
+
+async function positionOf(read: Queries, owner: string, id: string | undefined) {
+  if (id === undefined) return undefined;
+  const position = await read.first(findAuditPosition, { id, owner });
+  if (!position) throw new RefusalError("invalid_cursor");
+  return position;
+}
+
+async function viewAll(
+  read: Queries,
+  owner: string,
+  rows: readonly AuditRow[],
+): Promise<AuditEntry[]> {
   const jobs = rows.flatMap(({ action, target_id: id }) =>
     kindOf(action) === "job" && id !== null ? [id] : [],
   );

@@ -4,6 +4,7 @@ import type { AuditAction } from "../../../protocol/audit.ts";
 import type { Queries } from "../db.ts";
 import { auditEntriesBy } from "../indexed.ts";
 import { nameOfJob } from "../jobs/lists.ts";
+import { contains } from "../search/contains.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -32,11 +33,15 @@ export interface AuditFilter {
   readonly owner: string;
   readonly action?: AuditAction | undefined;
   readonly target?: string | undefined;
+  /** A part of the name of who did it. */
+  readonly actor?: string | undefined;
   /** From `since` on, before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   /** Only entries older than this one. */
   readonly before?: AuditPosition | undefined;
+  /** Only this entry and newer ones. */
+  readonly from?: AuditPosition | undefined;
   readonly limit: number;
 }
 
@@ -52,24 +57,48 @@ export const findAuditPosition = statement<{ id: string; owner: string }, AuditP
       .where("owner_id", "=", owner),
 );
 
-export function listAuditEntries(
+/** How many entries are searched for one page of an actor's, which no index covers. */
+export const searchedEntries = 2000;
+
+/** The last entry that is searched; undefined if all are. */
+export const findEndOfSearch = (
+  queries: Queries,
+  filter: AuditFilter,
+): Promise<AuditPosition | undefined> =>
+  entriesOf(queries, filter)
+    .select(["id", "created_at"])
+    .limit(1)
+    .offset(searchedEntries - 1)
+    .executeTakeFirst();
+
+export function listAuditEntries(queries: Queries, filter: AuditFilter): Promise<AuditRow[]> {
+  const { actor, limit } = filter;
+  let query = entriesOf(queries, filter).selectAll().limit(limit);
+  if (actor !== undefined) query = query.where(contains(sql`actor_name`, actor));
+  return query.execute();
+}
+
+/** The range of an index in which the entries are, newest first. */
+function entriesOf(
   { sql: db }: Queries,
-  { owner, action, target, since, until, before, limit }: AuditFilter,
-): Promise<AuditRow[]> {
+  { owner, action, target, since, until, before, from }: AuditFilter,
+) {
   const index =
     target !== undefined
       ? "audit_entries_target"
       : action !== undefined
         ? "audit_entries_action"
         : "audit_entries_owner";
-  let query = db.selectFrom(auditEntriesBy(index)).selectAll().where("owner_id", "=", owner);
+  let query = db.selectFrom(auditEntriesBy(index)).where("owner_id", "=", owner);
   if (action !== undefined) query = query.where("action", "=", action);
   if (target !== undefined) query = query.where("target_id", "=", target);
   if (since !== undefined) query = query.where("created_at", ">=", since);
   if (until !== undefined) query = query.where("created_at", "<", until);
   if (before !== undefined)
     query = query.where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`);
-  return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
+  if (from !== undefined)
+    query = query.where(sql<boolean>`(created_at, id) >= (${from.created_at}, ${from.id})`);
+  return query.orderBy("created_at", "desc").orderBy("id", "desc");
 }
 
 /** Those of these ids of a table that an owner has, without deleted configurations. */

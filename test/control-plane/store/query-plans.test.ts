@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fillHistory, type History } from "../../../bench/lib/history.ts";
 import { jobStatuses } from "../../../protocol/jobs.ts";
 import {
+  findEndOfSearch,
   listAuditEntries,
   listConfigurationsOfJobs,
 } from "../../../control-plane/store/audit/audit.ts";
@@ -184,20 +185,28 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     ["logins", (read) => listLogins(read, "o", 1, "1", 10)],
     ["cloud identities", (read) => listCloudIdentities(read, "o", "1", 10)],
     ["state versions", (read) => listStateVersions(read, "s", 1, 10)],
-    ...[{}, { action: "job.end" }, { target: "t" }, { action: "job.end", target: "t" }].map(
-      (filter): [string, (read: Connection) => Promise<unknown>] => [
-        `audit entries ${JSON.stringify(filter)}`,
-        (read) =>
-          listAuditEntries(read, {
-            owner: "o",
-            ...(filter as { action?: "job.end" }),
-            since: 1,
-            until: 2,
-            before: { id: "1", created_at: 1 },
-            limit: 10,
-          }),
-      ],
-    ),
+    ...[
+      {},
+      { actor: "p" },
+      { action: "job.end" },
+      { target: "t" },
+      { action: "job.end", target: "t" },
+    ].map((filter): [string, (read: Connection) => Promise<unknown>] => [
+      `audit entries ${JSON.stringify(filter)}`,
+      (read) =>
+        listAuditEntries(read, {
+          owner: "o",
+          ...(filter as { action?: "job.end" }),
+          since: 1,
+          until: 2,
+          before: { id: "1", created_at: 1 },
+          limit: 10,
+        }),
+    ]),
+    [
+      "end of a search of audit entries",
+      (read) => findEndOfSearch(read, { owner: "o", limit: 10 }),
+    ],
     ["configurations of jobs", (read) => listConfigurationsOfJobs(read, "o", ["1", "2"])],
     ...[undefined, ...jobStatuses].flatMap((status) =>
       [{}, { zone: "z" }].flatMap((more) =>

@@ -60,7 +60,7 @@ test("a set is created, filled, attached, detached and deleted", async () => {
   expect((await send(`${path}/delete`, {})).headers["location"]).toBe("/variable-sets");
   expect((await page(path)).status).toBe(404);
   const audit = await saidAt("/audit");
-  expect(audit).toContain("variable_set.attach shared values");
+  expect(audit).toContain("attached the variable set shared values");
   expect(audit).toContain("zone: production");
   expect(audit).toContain("configuration: takes part");
 });
