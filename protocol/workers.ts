@@ -56,6 +56,9 @@ export const Worker = Type.Object({
   ),
   last_heartbeat: Nullable(Timestamp),
   created_at: Timestamp,
+  ephemeral: Type.Optional(
+    about(Type.Boolean(), "True if it is removed when it leaves. Only users get it."),
+  ),
   metadata: about(
     JsonObject,
     "Values of the worker. `deploy_configuration` (DeployConfiguration) is set by users and determines what a DESTROY_WORKER job destroys.",

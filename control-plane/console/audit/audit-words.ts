@@ -43,6 +43,10 @@ const phrases: Readonly<Record<AuditAction, string>> = {
   "cloud_identity.create": "created the cloud identity *",
   "cloud_identity.update": "changed the cloud identity *",
   "cloud_identity.delete": "deleted the cloud identity *",
+  "connection.create": "created the connection *",
+  "connection.update": "changed the connection *",
+  "connection.rotate_secret": "replaced the secret of the connection *",
+  "connection.delete": "deleted the connection *",
   "variable_set.create": "created the variable set *",
   "variable_set.update": "changed the variable set *",
   "variable_set.delete": "deleted the variable set *",
@@ -108,7 +112,7 @@ function targetOf(
   const linked = (of: LookedFor, to: string | null, text: string): Html | string =>
     to !== null && existing.has(to) ? html`<a href="/${pages[of]}/${to}">${text}</a>` : text;
   if (kind !== "job" || id === null) {
-    const text = name ?? (action.startsWith("invitation.") ? "whoever has the link" : (id ?? "–"));
+    const text = name ?? (action.startsWith("invitation.") ? "a person by a link" : (id ?? "–"));
     return isLookedFor(kind) ? linked(kind, id, text) : text;
   }
   const of = configuration?.name ?? null;

@@ -7,6 +7,7 @@ import type { Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { runChart } from "../jobs/run-chart.ts";
+import { figure, figures } from "../page/figures.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyScript } from "../page/secret.ts";
 import { ago, isOpen, statusWord, waiting } from "../page/words.ts";
@@ -92,53 +93,38 @@ const failedNotice = (failed: FailedJob, shown: string | null, now: string): Htm
 function standing({ configuration: { id, deployed }, runs, now }: ConfigurationOverview) {
   const [last] = runs;
   if (last === undefined && deployed === null) return null;
-  return html`<section class="standing" aria-label="How it stands">
-    <dl>
-      ${deployed === null ? figure("Resources", "None", "Nothing is deployed") : null}
-      ${
-        deployed === null || deployed.serial === null
-          ? null
-          : figure(
-              "Resources",
-              String(deployed.resources ?? "Unknown"),
-              html`<a href="/configurations/${id}/state">State</a>, serial ${deployed.serial}`,
-            )
-      }
-      ${
-        deployed === null
-          ? null
-          : figure(
-              "Last deployment",
-              deployed.job_id === null
-                ? ago(deployed.at, now)
-                : html`<a href="/jobs/${deployed.job_id}">${ago(deployed.at, now)}</a>`,
-              deployed.job_id === null
-                ? `stored${deployed.by === null ? "" : ` by ${deployed.by}`}`
-                : (deployed.by ?? ""),
-            )
-      }
-      ${
-        last === undefined
-          ? null
-          : figure(
-              "Last run",
-              html`<a href="/jobs/${last.id}">${ago(last.created_at, now)}</a>`,
-              `${jobTypeWords(last.job_type, last)}: ${statusWord(last.status).toLowerCase()}`,
-            )
-      }
-    </dl>
-    ${runs.length < 2 ? null : runChart(runs, now)}
-  </section>`;
+  return figures(
+    [
+      deployed === null ? figure("Resources", "None", "Nothing is deployed") : null,
+      deployed === null || deployed.serial === null
+        ? null
+        : figure(
+            "Resources",
+            String(deployed.resources ?? "Unknown"),
+            html`<a href="/configurations/${id}/state">State</a>, serial ${deployed.serial}`,
+          ),
+      deployed === null
+        ? null
+        : figure(
+            "Last deployment",
+            deployed.job_id === null
+              ? ago(deployed.at, now)
+              : html`<a href="/jobs/${deployed.job_id}">${ago(deployed.at, now)}</a>`,
+            deployed.job_id === null
+              ? `stored${deployed.by === null ? "" : ` by ${deployed.by}`}`
+              : (deployed.by ?? ""),
+          ),
+      last === undefined
+        ? null
+        : figure(
+            "Last run",
+            html`<a href="/jobs/${last.id}">${ago(last.created_at, now)}</a>`,
+            `${jobTypeWords(last.job_type, last)}: ${statusWord(last.status).toLowerCase()}`,
+          ),
+    ],
+    runs.length < 2 ? null : runChart(runs, now),
+  );
 }
-
-const figure = (what: string, value: Html | string, more: Html | string): Html =>
-  html`<div>
-    <dt>${what}</dt>
-    <dd>
-      <strong>${value}</strong>
-      <span class="soft">${more}</span>
-    </dd>
-  </div>`;
 
 /** All of them, and the three that the interface names where a runner has reported them alone. */
 const outputsOf = (configuration: Configuration): Html | null => {

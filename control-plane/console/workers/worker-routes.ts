@@ -10,6 +10,7 @@ import {
 import { findRule } from "../../services/approvals/views.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
+import { listRunsOfWorkers } from "../../services/jobs/runs.ts";
 import {
   createRegistrationToken,
   listRegistrationTokens,
@@ -38,6 +39,8 @@ import { time } from "../../domain/moments.ts";
 
 const shown = 1000;
 const jobsShown = 20;
+/** Workers with a strip of their last runs. */
+const stripsShown = 50;
 const refresh = 3;
 
 const frame = { at: "/workers" };
@@ -61,7 +64,9 @@ export function workerPages(pages: SignedIn, context: Context): void {
           latestVersion(context),
         ]);
         const open = tokens.map((token) => token.shown);
-        const body = html`${workersPage(workers, held, latest, now())}
+        const ids = workers.slice(0, stripsShown).map(({ id }) => id);
+        const runs = await listRunsOfWorkers(context, caller, ids);
+        const body = html`${workersPage(workers, held, latest, now(), runs)}
           <div id="open-tokens" data-live>
             ${registrationTokensView(open, forms("revoke"), now())}
           </div>`;
@@ -81,14 +86,24 @@ export function workerPages(pages: SignedIn, context: Context): void {
       find,
       draw: async (worker, { caller, forms }) => {
         const by = deployConfigurationOf(worker)?.configuration_id;
-        const [jobs, latest, deployedBy, rule] = await Promise.all([
+        const [jobs, runs, latest, deployedBy, rule] = await Promise.all([
           listJobSummaries(context, caller, { worker: worker.id, limit: jobsShown }),
+          listRunsOfWorkers(context, caller, [worker.id]),
           latestVersion(context),
           by === undefined ? undefined : findConfigurationName(context, caller, by),
           findRule(context, caller, by ?? null),
         ]);
         const url = context.publicUrl();
-        const model = { worker, jobs, latest, deployedBy, rule, url, now: now() };
+        const model = {
+          worker,
+          jobs,
+          runs: runs.get(worker.id) ?? [],
+          latest,
+          deployedBy,
+          rule,
+          url,
+          now: now(),
+        };
         const body = workerPage(model, forms("teardown"));
         return { ...frame, refresh, title: worker.name, body };
       },

@@ -3,12 +3,16 @@ import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import { neverStarted, startCommand, workerStatusWords } from "../../../protocol/worker-words.ts";
 import { tokenOverlap } from "../../../protocol/limits.ts";
 import type { Worker } from "../../../protocol/workers.ts";
+import type { Run, Runs } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/worker.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo } from "../jobs/job-table.ts";
+import { runChart } from "../jobs/run-chart.ts";
+import { shortStrip } from "../jobs/run-strip.ts";
+import { figure, figures } from "../page/figures.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, clock, count, sinceThen } from "../page/words.ts";
 import { teardownView } from "./worker-form.ts";
@@ -19,6 +23,7 @@ export const workersPage = (
   held: ReadonlyMap<string, number>,
   latest: string | null,
   now: string,
+  runs: Runs,
 ): Html =>
   html`<h1>Workers</h1>
     <form method="post" action="/workers/register" class="first">
@@ -32,28 +37,37 @@ export const workersPage = (
               No worker yet. Jobs need one: add it on a machine where terraform may run and that can
               reach your clouds. It connects to this server, so it needs no open port.
             </p>`
-          : workerTable(workers, held, latest, now)
+          : workerTable(workers, held, latest, now, runs)
       }
     </div>`;
 
-/** Workers and how they do. `held` is how many jobs each of them holds. */
+/** Workers and how they do. `held` is how many jobs each of them holds; `runs`: its last ones. */
 export const workerTable = (
   workers: readonly Worker[],
   held: ReadonlyMap<string, number>,
   latest: string | null,
   now: string,
+  runs?: Runs,
 ): Html =>
   table(
     "Workers",
-    ["Name", "Status", "Jobs", "Version", "Host", "Labels", "Last heartbeat"],
+    [
+      "Name",
+      "Status",
+      "Load",
+      "Version",
+      "Host",
+      "Labels",
+      "Last heartbeat",
+      ...(runs === undefined ? [] : ["Last runs"]),
+    ],
     workers.map((worker) => {
-      const { id, name, capacity, hostname, labels } = worker;
-      const running = String(held.get(id) ?? 0);
+      const { id, name, hostname, labels } = worker;
       const isOurs = worker.mode !== "cloud-hosted";
       return [
-        html`<a href="/workers/${id}">${name}</a>`,
+        html`<a href="/workers/${id}">${name}</a> ${kindOf(worker)}`,
         badge(workerStatusWords(worker)),
-        isOurs ? (capacity === null ? running : `${running} of ${capacity}`) : "–",
+        isOurs ? loadOf(worker, held.get(id) ?? 0) : "–",
         versionOf(worker, latest),
         hostname ?? "–",
         labels.join(", ") || "–",
@@ -62,9 +76,27 @@ export const workerTable = (
           : isOurs
             ? heard(worker, now)
             : "–",
+        ...(runs === undefined ? [] : [shortStrip(runs.get(id), now) ?? "–"]),
       ];
     }),
   );
+
+/** What is special about it. */
+const kindOf = ({ mode, ephemeral }: Worker): Html | null => {
+  if (mode === "cloud-hosted") return html`<span class="badge">Cloud-hosted</span>`;
+  return ephemeral
+    ? html`<span class="badge" title="It is removed when its runner leaves">Ephemeral</span>`
+    : null;
+};
+
+/** How many of the jobs that it can run at once it has; the bar says the same. */
+const loadOf = ({ capacity }: Worker, running: number): Html | string =>
+  capacity === null
+    ? String(running)
+    : html`<span class="load"
+        ><progress max="${capacity}" value="${running}" aria-hidden="true"></progress> ${running} of
+        ${capacity}</span
+      >`;
 
 const heard = ({ last_heartbeat }: Worker, now: string): Html | string =>
   last_heartbeat === null ? "never" : ago(last_heartbeat, now);
@@ -78,6 +110,8 @@ export interface WorkerViewModel {
   readonly worker: Worker;
   /** Its newest jobs, those that it runs among them. */
   readonly jobs: readonly JobSummary[];
+  /** The last ones, with durations and changes. */
+  readonly runs: readonly Run[];
   readonly latest: string | null;
   /** The name of the configuration that deployed it. */
   readonly deployedBy: string | undefined;
@@ -93,9 +127,9 @@ export const workerPage = (model: WorkerViewModel, teardown: Form): Html => {
     <div id="worker" data-live>
       <header class="title">
         <h1>${worker.name}</h1>
-        ${badge(workerStatusWords(worker))}
+        ${badge(workerStatusWords(worker))} ${kindOf(worker)}
       </header>
-      ${stateOf(model)}
+      ${stateOf(model)} ${standing(model)}
       ${
         worker.mode === "cloud-hosted"
           ? null
@@ -107,13 +141,16 @@ export const workerPage = (model: WorkerViewModel, teardown: Form): Html => {
               }
             </div>`
       }
-      ${worker.mode === "cloud-hosted" ? cloudFactsOf(model) : factsOf(model)}
       <h2>Jobs</h2>
       ${
         jobs.length === 0
           ? html`<p class="soft">It has run no job that is in this space.</p>`
           : jobTable(jobs, model.now)
       }
+      <details class="plumbing">
+        <summary>Details</summary>
+        ${factsOf(worker)}
+      </details>
     </div>
     ${worker.mode === "cloud-hosted" ? null : changes(model, teardown)}`;
 };
@@ -153,6 +190,14 @@ const stateOf = ({ worker, latest, url, now }: WorkerViewModel): Html | null => 
       : null
   }
   ${
+    worker.isolation === "process"
+      ? html`<p class="warning flow">
+          <strong>Not isolated.</strong> Jobs run as the runner's own user and can read and change
+          everything that it can, including its identity and other jobs.
+        </p>`
+      : null
+  }
+  ${
     version !== null && latest !== null && isBehind(version, latest)
       ? html`<p class="warning flow">
           It runs version ${version}; version ${latest} is available. Upgrade the agent on its
@@ -162,48 +207,49 @@ const stateOf = ({ worker, latest, url, now }: WorkerViewModel): Html | null => 
   }`;
 };
 
-const cloudFactsOf = ({ worker }: WorkerViewModel): Html =>
-  html`<dl class="facts">
-    <dt>Version</dt>
-    <dd>${worker.version ?? "not known yet"}</dd>
-    <dt>Id</dt>
-    <dd><code>${worker.id}</code></dd>
-  </dl>`;
+/** How much it does now and did lately, and where. Of a cloud-hosted one, people see less. */
+const standing = ({ worker, jobs, runs, latest, now }: WorkerViewModel): Html => {
+  const { hostname, os, arch, labels } = worker;
+  const isOurs = worker.mode !== "cloud-hosted";
+  const running = jobs.filter(({ status }) => status === "PROCESSING").length;
+  return figures(
+    [
+      isOurs ? figure("Load", loadOf(worker, worker.held_job_ids?.length ?? running)) : null,
+      isOurs ? figure("Last heartbeat", heard(worker, now)) : null,
+      figure("Version", versionOf(worker, latest)),
+      isOurs
+        ? figure(
+            "Host",
+            hostname ?? "–",
+            [os, arch, labels.length === 0 ? "" : `labels ${labels.join(", ")}`]
+              .filter(Boolean)
+              .join(" · "),
+          )
+        : null,
+    ],
+    runs.length < 2 ? null : runChart(runs, now),
+  );
+};
 
-const factsOf = ({ worker, now }: WorkerViewModel): Html =>
-  html`<dl class="facts">
-      <dt>Version</dt>
-      <dd>${worker.version ?? "not known yet"}</dd>
-      <dt>Host</dt>
-      <dd>
-        ${[worker.hostname, worker.os, worker.arch].filter(Boolean).join(", ") || "not known yet"}
-      </dd>
-      <dt>Labels</dt>
-      <dd>${worker.labels.join(", ") || "none"}</dd>
-      <dt>Features</dt>
-      <dd>${worker.features.join(", ") || "none"}</dd>
-      <dt>Isolation</dt>
-      <dd>
-        ${worker.isolation ?? "not known yet"}${
-          worker.isolation === "process"
-            ? html`: <strong>not isolated.</strong> Jobs run as the runner's own user and can read
-                and change everything that it can, including its identity and other jobs.`
-            : ""
-        }
-      </dd>
-      <dt>Jobs at once</dt>
-      <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
-      <dt>Last heartbeat</dt>
-      <dd>${heard(worker, now)}</dd>
-      <dt>Registered</dt>
-      <dd>${clock(worker.created_at)}</dd>
-      <dt>Id</dt>
-      <dd><code>${worker.id}</code></dd>
-    </dl>
-    <details>
-      <summary>Metadata</summary>
-      <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
-    </details>`;
+const factsOf = (worker: Worker): Html =>
+  worker.mode === "cloud-hosted"
+    ? html`<p>Id <code>${worker.id}</code></p>`
+    : html`<dl class="facts">
+        <dt>Features</dt>
+        <dd>${worker.features.join(", ") || "none"}</dd>
+        <dt>Isolation</dt>
+        <dd>${worker.isolation ?? "not known yet"}</dd>
+        <dt>Jobs at once</dt>
+        <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
+        <dt>Registered</dt>
+        <dd>${clock(worker.created_at)}</dd>
+        <dt>Id</dt>
+        <dd><code>${worker.id}</code></dd>
+        <dt>Metadata</dt>
+        <dd>
+          <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
+        </dd>
+      </dl>`;
 
 const changes = (model: WorkerViewModel, teardown: Form): Html => {
   const { worker } = model;

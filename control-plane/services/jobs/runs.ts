@@ -1,7 +1,8 @@
 /** The last runs of configurations. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
-import { findRuns, type RunRow } from "../../store/jobs/runs.ts";
+import { findRuns, findRunsOfWorkers, type RunRow } from "../../store/jobs/runs.ts";
+import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
 import { countsOf } from "./views.ts";
@@ -14,7 +15,7 @@ export type Run = Pick<
 
 const runsShown = 30;
 
-/** The runs of configurations by their ids; of one without runs there are none. */
+/** The runs of configurations or workers by their ids; of one without runs there are none. */
 export type Runs = ReadonlyMap<string, readonly Run[]>;
 
 /**
@@ -28,13 +29,25 @@ export async function listRuns(
   if (configurations.length === 0) return new Map();
   const specs = JSON.stringify(configurations);
   const rows = await store.read.all(findRuns, { specs, limit: runsShown });
-  return new Map(
-    [...Map.groupBy(rows, ({ spec_id }) => spec_id ?? "")].map(([id, runs]) => [
-      id,
-      runs.map(runOf),
-    ]),
-  );
+  return runsBy(rows, "spec_id");
 }
+
+/** The same of workers; of those of the caller's space. */
+export async function listRunsOfWorkers(
+  { store }: Context,
+  { space_id: owner }: UserCaller,
+  ids: readonly string[],
+): Promise<Runs> {
+  if (ids.length === 0) return new Map();
+  const workers = JSON.stringify(ids);
+  const rows = await store.read.all(findRunsOfWorkers, { workers, owner, limit: runsShown });
+  return runsBy(rows, "worker_id");
+}
+
+const runsBy = (rows: readonly RunRow[], column: "spec_id" | "worker_id"): Runs =>
+  new Map(
+    [...Map.groupBy(rows, (row) => row[column] ?? "")].map(([id, runs]) => [id, runs.map(runOf)]),
+  );
 
 const runOf = (row: RunRow): Run => ({
   id: row.id,

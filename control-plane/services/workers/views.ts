@@ -44,6 +44,7 @@ const detailsOf = (worker: WorkerRow) => ({
   isolation: worker.isolation,
   active_job_ids: JSON.parse(worker.active_job_ids ?? "[]") as string[],
   last_heartbeat: timeOrNull(worker.last_heartbeat_at),
+  ...(worker.ephemeral === 1 ? { ephemeral: true } : {}),
   metadata: shownMetadata(worker),
 });
 

@@ -1,8 +1,9 @@
 /** SQL of the last runs of configurations, as a strip of them shows. */
-import { sql } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { isPostgres } from "../dialect.ts";
 import { statement } from "../statement.ts";
+import type { Tables } from "../tables.ts";
 
 /**
  * The counts of the plan that a job made or applies, as JSON. Not `coalesce`, which would keep
@@ -15,6 +16,7 @@ export const changesOfJob = sql<string | null>`(
 const columns = [
   "id",
   "spec_id",
+  "worker_id",
   "job_type",
   "destroys",
   "status",
@@ -26,23 +28,47 @@ const columns = [
 
 export type RunRow = Pick<JobRow, (typeof columns)[number]> & { readonly changes: string | null };
 
-/**
- * The newest jobs of each of some configurations, newest first. SQLite has no lateral join, and
- * PostgreSQL would compare each of the configurations with each job.
- */
+/** The newest jobs of each of some configurations, newest first. */
 export const findRuns = statement<{ specs: string; limit: number }, RunRow>(
-  (db, { specs, limit }) => {
-    const shown = sql`${sql.join(columns.map((column) => sql.ref(`jobs.${column}`)))}, ${changesOfJob} as changes`;
-    const query = isPostgres(db)
-      ? sql`select runs.* from json_each(${specs}) as wanted cross join lateral
-          (select ${shown} from jobs where spec_id = wanted.value order by id desc limit ${limit}) as runs
-        order by runs.id desc`
-      : sql`select ${shown} from json_each(${specs}) as wanted cross join jobs on jobs.id in
-          (select id from jobs indexed by jobs_spec where spec_id = wanted.value order by id desc limit ${limit})
-        order by jobs.id desc`;
-    return { compile: () => query.compile(db) };
-  },
+  (db, { specs, limit }) =>
+    newestOfEach(db, "jobs_spec", specs, sql`spec_id = wanted.value`, limit),
 );
+
+/** Those of each of some workers that belong to an owner: a cloud-hosted one has jobs of all. */
+export const findRunsOfWorkers = statement<
+  { workers: string; owner: string; limit: number },
+  RunRow
+>((db, { workers, owner, limit }) =>
+  newestOfEach(
+    db,
+    "jobs_worker",
+    workers,
+    sql`worker_id = wanted.value and owner_id = ${owner}`,
+    limit,
+  ),
+);
+
+/**
+ * `ids`: as JSON; `range`: those of one of them. SQLite has no lateral join, and PostgreSQL would
+ * compare each of the ids with each job.
+ */
+function newestOfEach(
+  db: Kysely<Tables>,
+  index: "jobs_spec" | "jobs_worker",
+  ids: string,
+  range: RawBuilder<unknown>,
+  limit: number,
+) {
+  const shown = sql`${sql.join(columns.map((column) => sql.ref(`jobs.${column}`)))}, ${changesOfJob} as changes`;
+  const query = isPostgres(db)
+    ? sql<RunRow>`select runs.* from json_each(${ids}) as wanted cross join lateral
+        (select ${shown} from jobs where ${range} order by id desc limit ${limit}) as runs
+      order by runs.id desc`
+    : sql<RunRow>`select ${shown} from json_each(${ids}) as wanted cross join jobs on jobs.id in
+        (select id from jobs indexed by ${sql.raw(index)} where ${range} order by id desc limit ${limit})
+      order by jobs.id desc`;
+  return { compile: () => query.compile(db) };
+}
 
 export const findPlanCounts = statement<{ job: string }, { counts: string | null }>(
   (db, { job }) => {

@@ -65,6 +65,7 @@ const onPostgres = new Set(["claimOwnJobs", "claimAnyJobs"]);
 const histories: Record<string, string> = {
   detachSomeJobs: "a bounded part of the history that is removed",
   findRuns: "the last thirty of each configuration on a page",
+  findRunsOfWorkers: "the last thirty of each worker on a page",
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 

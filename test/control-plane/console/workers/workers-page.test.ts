@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { registrationPage } from "../../../../control-plane/console/workers/worker-setup-page.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
-import { submit, words } from "../../../helpers/console/forms.ts";
+import { attributes, submit, texts, words } from "../../../helpers/console/forms.ts";
 import { ask, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addPerson, openTeam } from "../../../helpers/people/teams.ts";
@@ -56,6 +56,30 @@ test("a worker that never started is not one that went offline, and its page say
   await setRows(plane, "workers", { offline_at: Date.now() }, { id: seen });
   expect(await read("/")).toMatch(/Needs you The worker \S+ is offline: last seen /);
   expect(await read(`/workers/${seen}`)).toMatch(/Offline No heartbeat for /);
+});
+
+test("a worker shows its last runs, of the reader's space only, and that it is ephemeral", async () => {
+  const fixture = await openSampleUser(plane);
+  const configuration_id = await fixture.configure("runs");
+  for (const status of ["SUCCESS", "FAILED"] as const)
+    await fixture.run({ job_type: "PLAN", configuration_id }, status, { error_message: "no" });
+  const list = await fixture.page("/workers");
+  expect(texts(list, ".short-strip title")).toEqual(["Last runs: 1 of 2 succeeded, 1 failed"]);
+  const path = `/workers/${fixture.worker}`;
+  const page = await fixture.page(path);
+  expect(words(page)).toContain("Last 2 runs 1 of 2 succeeded, 1 failed");
+  expect(attributes(page, "figure a")).toHaveLength(2);
+  expect(words(page)).not.toContain("Ephemeral");
+  const other = await openSampleUser(plane);
+  await setRows(plane, "workers", { owner_id: null, mode: "cloud-hosted" }, { id: fixture.worker });
+  expect(attributes(await other.page(path), "figure a")).toEqual([]);
+
+  const { registration_token } = await other.client.call("createRegistrationToken", {
+    body: { ephemeral: true },
+  });
+  const headers = { "x-registration-token": registration_token };
+  await ask(plane, "POST", "/api/workers/register", { headers, json: { name: "in a pod" } });
+  expect(words(await other.page("/workers"))).toContain("in a pod Ephemeral ");
 });
 
 test("a new worker can be started from a checkout, and a container is warned of an address that is its own", async () => {
