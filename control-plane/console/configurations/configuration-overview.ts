@@ -29,6 +29,7 @@ const jobsShown = 5;
 
 export const configurationOverview = (model: ConfigurationOverview): Html => {
   const { configuration, jobs, now } = model;
+  // The script stands outside of the parts that are drawn again, which run none: outputs may come later.
   return html`<div id="overview" data-live>${notices(model)} ${standing(model)}</div>
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     ${copyScript}

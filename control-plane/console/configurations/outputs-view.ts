@@ -4,7 +4,7 @@ import { plainJson } from "../../../common/exact-json.ts";
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
 import { folded } from "../page/folded.ts";
 import { html, type Html } from "../page/html.ts";
-import { copyIcon } from "../page/secret.ts";
+import { copyIcon, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 
 interface Output extends JobOutput {
@@ -12,7 +12,7 @@ interface Output extends JobOutput {
 }
 
 /**
- * Name and value of each, with a button that copies it, for which the page has `copyScript`; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
+ * Name and value of each, with a button that copies it; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
  * the values that are too large to be kept.
  */
 export const outputs = (all: readonly Output[], omitted = 0, state?: string): Html | null =>
@@ -32,6 +32,7 @@ export const outputs = (all: readonly Output[], omitted = 0, state?: string): Ht
                 </div>`,
           ]),
         )}
+        ${copyScript}
         ${omitted === 0 ? null : html`<p class="soft">${omittedText(omitted)}${whereIs(state, "them")}.</p>`}`;
 
 function shownValue({ value, sensitive, omitted_bytes: bytes }: Output, state?: string): Html {
