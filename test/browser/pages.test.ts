@@ -239,12 +239,12 @@ describe("the pages", () => {
     const { running, waiting } = jobs;
     // Unchanged elements are kept, including a selection.
     await page.evaluate(
-      `getSelection().selectAllChildren([...document.querySelectorAll("h2")].find((one) => one.textContent === "Waiting"))`,
+      `getSelection().selectAllChildren([...document.querySelectorAll("h2")].find((one) => one.textContent === "Running"))`,
     );
     await fixture.end(running ?? "", "SUCCESS");
     expect(await fixture.start()).toBe(waiting);
-    await page.getByText("No job is waiting.").waitFor();
-    expect(await page.evaluate<string>("getSelection().toString()")).toBe("Waiting");
+    await page.getByText("none is waiting").waitFor();
+    expect(await page.evaluate<string>("getSelection().toString()")).toBe("Running");
     expect(await page.locator("time").first().getAttribute("title")).toMatch(/ UTC · ./);
     expect(await page.locator(`a[href="/jobs/${running}"]`).count()).toBe(1);
     expect(complaints).toEqual([]);

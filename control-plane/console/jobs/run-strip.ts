@@ -29,17 +29,44 @@ export const runStrip = (configuration: string, runs: readonly Run[], now: strin
 };
 
 /**
- * A strip within a line of text, without the details of each run. It has one shape for each outcome,
- * because a page has many strips, and may be drawn every two seconds.
+ * A strip within a line of text, without the details of each run: a page has many strips, and may be
+ * drawn every two seconds.
  */
 export const shortStrip = (runs: readonly Run[] = [], now: string): Html | null => {
   if (runs.length === 0) return null;
-  const shapes = Map.groupBy(barsOf(runs, now), ({ run }) => run.status);
   return html`<svg class="short-strip" viewBox="0 0 ${runs.length * step} ${tallest}" role="img">
     <title>Last runs: ${totalOf(runs)}</title>
-    ${Array.from(shapes, ([status, bars]) => html`<path class="${status}" d="${bars.map(({ x, height }) => `M${x} ${tallest}v-${height}h${bar}v${height}z`).join("")}"></path>`)}
+    ${shapesOf(runs, 0, now)}
   </svg>`;
 };
+
+/** A strip that is as wide as its place, with a mark for each run that is still to come. */
+export const wideStrip = (runs: readonly Run[], slots: number, now: string): Html => {
+  const free = slots - runs.length;
+  const marks = Array.from(
+    { length: free },
+    (_, slot) => `M${slot * step} ${tallest}v-2h${bar}v2z`,
+  );
+  return html`<svg
+    class="wide-strip"
+    viewBox="0 0 ${slots * step - (step - bar)} ${tallest}"
+    preserveAspectRatio="none"
+    role="img"
+  >
+    <title>${runs.length === 0 ? "No run yet" : `Last runs: ${totalOf(runs)}`}</title>
+    ${free === 0 ? null : html`<path d="${marks.join("")}"></path>`}
+    ${shapesOf(runs, free * step, now)}
+  </svg>`;
+};
+
+/** One shape for each outcome. */
+const shapesOf = (runs: readonly Run[], start: number, now: string): Html[] =>
+  [...Map.groupBy(barsOf(runs, now), ({ run }) => run.status)].map(([status, bars]) => {
+    const lines = bars.map(
+      ({ x, height }) => `M${start + x} ${tallest}v-${height}h${bar}v${height}z`,
+    );
+    return html`<path class="${status}" d="${lines.join("")}"></path>`;
+  });
 
 /** Where the bars are, oldest run first. */
 function barsOf(runs: readonly Run[], now: string) {

@@ -42,7 +42,7 @@ export const workersPage = (
     </div>`;
 
 /** Workers and how they do. `held` is how many jobs each of them holds; `runs`: its last ones. */
-export const workerTable = (
+const workerTable = (
   workers: readonly Worker[],
   held: ReadonlyMap<string, number>,
   latest: string | null,

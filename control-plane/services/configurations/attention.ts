@@ -5,12 +5,11 @@ import { findLeftLocks } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
-import { findDeployed } from "../job-changes/deployed.ts";
 import { findFailedJob, shownError } from "./failed-job.ts";
 
 export type FailedConfiguration = Pick<
   Configuration,
-  "id" | "name" | "status" | "error_message" | "deployed"
+  "id" | "name" | "status" | "error_message"
 > & { readonly failed_job: NonNullable<Configuration["failed_job"]> };
 
 export interface LockedConfiguration extends Pick<Configuration, "id" | "name"> {
@@ -29,7 +28,6 @@ export async function listFailedConfigurations(
       name,
       status,
       error_message: shownError({ status, ...row }),
-      deployed: await findDeployed(read, { id, ...row }),
       failed_job: await findFailedJob(read, row),
     })),
   );

@@ -4,7 +4,7 @@
  */
 import type { Configuration, ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Deployed } from "../../../protocol/deployed.ts";
-import { isDestruction } from "../../domain/job.ts";
+import { isDestruction, type JobRow } from "../../domain/job.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findCreatedBy, findLastDeployment } from "../../store/jobs/jobs.ts";
@@ -51,10 +51,17 @@ export const deployedStatus = async (queries: Queries, spec: Spec): Promise<Conf
 async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
   const state = deployed_backend === "own" ? undefined : await queries.first(findState, { spec });
   const last = await queries.first(findLastDeployment, { spec });
+  return { state, last, status: statusOfDeployed(state, last) };
+}
+
+/** Returns the status by the newest managed state and the last deployment that succeeded. */
+export function statusOfDeployed(
+  state: Pick<StateVersionRow, "resource_count"> | undefined,
+  last: Pick<JobRow, "job_type" | "destroys"> | undefined,
+): "DEPLOYED" | "DESTROYED" | "NEW" {
   const isRecorded = state !== undefined && state.resource_count !== 0;
-  const isDeployed = isRecorded || (last !== undefined && !isDestruction(last));
-  const status = isDeployed ? "DEPLOYED" : last ? "DESTROYED" : "NEW";
-  return { state, last, status } as const;
+  if (isRecorded || (last !== undefined && !isDestruction(last))) return "DEPLOYED";
+  return last ? "DESTROYED" : "NEW";
 }
 
 /** The user who queued the job that wrote a state, or who rolled back to it or pushed it. */

@@ -25,10 +25,11 @@ export type Runs = ReadonlyMap<string, readonly Run[]>;
 export async function listRuns(
   { store }: Context,
   configurations: readonly string[],
+  limit = runsShown,
 ): Promise<Runs> {
   if (configurations.length === 0) return new Map();
   const specs = JSON.stringify(configurations);
-  const rows = await store.read.all(findRuns, { specs, limit: runsShown });
+  const rows = await store.read.all(findRuns, { specs, limit });
   return runsBy(rows, "spec_id");
 }
 

@@ -39,10 +39,7 @@ export async function listSpecSummaries(
 }
 
 /** A configuration with an unresolved failure. */
-type FailedSpecRow = Pick<
-  SpecRow,
-  "id" | "name" | "status" | "error_message" | "deployed_backend" | "failed_job_id"
->;
+type FailedSpecRow = Pick<SpecRow, "id" | "name" | "status" | "error_message" | "failed_job_id">;
 
 /** Those of an owner, by the job that failed, the newest first. */
 export function listFailedSpecs(
@@ -52,7 +49,7 @@ export function listFailedSpecs(
 ): Promise<FailedSpecRow[]> {
   return db
     .selectFrom(specsBy("specs_failed"))
-    .select(["id", "name", "status", "error_message", "deployed_backend", "failed_job_id"])
+    .select(["id", "name", "status", "error_message", "failed_job_id"])
     .where("owner_id", "=", owner)
     .where("failed_job_id", "is not", null)
     .orderBy("failed_job_id", "desc")

@@ -122,7 +122,7 @@ describe("the page of a running job", () => {
     await fixture.end(id, "SUCCESS");
     expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Succeeded/);
     // The step had no end, but an ended job runs no step.
-    expect(await read("/")).toContain("No job is running.");
+    expect(await read("/")).toContain("no job is running");
   });
 
   test("refreshes until the job is released", async () => {

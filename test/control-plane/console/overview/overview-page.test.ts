@@ -33,8 +33,9 @@ describe("the overview", () => {
     await setRows(plane, "workers", { offline_at: Date.now() }, { id: user.worker });
 
     const { text } = await page();
-    const [first = "", rest = ""] = text.split("<h2>Running</h2>");
+    const [first = "", rest = ""] = text.split("<h2>Waiting</h2>");
     expect(rest).not.toBe("");
+    expect(words(first)).toContain("4 things need you : no job is running, 1 is waiting");
     for (const link of [
       `/configurations/${broken}`,
       `/configurations/${locked}/state`,
@@ -45,7 +46,7 @@ describe("the overview", () => {
     for (const said of [
       "Error: no such region",
       "No worker has the label gpu: give it to a worker that is to run the job.",
-      " is offline",
+      "The worker is offline",
     ])
       expect(words(first)).toContain(said);
   });
@@ -125,51 +126,41 @@ describe("a running apply on the overview", () => {
   });
 });
 
-describe("recently ended jobs", () => {
-  /** Ends a PLAN of a configuration. */
-  const runner = (user: SampleUser) => async (id: string, status: "SUCCESS" | "FAILED") => {
-    const job = await user.run({ job_type: "PLAN", configuration_id: id }, status);
-    return job;
-  };
-  const recentOf = ({ text }: { text: string }): string =>
-    text.split("<h2>Recently ended</h2>")[1] ?? "";
-  const jobsIn = (text: string) =>
-    attributes(text, "[href^='/jobs/']").map((link) => link?.slice("/jobs/".length));
-
-  it("are one row for each configuration, with the number of earlier ones", async () => {
+describe("the fleet", () => {
+  it("has a tile for each configuration by zone: runs, resources, last change", async () => {
     const user = await openSampleUser(plane);
-    const [busy, calm] = [await user.configure("busy"), await user.configure("calm")];
-    const run = runner(user);
-    await run(busy, "SUCCESS");
-    await run(busy, "FAILED");
-    const only = await run(calm, "SUCCESS");
-    await run(busy, "SUCCESS");
-    const newest = await run(busy, "SUCCESS");
+    expect(words(await user.page("/"))).toContain("No configuration yet");
+    const [own, broken] = [await user.configure("own"), await user.configure("broken")];
+    const stored = await user.configure("stored");
+    await writeState(plane, user, stored, undefined, "SUCCESS");
+    const job = await user.run({ job_type: "DEPLOY", configuration_id: own }, "SUCCESS");
+    await user.run({ job_type: "PLAN", configuration_id: own }, "SUCCESS");
+    await user.run({ job_type: "PLAN", configuration_id: broken }, "FAILED");
     const page = await user.page("/");
-    const recent = recentOf(page);
-    expect(jobsIn(recent)).toEqual([newest, only]);
-    expect(attributes(recent, "a")).toContain(`/configurations/${busy}/jobs`);
-    expect(words(recent)).toContain("The last 30 jobs, one row for each configuration.");
-    expect(words(recent)).toContain("busy and 3 earlier, 1 failed");
-    expect(words(recent).match(/earlier/g)).toHaveLength(1);
+    expect(texts(page, "h2")).toContain("production 3");
+    expect(texts(page, ".tile").map((text) => text.replaceAll(/\s+/g, " "))).toEqual([
+      expect.stringMatching(
+        /^broken Failed Last runs: 0 of 1 succeeded, 1 failed Nothing deployed/,
+      ),
+      expect.stringMatching(/^own Deployed Last runs: 2 of 2 succeeded Resources not known \d/),
+      expect.stringMatching(/^stored Deployed Last runs: .* 11 resources \d/),
+    ]);
+    expect(attributes(page, ".tile a")).toContain(`/jobs/${job}`);
   });
 
-  it("are one row for a deleted configuration too", async () => {
+  it("shows those that ran last of many, and the way to the others", async () => {
     const user = await openSampleUser(plane);
-    const configuration_id = await user.configure("gone & away");
-    const run = runner(user);
-    await run(configuration_id, "SUCCESS");
-    await run(configuration_id, "FAILED");
-    const newest = await run(configuration_id, "SUCCESS");
-    const { ask: call } = callsOf(plane, user.headers);
-    await call("deleteConfiguration", { params: { name: configuration_id } });
-    const page = await user.page("/");
-    const recent = recentOf(page);
-    expect(jobsIn(recent)).toEqual([newest]);
-    expect(words(recent)).toContain("gone & away and 2 earlier, 1 failed");
-    const [all = ""] = attributes(recent, "[href^='/jobs?']");
-    const names = texts(await user.page(all), "[href^='/jobs/']");
-    expect(names.filter((name) => name.startsWith("PLAN"))).toHaveLength(3);
+    const first = await user.configure("first");
+    for (let at = 0; at < 48; at += 1) await user.configure(`other-${at}`);
+    const tiles = async () => attributes(await user.page("/"), ".tile .whole");
+    expect(await tiles()).toHaveLength(48);
+    expect(await tiles()).not.toContain(`/configurations/${first}`);
+    await user.run({ job_type: "PLAN", configuration_id: first }, "SUCCESS");
+    expect(await tiles()).toHaveLength(48);
+    expect(await tiles()).toContain(`/configurations/${first}`);
+    expect(words(await user.page("/"))).toContain(
+      "The 48 configurations that ran last. All are in",
+    );
   });
 });
 
