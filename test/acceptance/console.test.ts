@@ -115,11 +115,12 @@ describe("in a browser", () => {
     const { id } = await person.call("createJob", {
       body: { job_type: "PLAN", configuration_id },
     });
-    await page.goto(`${url}/jobs/${id}`);
+    await page.goto(`${url}/jobs/${id}#log`);
     await page.getByText("This is the whole log.").waitFor();
     expect(await page.locator(".lines").innerText()).toContain(
       "terraform_data.talk will be created",
     );
+    await page.getByRole("link", { name: /^Changes/ }).click();
     expect(await page.locator(".plan-counts").innerText()).toMatch(/1\s+to create/);
     await page.getByRole("button", { name: "Deploy this plan" }).click();
 

@@ -185,7 +185,7 @@ describe("the pages", () => {
     const { page } = await visitor.visit(plane, fixture.email, {
       viewport: { width: 1280, height: 800 },
     });
-    await page.goto(`${plane.url}/jobs/${jobs["failed"]}`);
+    await page.goto(`${plane.url}/jobs/${jobs["failed"]}#resources`);
     const name = page.locator(".bars a").first();
     await page.locator(".bars").waitFor();
     await page.evaluate(

@@ -173,9 +173,9 @@ class WindlassLog extends HTMLElement {
     const begun = performance.now();
     let written = 0;
     for (const piece of this.#waiting) {
-      const { id, resource, isFirst } = piece;
+      const { id, resource, step, isFirst } = piece;
       const noteLine = (/** @type {number} */ line) => this.#lineOf.set(id, line);
-      this.lines?.write(piece, resource && isFirst ? noteLine : undefined);
+      this.lines?.write(piece, (resource || step) && isFirst ? noteLine : undefined);
       written += 1;
       if (performance.now() - begun > turnMilliseconds) break;
     }

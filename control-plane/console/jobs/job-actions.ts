@@ -2,7 +2,7 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import { destroysText, jobTypeWords } from "../../../protocol/words.ts";
 import { permissionForJob } from "../../domain/roles.ts";
-import { ruleOfPlan } from "../approvals/approval-view.ts";
+import { ruleOfPlan, waitsForApproval } from "../approvals/approval-view.ts";
 import { planForApproval } from "../approvals/plan-first.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
@@ -11,12 +11,10 @@ import { badge, isOpen } from "../page/words.ts";
 import { planButton } from "../plans/plan-options.ts";
 import { linkOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 
-export const actionsOf = (model: JobViewModel): Html => {
-  const { job, plan, use, rule, retry } = model;
+/** What can be done with the job now. */
+export const buttonsOf = (model: JobViewModel): Html => {
+  const { job, plan, rule, retry, mayDecide } = model;
   const { status, job_type, plan_job_id, configuration_id } = job;
-  const isPlanned = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
-  const isDeployable = isPlanned && use.not_deployable === null;
-  const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
   const isOver = status === "FAILED" || status === "CANCELLED";
   const isDirect = (job_type === "DEPLOY" && plan_job_id === null) || job_type === "DESTROY";
   const again =
@@ -24,31 +22,45 @@ export const actionsOf = (model: JobViewModel): Html => {
       ? planForApproval(configuration_id, job_type === "DESTROY")
       : againOf(job);
   const destroys = plan === null ? "" : destroysText(plan.counts);
-  return html`${isPlanned && !isDeployable ? notDeployable(job, use) : null}
+  return html`<div class="actions">
     ${
-      isDeployOfPlan
-        ? html`<p>
-            Applies <a href="/jobs/${plan_job_id}">this plan</a>. ${isOver ? whatNext(job) : null}
-          </p>`
+      isDeployable(model)
+        ? action(
+            job,
+            "deploy",
+            destroys === "" ? "Deploy this plan" : `Deploy this plan (${destroys})`,
+            destroys === "" ? "" : "danger",
+            debugTick(new Form()),
+          )
         : null
     }
-    ${retry === null ? null : retryNotice(retry)}
-    ${isDeployable ? ruleOfPlan({ rule, plan }) : null}
-    <div class="actions">
-      ${
-        isDeployable
-          ? action(
-              job,
-              "deploy",
-              destroys === "" ? "Deploy this plan" : `Deploy this plan (${destroys})`,
-              destroys === "" ? "" : "danger",
-              debugTick(new Form()),
-            )
-          : null
-      }
-      ${isOpen(status) ? cancelOf(model) : null} ${isOver && retry === null ? again : null}
-    </div>`;
+    ${waitsForApproval(job) && mayDecide && !mayDecide.refusals.reject ? html`<a class="button" href="#approval-title">Review</a>` : null}
+    ${isOpen(status) ? cancelOf(model) : null} ${isOver && retry === null ? again : null}
+  </div>`;
 };
+
+/** What a reader must know of them. */
+export const notesOf = (model: JobViewModel): Html => {
+  const { job, plan, use, rule, retry } = model;
+  const { status, job_type, plan_job_id } = job;
+  const isOver = status === "FAILED" || status === "CANCELLED";
+  return html`${isPlanned(model) && !isDeployable(model) ? notDeployable(job, use) : null}
+  ${
+    job_type === "DEPLOY" && plan_job_id !== null
+      ? html`<p>
+          Applies <a href="/jobs/${plan_job_id}">this plan</a>. ${isOver ? whatNext(job) : null}
+        </p>`
+      : null
+  }
+  ${retry === null ? null : retryNotice(retry)}
+  ${isDeployable(model) ? ruleOfPlan({ rule, plan }) : null}`;
+};
+
+const isPlanned = ({ job, plan }: JobViewModel): boolean =>
+  job.job_type === "PLAN" && job.status === "SUCCESS" && plan?.applyable !== false;
+
+const isDeployable = (model: JobViewModel): boolean =>
+  isPlanned(model) && model.use.not_deployable === null;
 
 /** A destruction is not repeated by one click. */
 function againOf(job: Job): Html {

@@ -18,7 +18,8 @@ import { html, type Html } from "../page/html.ts";
 import { logView } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
 import { outputs } from "../configurations/outputs-view.ts";
-import { actionsOf } from "./job-actions.ts";
+import { tabs, type Tab } from "../page/tabs.ts";
+import { buttonsOf, notesOf } from "./job-actions.ts";
 import { jobErrors, jobWarnings } from "./job-errors.ts";
 import { linkOf, nameOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 import { cancelText } from "./job-table.ts";
@@ -28,55 +29,94 @@ import {
   badge,
   between,
   clock,
+  endedAt,
   isOpen,
   jobBadge,
   statusWord,
   lengthOfTime,
+  sinceThen,
   size,
   waiting,
 } from "../page/words.ts";
 
 export const jobPage = (model: JobViewModel): Html => {
   const { job, plan } = model;
-  // People look first for what a job does or did. The plan is that of a PLAN, and of a job that
-  // waits.
-  const isPlanFirst = job.started_at === null || (job.job_type === "PLAN" && job.ended_at !== null);
   const isWaiting = waitsForApproval(job);
   const wasRejected = isRejected(job);
+  const first = firstPanel(model);
+  const look = (panel: Panel): string => (panel === first ? "panel shown" : "panel");
   return html`<nav class="trail" aria-label="Above"><a href="/jobs">Jobs</a></nav>
-    <div id="job" data-live>
-      <header class="title">
+    <div class="job-head">
+      <header class="title" id="job" data-live>
         <h1>${typeOf(job)} ${linkOf(job)}</h1>
-        ${job.created_by === null ? null : html`<span class="soft by">by ${job.created_by}</span>`}
         ${jobBadge({ status: job.status, needs_approval: isWaiting && job.plan_job_id !== null })}
-        ${job.started_at === null ? null : html`<a class="to-log" href="#log-title">Log</a>`}
+        <span class="soft">${timeOf(model)}</span>
+        ${job.created_by === null ? null : html`<span class="soft by">by ${job.created_by}</span>`}
       </header>
+      <div id="doings" data-live>${buttonsOf(model)}</div>
+    </div>
+    <div id="notices" data-live>
       ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(model) : null}
       ${wasRejected ? null : jobErrors(job, model.errors)}
       ${jobWarnings(job.execution_metadata?.warnings ?? [])}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, model.worker)}
-      ${approvalView(model)}
       ${job.waiting_reason === null || isWaiting ? null : html`<p class="notice">${waiting(job)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options, plan)}
+      ${notesOf(model)}
     </div>
-    <div id="decide" data-live>${decideView(model)}</div>
-    <div id="doings" data-live>
-      ${isWaiting ? planOf(model) : null} ${actionsOf(model)} ${stepsOf(model)}
-      ${isPlanFirst && !isWaiting ? planOf(model) : null} ${outputsOf(job)} ${debugLogOf(job)}
+    <div id="tabs" data-live>
+      <div data-first="${first}">${tabs("Parts of the job", `#${first}`, tabsOf(model))}</div>
     </div>
-    <div class="beside">
-      <div>${logView(job, model.log)}</div>
-      <div id="resources" data-live>${resourcesView(model.resources, plan, job)}</div>
+    <div class="${look("changes")}" id="changes">
+      <div id="plan" data-live>${planOf(model)} ${approvalView(model)}</div>
+      <div id="decide" data-live>${decideView(model)}</div>
+      <div id="outputs" data-live>${outputsOf(job)}</div>
     </div>
-    <div id="facts" data-live>
-      <details class="facts">
-        <summary>Details</summary>
-        ${factsOf(model)}
-      </details>
+    <div class="${look("log")}" id="log">
+      <div id="steps" data-live>${stepsOf(model)} ${debugLogOf(job)}</div>
+      ${logView(job, model.log)}
     </div>
-    <div id="plan" data-live>${isPlanFirst ? null : planOf(model)}</div>
+    <div class="${look("resources")}" id="resources" data-live>
+      ${resourcesView(model.resources, plan, job)}
+    </div>
+    <div class="${look("details")}" id="details" data-live>${factsOf(model)}</div>
+    <script type="module" src="/assets/panels.js"></script>
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
+
+type Panel = "changes" | "log" | "resources" | "details";
+
+/** What people look for: what is to be approved or deployed, or was done; else the log. */
+function firstPanel({ job, plan, form }: JobViewModel): Panel {
+  // Why a form was refused stands there.
+  if (waitsForApproval(job) || form.refusal !== undefined) return "changes";
+  const isDone = job.status === "SUCCESS" || (job.ended_at !== null && job.started_at === null);
+  return plan !== null && isDone ? "changes" : "log";
+}
+
+function tabsOf(model: JobViewModel): Tab[] {
+  const { job, plan, resources } = model;
+  const isChanged = plan !== null || outputsOf(job) !== null || waitsForApproval(job);
+  const changes = plan && plan.changes.length + plan.changes_omitted;
+  const reached = new Set(resources.list.map(({ address }) => address)).size;
+  const hasGraph = plan !== null && job.configuration_id !== null && hasPlan(job);
+  return [
+    ...(isChanged ? [{ path: "#changes", name: "Changes", count: numberOf(changes ?? 0) }] : []),
+    { path: "#log", name: "Log" },
+    ...(reached > 0 ? [{ path: "#resources", name: "Resources", count: numberOf(reached) }] : []),
+    ...(hasGraph ? [{ path: `/jobs/${job.id}/graph`, name: "Graph" }] : []),
+    { path: "#details", name: "Details" },
+  ];
+}
+
+const numberOf = (count: number): string | undefined =>
+  count === 0 ? undefined : count.toLocaleString("en");
+
+/** How long it has taken, or waits. */
+const timeOf = ({ job: { created_at, started_at, ended_at }, now }: JobViewModel): Html =>
+  ended_at !== null
+    ? endedAt(ended_at, between(started_at ?? created_at, ended_at))
+    : sinceThen(started_at ?? created_at, now);
 
 /** `PLAN of network`, for the title of its tab. */
 export const titleOf = (job: Job): string => `${typeOf(job)} ${nameOf(job)}`;
@@ -89,7 +129,7 @@ const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
   const tense = tenseOf(job);
   const applied = tense === "planned" ? undefined : job;
   const deployed = deployment?.ended_at ? deployment : undefined;
-  return html`${planView({
+  return planView({
     name: nameOf(job),
     plan,
     tense,
@@ -97,8 +137,7 @@ const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
     deployment: applied ?? deployed,
     options: job.plan_options,
     outputs: tense === "done" ? job.execution_metadata?.outputs : undefined,
-  })}
-  ${job.configuration_id === null || !hasPlan(job) ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+  });
 };
 
 /** Other jobs plan by themselves, and only what they changed is known. */
@@ -147,16 +186,21 @@ const stepsOf = ({ job, worker, steps, now }: JobViewModel): Html => {
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
     ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`, { isOver })}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null, { isOver })}
-    ${steps.map(({ name, started_at: at, took_ms, ended_at: until }, index) => {
+    ${steps.map(({ name, chunk, started_at: at, took_ms, ended_at: until }, index) => {
       const isNow = took_ms === null && ended_at === null;
       const took =
         took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
       // A job that fails or is cancelled goes no further.
       const isLast = index === steps.length - 1;
-      return step(name, at, isNow ? `for ${took}` : html`${took}${afterEnd(job, until)}`, {
-        isNow,
-        end: isLast ? end : undefined,
-      });
+      return step(
+        html`<a href="#C${chunk}">${name}</a>`,
+        at,
+        isNow ? `for ${took}` : html`${took}${afterEnd(job, until)}`,
+        {
+          isNow,
+          end: isLast ? end : undefined,
+        },
+      );
     })}
     ${step(ended_at === null ? "Ended" : statusWord(status), ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { end })}
     ${
@@ -179,7 +223,7 @@ function afterEnd({ ended_at }: Job, until: string | null): Html | null {
 }
 
 const step = (
-  name: string,
+  name: Html | string,
   time: string | null,
   more: Html | string | null,
   {

@@ -13,6 +13,8 @@ import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
 export interface JobStep {
   readonly name: string;
+  /** The id of the log's chunk with which it starts. */
+  readonly chunk: number;
   /** When the server received its start. */
   readonly started_at: string;
   /** Measured by the runner; null while the step runs. */
@@ -40,18 +42,18 @@ export const hasApplied = async (context: Context, job: string): Promise<boolean
 
 /** Pairs each start with the end of the same name that follows it. */
 export function stepsOf(
-  events: readonly { readonly step: LogStep; readonly created_at: number }[],
+  events: readonly { readonly id: number; readonly step: LogStep; readonly created_at: number }[],
 ): JobStep[] {
   const steps: JobStep[] = [];
   /** Index in `steps` of each that has not ended, and when it started by both clocks. */
   const open = new Map<string, { index: number; at: number; received: number }>();
-  for (const { step, created_at } of events) {
+  for (const { id, step, created_at } of events) {
     const { name, event } = step;
     const at = Date.parse(step.at);
     const started = open.get(name);
     if (event === "started") {
       open.set(name, { index: steps.length, at, received: created_at });
-      steps.push({ name, started_at: time(created_at), took_ms: null, ended_at: null });
+      steps.push({ name, chunk: id, started_at: time(created_at), took_ms: null, ended_at: null });
     } else if (started) {
       open.delete(name);
       const took_ms = Math.max(0, at - started.at);

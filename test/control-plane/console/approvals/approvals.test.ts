@@ -51,10 +51,12 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(words(shown)).toContain(
       `${first} or ${second} can approve it. The author is ${admin.email}.`,
     );
-    // The plan comes before what happens to the job.
+    // The decision stands below what is decided.
     expect(words(shown)).toMatch(
-      /Approve \(destroys 1, replaces 2\).*What this plan changes.*Queued/,
+      /What this plan changes.*Waits for 2 approvals.*Approve \(destroys 1, replaces 2\).*Queued/,
     );
+    expect(texts(shown, ".panel.shown h2")).toContain("What this plan changes");
+    expect(texts(shown, "[href='#approval-title']")).toEqual(["Review"]);
     const comment = "line 1\r\n<b>line 2</b>";
     const sent = await grace.post(`${path}/approvals`, { decision: "approve", comment });
     expect([sent.status, sent.headers["location"]]).toEqual([303, path]);
@@ -67,7 +69,7 @@ describe("the page of a deployment that waits for approvals", () => {
     expect((await joan.page(path)).text).toContain('value="approve"');
     await joan.post(`${path}/approvals`, { decision: "approve", comment: " " });
     const approved = words(await admin.page(path));
-    expect(approved).toMatch(/Queued +Approved /);
+    expect(approved).toMatch(/ Queued .* Approved /);
     expect(approved).not.toContain("You cannot decide");
     expect(approved).toContain(`${joan.email} approved`);
     expect(await steps.claim()).toBe(job.id);
@@ -99,7 +101,7 @@ describe("the page of a deployment that waits for approvals", () => {
     const job = await steps.deploy(await steps.plan());
     await grace.post(`/jobs/${job.id}/approvals`, { decision: "reject", comment: "not on Friday" });
     const page = words(await admin.page(`/jobs/${job.id}`));
-    expect(page).toMatch(/Cancelled .*Rejected .*not on Friday .*Plan again/);
+    expect(page).toMatch(/Cancelled .*Plan again .*Rejected .*not on Friday /);
     expect(page).toContain(
       "Nothing was applied. If the plan is still up to date, it can be deployed",
     );
@@ -157,7 +159,7 @@ describe("the page of a deployment that waits for approvals", () => {
     );
     expect(await steps.claim()).toBeUndefined();
     expect(words(await grace.page(`/jobs/${job.id}`))).toMatch(
-      /Failed .*was changed after the plan was made, so plan again Approved .*Nothing was applied\. To try again, make a new plan\. Plan again/,
+      /Failed .*Plan again .*was changed after the plan was made, so plan again .*Nothing was applied\. To try again, make a new plan\. .*Approved /,
     );
   });
 });

@@ -480,19 +480,29 @@ test("a plan is to come, was applied, or was to be applied", async () => {
   expect(failed).toMatch(/\+ 2 to create/);
 });
 
-test("the log of a job that applied a plan comes first, and of one that only planned the plan", async () => {
+test("a job shows its log until it has succeeded, then its changes, and only the tabs that it has", async () => {
   const configuration_id = await fixture.configure("planned");
-  const plan = await fixture.begin({ job_type: "PLAN", configuration_id });
-  const plan_summary = { ...emptySummary, counts: { ...emptySummary.counts, create: 1 } };
-  await fixture.end(plan, "SUCCESS", { plan_summary });
-  const deploy = await fixture.begin({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
-  const isLogFirst = async (job: string) => {
-    return dom(await page(job)).querySelector("windlass-log, .plan")?.tagName === "WINDLASS-LOG";
+  const shown = async (id: string) => {
+    const read = dom(await page(id));
+    const [panel] = read.querySelectorAll(".panel.shown").map((one) => one.id);
+    return [panel, ...texts(read, ".tabs a").map((text) => text.replaceAll(/\s+/g, " ").trim())];
   };
-  expect(await isLogFirst(plan)).toBe(false);
-  expect(await isLogFirst(deploy)).toBe(true);
+  const plan = await fixture.begin({ job_type: "PLAN", configuration_id });
+  expect(await shown(plan)).toEqual(["log", "Log", "Details"]);
+  const counts = { ...emptySummary.counts, create: 1 };
+  const changes = [{ address: "a.b", action: "create" }];
+  await fixture.end(plan, "SUCCESS", { plan_summary: { ...emptySummary, counts, changes } });
+  expect(await shown(plan)).toEqual(["changes", "Changes 1", "Log", "Graph", "Details"]);
+  const deploy = await fixture.begin({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
+  await fixture.step(deploy, "apply", "started");
+  await fixture.resource(deploy, { address: "a.b", action: "create", event: "started" });
+  const tabs = ["Changes 1", "Log", "Resources 1", "Graph", "Details"];
+  expect(await shown(deploy)).toEqual(["log", ...tabs]);
+  expect(attributes(await page(deploy), ".steps a", "href")).toEqual([
+    expect.stringMatching(/^#C\d+$/),
+  ]);
   await fixture.end(deploy, "SUCCESS");
-  expect(await isLogFirst(deploy)).toBe(true);
+  expect(await shown(deploy)).toEqual(["changes", ...tabs]);
 });
 
 test("a job from git names the address, the ref and the commit that it ran", async () => {
@@ -612,7 +622,7 @@ test("the message of a failed apply ends with one period", async () => {
 
 test("a job says who created it, and links its worker", async () => {
   const shown = await page(await begin("PLAN"));
-  expect(words(shown)).toContain(` by ${fixture.email} Running `);
+  expect(words(shown)).toMatch(new RegExp(` Running .* by ${fixture.email} `));
   expect(attributes(shown, "a")).toContain(`/workers/${fixture.worker}`);
   expect(words(shown)).toContain("Time limit 1 h ");
 });

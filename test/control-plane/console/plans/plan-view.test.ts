@@ -154,7 +154,7 @@ test("JSON in one line is compared by its members, and keeps all digits of its n
   expect(linesOf("[".repeat(4000))).toBe(null);
 });
 
-test("hostile text in a difference is only text, and a large one takes little time", () => {
+test("hostile text in a difference is only text, and a large one is not searched for what stays", () => {
   const [row] = rowsIn(
     view({
       changes: [
@@ -167,11 +167,9 @@ test("hostile text in a difference is only text, and a large one takes little ti
     }),
   );
   expect(row).toContain("<b>\\u202e\\u0007");
-  const text = (part: string) =>
-    Array.from({ length: 400 }, (_, index) => `${part}${index % 300}`).join("\n");
-  const begin = performance.now();
-  for (let round = 0; round < 20; round++) lineDiff(linesOf(text("a"))!, linesOf(text("b"))!);
-  expect((performance.now() - begin) / 20).toBeLessThan(50);
+  const lines = (part: string) => Array.from({ length: 400 }, (_, at) => `${part}${at % 300}`);
+  const looks = dom(lineDiff(lines("a"), lines("b"))!.text).querySelectorAll(".diff > *");
+  expect(looks.map(({ tagName }) => tagName).join()).toMatch(/^(DEL,){400}(INS,?){400}$/);
   const tooLong = linesOf("x\n".repeat(401))!;
   expect(lineDiff(tooLong, ["y"])).toBe(null);
 });

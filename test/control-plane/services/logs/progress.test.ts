@@ -7,7 +7,8 @@ const second = (count: number) => new Date(count * 1000).toISOString();
  * seconds.
  */
 const events = (...list: [string, "started" | "ended", number, number][]) =>
-  list.map(([name, event, at, received]) => ({
+  list.map(([name, event, at, received], id) => ({
+    id,
     step: { name, event, at: second(at) },
     created_at: received * 1000,
   }));
@@ -18,8 +19,8 @@ it("takes the start of a step from the server's clock and its duration from the 
       events(["init", "started", 100, 5], ["init", "ended", 103, 9], ["plan", "started", 103, 9]),
     ),
   ).toEqual([
-    { name: "init", started_at: second(5), took_ms: 3000, ended_at: second(8) },
-    { name: "plan", started_at: second(9), took_ms: null, ended_at: null },
+    { name: "init", chunk: 0, started_at: second(5), took_ms: 3000, ended_at: second(8) },
+    { name: "plan", chunk: 2, started_at: second(9), took_ms: null, ended_at: null },
   ]);
 });
 
@@ -35,8 +36,8 @@ it("ignores an end without a start, keeps a repeated start, and never returns a 
       ),
     ),
   ).toEqual([
-    { name: "plan", started_at: second(2), took_ms: null, ended_at: null },
-    { name: "plan", started_at: second(3), took_ms: 0, ended_at: second(3) },
+    { name: "plan", chunk: 1, started_at: second(2), took_ms: null, ended_at: null },
+    { name: "plan", chunk: 2, started_at: second(3), took_ms: 0, ended_at: second(3) },
   ]);
 });
 
