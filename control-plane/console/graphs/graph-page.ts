@@ -171,7 +171,8 @@ const item = (
   return html`<li id="${id}">
     ${kind === "module" ? html`<a class="fold" href="${flip(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`}
     ${facts === "" ? null : `(${facts})`} ${links("needs", needs)}
-    ${links("is needed by", neededBy)} ${changes.map((change) => changeView(change, isOver))}
+    ${links("is needed by", neededBy)}
+    ${changes.map((change) => changeView(change, number > 1, isOver))}
   </li>`;
 };
 
@@ -183,13 +184,12 @@ const links = (words: string, nodes: readonly string[]): Html | null =>
         ${nodes.map((node) => html`<a href="${linkTo(node)}"><code>${node}</code></a> `)}</span
       >`;
 
-/** What changes in an instance; its address, if that is another one. */
-const changeView = (change: PlannedChange, isOver: boolean): Html | null => {
+/** What changes in an instance, with its address if there are several. */
+const changeView = (change: PlannedChange, isNamed: boolean, isOver: boolean): Html | null => {
   const values = attributesView(change, isOver);
-  if (values === null) return null;
-  const { address } = change;
+  if (values === null || !isNamed) return values;
   return html`<details class="resource" open>
-    <summary><code>${address}</code></summary>
+    <summary><code>${change.address}</code></summary>
     ${values}
   </details>`;
 };
