@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import { withoutEndSlashes } from "../common/addresses.ts";
 import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
 import type { LogSettings } from "../common/log.ts";
 import { agentSettings } from "../common/settings/agent.ts";
@@ -132,8 +133,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     ...limitsIn(environment, limits),
     gitAccess: gitAccessOf(read("WINDLASS_GIT_CREDENTIALS")),
     engineMirrors: {
-      terraform: read("WINDLASS_ENGINE_MIRROR")?.replace(/\/+$/, ""),
-      opentofu: read("WINDLASS_TOFU_MIRROR")?.replace(/\/+$/, ""),
+      terraform: withoutEndSlashes(read("WINDLASS_ENGINE_MIRROR")),
+      opentofu: withoutEndSlashes(read("WINDLASS_TOFU_MIRROR")),
     },
     engineOffline: read("WINDLASS_ENGINE_OFFLINE"),
     providerMirror: read("WINDLASS_PROVIDER_MIRROR"),

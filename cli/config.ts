@@ -94,17 +94,15 @@ const withThisMachine = (environment: NodeJS.ProcessEnv): string =>
     .join(",");
 
 /** Returns the user's environment for the processes of `windlass dev`, and the port to listen on. */
-export const devEnvironment = (
-  environment: NodeJS.ProcessEnv = process.env,
-): { environment: NodeJS.ProcessEnv; port: string } => ({
-  environment: { ...environment, NO_PROXY: withThisMachine(environment) },
-  port: environment["WINDLASS_PORT"] ?? "8080",
+export const devEnvironment = (): { environment: NodeJS.ProcessEnv; port: string } => ({
+  environment: { ...process.env, NO_PROXY: withThisMachine(process.env) },
+  port: process.env["WINDLASS_PORT"] ?? "8080",
 });
 
 /** Enough of the user's environment to find programs, but no settings of another Windlass. */
-export function demoEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+export function demoEnvironment(): NodeJS.ProcessEnv {
   const wanted =
     /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LC_\w+|https?_proxy|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_(FILE|DIR)|WINDLASS_ENGINE_\w+)$/i;
-  const kept = Object.entries(environment).filter(([name]) => wanted.test(name));
-  return { ...Object.fromEntries(kept), NO_PROXY: withThisMachine(environment) };
+  const kept = Object.entries(process.env).filter(([name]) => wanted.test(name));
+  return { ...Object.fromEntries(kept), NO_PROXY: withThisMachine(process.env) };
 }

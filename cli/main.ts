@@ -23,7 +23,8 @@ export async function main(words: readonly string[]): Promise<void> {
   } catch (error) {
     const code = exitCodeOf(error);
     const isUsage = code === wrongUsage && words.includes(detailedExitCode);
-    process.exitCode = isUsage && (await hasOption(words, detailedExitCode)) ? 64 : code;
+    const has = isUsage && (await optionIn(words, detailedExitCode)) === detailedExitCode;
+    process.exitCode = has ? 64 : code;
     if (!isCommanderError(error)) return;
     if (error.code === "commander.unknownCommand") await suggest(command);
     if (error.code === "commander.unknownOption") await suggestOption(words, error.message);
@@ -34,9 +35,8 @@ const wrongUsage = 2;
 /** The option of a command of which 2 means that there are changes. */
 const detailedExitCode = "--detailed-exitcode";
 
-/** Whether the command in `words` has the option. */
-const hasOption = async (words: readonly string[], option: string): Promise<boolean> =>
-  (await (await import("./program.ts")).optionLike(words, option)) === option;
+const optionIn = async (words: readonly string[], flag: string): Promise<string | undefined> =>
+  (await import("./program.ts")).optionLike(words, flag);
 
 function exitCodeOf(error: unknown): number {
   // Commander has already printed its message. It also throws, with code 0, after --help and
@@ -72,8 +72,7 @@ async function suggest(words: readonly string[]): Promise<void> {
 /** Suggests the option that was meant by one of terraform's, as in `-target=ADDRESS`. */
 async function suggestOption(words: readonly string[], message: string): Promise<void> {
   const [, flag] = /^error: unknown option '(.*)'/.exec(message) ?? [];
-  const option =
-    flag === undefined ? undefined : await (await import("./program.ts")).optionLike(words, flag);
+  const option = flag === undefined ? undefined : await optionIn(words, flag);
   // Commander suggests options that are spelt alike.
   if (option !== undefined && !message.includes("Did you mean")) say(`Did you mean ${option}?`);
 }

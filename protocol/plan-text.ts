@@ -99,7 +99,7 @@ interface AttributeText {
 const unknownValue = (isOver: boolean): string =>
   isOver ? "(not known when it was planned)" : "(known after the apply)";
 
-/** Of a 0.1 agent's attribute, neither is known. `isOver`: the job of the plan has ended. */
+/** A 0.1 agent sends neither value. `isOver`: the job of the plan has ended. */
 export function attributeText(
   action: PlanAction,
   { before, after, sensitive, unknown, large_numbers: numbers = [] }: PlannedAttribute,

@@ -1,4 +1,5 @@
 /** The typed client side of the wire, which the control plane does not import. */
+import { withoutEndSlashes } from "../common/addresses.ts";
 import { request, type Dispatcher } from "../common/http-client.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
 import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
@@ -119,7 +120,7 @@ export async function send(
   input: SendInput,
   options: CallOptions = {},
 ): Promise<Dispatcher.ResponseData> {
-  const from = server.replace(/\/+$/, "");
+  const from = withoutEndSlashes(server);
   const endpoint = calledEndpoints[name];
   const path = pathOf(endpoint.path, input.params ?? {}, input.query ?? {});
   const response = await request(`${from}${path}`, {

@@ -287,7 +287,7 @@ export const gitSourceText = (
 ): string =>
   `${url}${path ? ` (${path})` : ""} at ${ref ?? "its default branch"}${commit === undefined ? "" : `, commit ${commit}`}`;
 
-/** Of a version that no job wrote. Of some earlier versions it is not known. */
+/** For a version that no job wrote. It is not known of some earlier versions. */
 export function storerText({
   stored_by,
   copy_of,

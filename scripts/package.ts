@@ -99,7 +99,7 @@ async function packLinux(arch: string): Promise<void> {
   await packDebian(folder, arch);
 }
 
-/** The same files below /usr/lib/windlass. */
+/** Packs the files below /usr/lib/windlass. */
 async function packDebian(files: string, arch: string): Promise<void> {
   const folder = join(place, `deb-${arch}`);
   for (const path of ["DEBIAN", "usr/bin", "usr/lib"])

@@ -24,7 +24,7 @@ if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.")
 const server = await startBrowserServer(found);
 const browser = await chromium.connect(server.wsEndpoint());
 
-/** Of the second deployment: thirty resources, which take a quarter of a minute together. */
+/** Thirty resources, which take a quarter of a minute together. */
 const network = `
 resource "terraform_data" "subnet" {
   count = 18

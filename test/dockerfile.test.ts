@@ -39,7 +39,7 @@ test("the image's health check asks the role that runs whether it works", () => 
   const health = lines.find((line) => line.includes("HEALTHCHECK"));
   expect(health).toContain("windlass agent health");
   expect(health).toContain("windlass server health");
-  // Of an agent, jobs can reach every port.
+  // Jobs can reach every port of an agent.
   expect(text).not.toContain("WINDLASS_STATUS_ADDRESS");
 });
 

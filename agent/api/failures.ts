@@ -7,7 +7,7 @@ export type Failure =
   | { readonly kind: "retry"; readonly after: number }
   /** A wrong credential: repeated until it is certain that the identity is revoked. */
   | { readonly kind: "unauthorized" }
-  /** The same call would fail again. */
+  /** Another try would fail too. */
   | { readonly kind: "give up" };
 
 /** Sorts an error of a call by its type and status, never by its text. */

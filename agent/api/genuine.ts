@@ -17,7 +17,7 @@ class ForeignResponseError extends Error {
   }
 }
 
-/** Of a known server, only a problem document with a known `code` refuses a call. */
+/** Only a problem document with a known `code` refuses a call, once the server is known. */
 export async function genuine<T>(
   known: Pick<KnownServer, "reportsTime">,
   response: Promise<T>,

@@ -3,6 +3,7 @@
  * sent the worker's token. So each new connection first proves who is at its other end.
  */
 import { hash, randomUUID } from "node:crypto";
+import { withoutEndSlashes } from "../../common/addresses.ts";
 import { equalSecrets } from "../../common/equal-secrets.ts";
 import type { Socket } from "node:net";
 import { callbackify, promisify } from "node:util";
@@ -76,7 +77,7 @@ function provingConnector(
     options: ConnectOptions,
   ) => Promise<Socket>;
   const { host, pathname } = new URL(server);
-  const path = pathname.replace(/\/+$/, "") + calledEndpoints.proveWorker.path;
+  const path = withoutEndSlashes(pathname) + calledEndpoints.proveWorker.path;
   const prove = async (socket: Socket): Promise<"proved" | "usable" | "used up"> => {
     const nonce = randomUUID();
     const body = JSON.stringify({ worker_id: identity.workerId, nonce });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/** Of all files together. More is not searched, because the rest of the agent waits. */
+/** For all files together. More is not searched, because the rest of the agent waits. */
 const lookLimit = 8 * mebibyte;
 
 /**

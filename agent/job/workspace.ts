@@ -34,7 +34,7 @@ export const variablesFile = "job.tfvars.json";
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
-/** The same for a PLAN and the DEPLOY of that plan, because plans contain `path.cwd`. */
+/** A PLAN and the DEPLOY of that plan share it, because plans contain `path.cwd`. */
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 

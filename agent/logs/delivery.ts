@@ -55,16 +55,14 @@ export async function deliver(
       // No earlier post is outstanding, so the gap is real: the server has lost chunks that it had
       // acknowledged.
       const first = post[0]?.seq ?? 0;
-      if (gap !== undefined && gap < first) await refill(gap, first - 1, options);
+      if (gap !== undefined && gap < first)
+        for (const lost of options.recall(gap, first - 1))
+          await deliver(lost, Promise.resolve(), options);
       const wish = failure.kind === "retry" ? failure.after : 0;
       const delay = backoff(tries, Math.random(), wish, options.retry);
       await sleep(delay, undefined, { signal: options.closed });
     }
   }
-}
-
-async function refill(first: number, last: number, options: DeliveryOptions): Promise<void> {
-  for (const post of options.recall(first, last)) await deliver(post, Promise.resolve(), options);
 }
 
 async function attempt(

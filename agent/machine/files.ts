@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { makeDirectory } from "../../common/files.ts";
 import { runProgram } from "./programs.ts";
 
-/** Of mode 0600, whole or not at all for readers; `durable`: also after a power failure. */
+/** Mode 0600; readers see all of it or none; `durable`: also after a power failure. */
 export function writeWhole(path: string, content: string, durable?: "durable"): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = openSync(temporary, "w", 0o600);

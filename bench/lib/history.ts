@@ -13,7 +13,7 @@ const configurations = 100;
 /** More than two pages show, so that pages of failed PLANs too are as long in a short history. */
 const leastFailed = 250;
 /**
- * Of so many of the newest jobs, one in so many is of the first configuration, so that its page is
+ * One in so many of the newest jobs is of the first configuration, so that its page is
  * as long in a short history.
  */
 const [newest, inNewest] = [1000, 15];

@@ -1,4 +1,5 @@
 /** The API client of a signed-in user: selects the server and the token, and renews the token. */
+import { withoutEndSlashes } from "../../common/addresses.ts";
 import { calledEndpoints } from "../../protocol/called-endpoints.ts";
 import type { EndpointName } from "../../protocol/endpoints.ts";
 import { teamHeader } from "../../protocol/limits.ts";
@@ -31,7 +32,7 @@ export interface Api {
    * the personal space where commands act in a team. After a call by id, the space of that.
    */
   readonly team: string | undefined;
-  /** The same user in another space: a team by its slug, or with "" the personal space. */
+  /** Acts in another space of the user: a team by its slug, or with "" the personal space. */
   inSpace(team: string): Api;
   /** Calls an endpoint by its name. Throws `CliError` with the cause and a remedy. */
   call<N extends EndpointName>(name: N, input?: Input<N>): Promise<Called<N>>;
@@ -174,7 +175,7 @@ export function parseServer(text: string): string {
       `"${text}" is not a server address. Use one such as https://windlass.example.com`,
       2,
     );
-  return text.replace(/\/+$/, "");
+  return withoutEndSlashes(text);
 }
 
 /** Says what to do. The current profile may have been signed out while others are left. */

@@ -55,7 +55,7 @@ export class DemoProcesses {
   /** Starts `windlass <words>` with these settings. Its early end stops everything. */
   start(title: string, words: readonly string[], settings: Record<string, string>): DemoProcess {
     const logFile = join(this.directory, "logs", `${words[0]}.log`);
-    // Of this start only. Another process that uses the directory keeps writing to its own.
+    // For this start only. Another process that uses the directory keeps writing to its own.
     rmSync(logFile, { force: true });
     const log = openSync(logFile, "a", 0o600);
     // The type names the first descriptors only, and every one is passed on.

@@ -4,7 +4,7 @@ import { duration } from "../terminal/times.ts";
 
 export interface ApplyProgress {
   add(chunk: LogChunk): void;
-  /** Such as `3 of 7 · aws_db_instance.main 41s`, with the slowest; undefined before the first. */
+  /** Such as `3 of 7 · 41s aws_db_instance.main`, with the slowest; undefined before the first. */
   text(): string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function applyProgress(total: number | undefined): ApplyProgress {
       const [slowest] = open;
       return slowest === undefined
         ? count
-        : `${count} · ${slowest[0]} ${duration(Date.now() - slowest[1])}`;
+        : `${count} · ${duration(Date.now() - slowest[1])} ${slowest[0]}`;
     },
   };
 }

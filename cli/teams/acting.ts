@@ -10,7 +10,7 @@ import type { Run } from "../run.ts";
 export async function actingTeam({ api }: Pick<Run, "api">): Promise<Team | undefined> {
   if (api.team) return api.call("getTeam", { params: { slug: api.team } });
   if (!api.isAccessToken) return undefined;
-  // Of an access token, the list has the one team that it acts in.
+  // The list of an access token has the one team that it acts in.
   return (await api.call("listTeams")).teams[0];
 }
 

@@ -19,7 +19,7 @@ interface Yes {
 export async function list(run: Run): Promise<void> {
   const { teams } = await run.api.call("listTeams");
   run.list(
-    // Of an access token, the list has the one team that it acts in.
+    // The list of an access token has the one team that it acts in.
     teams.map((team) => ({
       ...team,
       current: run.api.isAccessToken || team.slug === run.api.team,

@@ -36,7 +36,7 @@ export async function refuseSecond(
 ): Promise<void> {
   if (isFrom(origins, named?.origin)) return;
   const names = (await madeFrom(run.api, origins)).map((one) => one.name);
-  // Of this name: another command has just created it from this directory.
+  // Another command has just created the one of this name from this directory.
   if (names.length === 0 || names.includes(name)) return;
   const other = named ? "another --name" : `--name ${shellWord(name)}`;
   throw new CliError(

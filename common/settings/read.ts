@@ -1,6 +1,7 @@
 /** Reads settings as the registry declares them. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { withoutEndSlashes } from "../addresses.ts";
 import { day, gibibyte, mebibyte } from "../units.ts";
 import { ConfigError } from "./config-error.ts";
 import { readSettingFile } from "./file.ts";
@@ -46,7 +47,7 @@ function parse(text: string, setting: Exclude<Setting, { type: SecretType | "fil
       return text;
     case "url": {
       if (!isAddress(text)) return undefined;
-      const address = text.replace(/\/+$/, "");
+      const address = withoutEndSlashes(text);
       return setting.hasNoPath && new URL(address).pathname !== "/" ? undefined : address;
     }
     case "boolean":

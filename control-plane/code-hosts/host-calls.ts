@@ -9,7 +9,7 @@ import type { Outbound, OutboundAnswer, OutboundRequest } from "../outbound/outb
 /** A call failed; the message names the host and the reason. */
 export class HostError extends Error {
   override readonly name = "HostError";
-  /** Of the answer; 0: none came, or it made no sense. */
+  /** 0: no response came, or it made no sense. */
   readonly status: number;
   /** When the host asked for no more calls: how many milliseconds from now. */
   readonly retryAfter: number | undefined;

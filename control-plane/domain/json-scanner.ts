@@ -14,7 +14,7 @@ export interface JsonListener {
   onPartEnd?(): void;
   /** An entry begins in a list that is a member of the map. */
   onEntry(): void;
-  /** The same of an entry that is a map: its plain members, its lists and maps, their entries. */
+  /** For an entry that is a map: its plain members, its lists and maps, their entries. */
   readonly entry?: JsonListener;
 }
 

@@ -39,6 +39,6 @@ export const invalid = (path: string, message: string): RefusalError =>
 export const storageUnavailable = (detail: string): RefusalError =>
   new RefusalError("storage_unavailable", detail, {}, { "retry-after": "2" });
 
-/** The same message for an object that does not exist and for one of another user. */
+/** Also for an object of another user: the message must not show that it exists. */
 export const notFound = (what: string): RefusalError =>
   new RefusalError("not_found", `there is no such ${what}`);

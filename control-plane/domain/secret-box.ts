@@ -62,7 +62,7 @@ const signWith = (key: KeyObject, text: string): string =>
   createHmac("sha256", key).update(text).digest("base64url");
 
 /**
- * The same content sealed under the current key. Returns the box itself if it is already, or if
+ * Seals the content under the current key. Returns the box itself if it is already, or if
  * none of the keys opens it.
  */
 export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {

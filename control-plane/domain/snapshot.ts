@@ -197,7 +197,7 @@ export const unseal = <T extends Partial<Definition>>(
     );
   });
 
-/** The same, but values that cannot be opened stay sealed: an update may replace them. */
+/** Leaves values sealed that cannot be opened: an update may replace them. */
 export const unsealReadable = <T extends Partial<Definition>>(
   definition: T,
   box: SecretBox,

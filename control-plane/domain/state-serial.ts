@@ -21,7 +21,7 @@ export async function* withSerial(
   for await (const chunk of content) {
     reader.push(chunk);
     held = Buffer.concat([held, chunk]);
-    // Of a name that comes twice, the last value counts, and every one is replaced.
+    // The last value of a name that comes twice counts, and every one is replaced.
     for (const { start, end } of found.splice(0)) {
       if (start < at)
         throw new RefusalError("state_conflict", "the serial of this version cannot be found");

@@ -126,7 +126,7 @@ export const withLists = <T extends { readonly labels: string; readonly features
 export const mayTake = (worker: Claimant, job: Claimable): boolean =>
   isMeantFor(worker, job) && job.features.every((feature) => worker.features.includes(feature));
 
-/** The same, regardless of the features of the worker's agent. */
+/** Regardless of the features of the worker's agent. */
 export function isMeantFor(worker: Claimant, job: Claimable): boolean {
   if (worker.owner_id !== null && worker.owner_id !== job.owner_id) return false;
   const isTarget = job.assigned_worker_id === worker.id;

@@ -23,7 +23,7 @@ export async function actingFor(
   return kind === "teams" ? actingInTeam(chosen, id) : actingOn(context, chosen, { kind, id });
 }
 
-/** The same. In the response to a user with several spaces, the header names that space. */
+/** Also names that space in the header of the response to a user with several. */
 export async function actingWithNote(
   context: Context,
   request: FastifyRequest,

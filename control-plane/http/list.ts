@@ -48,7 +48,7 @@ export const list = <T extends { id: string }>(read: ReadSome<T>): SendList =>
 export const listById = (read: ReadSome<string>, write: (id: string) => JsonText): SendList =>
   listWithIds({ read, cursorOf: (id) => id, write });
 
-/** The same of a list in which a page may have few ids, or none, before its end. */
+/** For a list in which a page may have few ids, or none, before its end. */
 export const pagesById =
   (
     read: (before: string | undefined, limit: number) => Promise<Page<string>>,

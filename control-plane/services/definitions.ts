@@ -109,7 +109,7 @@ const inRow = ({ text }: SealedText): Writing => ({
   definition_id: null,
 });
 
-/** The same inside a transaction of the system, for which nothing was written before it. */
+/** Writes in a transaction of the system, before which nothing was written for it. */
 export async function writingNow(
   { now }: Pick<Context, "now">,
   tx: Queries,

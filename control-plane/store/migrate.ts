@@ -7,7 +7,7 @@ import * as release020 from "./migrations/release-0.2.0.ts";
 interface Migration {
   readonly version: number;
   up(db: Kysely<unknown>): Promise<void>;
-  /** The same for PostgreSQL. */
+  /** In place of `up` on PostgreSQL. */
   readonly upPostgres?: (db: Kysely<unknown>) => Promise<void>;
   /**
    * Whether a server of the release before can use the schema after it: it adds tables, indexes that
@@ -95,7 +95,7 @@ export interface SharedSchemaTransaction {
 }
 
 /**
- * The same for PostgreSQL. A database that is up to date is only read, so a role that may change no
+ * Migrates PostgreSQL. A database that is up to date is only read, so a role that may change no
  * table can start the server. Running servers continue to work if the missing migrations are
  * additive; throws `SchemaError` if they would not.
  */

@@ -16,5 +16,5 @@ export const installed = [
   "string-width",
 ];
 
-/** Of these, what the client and the agent find at run time: all that the npm package does not bundle. */
+/** What client and agent find at run time: all that the npm package does not bundle. */
 export const installedForNpm = ["string-width"];

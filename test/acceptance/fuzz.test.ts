@@ -24,7 +24,7 @@ import { addJob, addOwner, addSpec } from "../helpers/plane/rows.ts";
 import { openPerson } from "../helpers/people/sign-in.ts";
 
 const requests = proving ? 3_000_000 : 20_000;
-/** The same requests in every run, so that a failure can be repeated; others under `prove`. */
+/** Fixed, so that a failure can be repeated; random under `prove`. */
 const seed = Number(process.env["FUZZ_SEED"] ?? (proving ? randomInt(2 ** 31) : 1));
 const rawConnections = requests / 100;
 /** Requests remove things and rotate tokens, so new ones are created after this many. */

@@ -265,7 +265,7 @@ test("server and agent are upgraded and downgraded in place while jobs run", asy
     expect(await user.read(second.job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
     expect(versionsIn(server.log())).toEqual([version()]);
 
-    // The same identity, with the agent of the npm package.
+    // The agent of the npm package, with that identity.
     agent = startThisAgent(join(place, "npm/bin/windlass"));
     const third = await startHeldApply({ user, path: place });
     third.finish();

@@ -190,7 +190,7 @@ it("the command lines of the README and the pages work in their order", async ()
   await second.shows("ready for jobs");
   await using third = await openShell(env, checkout);
   await deploy(third, up);
-  // Of root's runner, jobs are other users, who must be able to enter the checkout's .windlass.
+  // The jobs of root's runner are other users, who must be able to enter the checkout's .windlass.
   const [worker] = await json<Worker[]>("workers list");
   if (process.getuid?.() === 0) expect(worker?.isolation).not.toBe("process");
 

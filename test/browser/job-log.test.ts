@@ -102,7 +102,7 @@ describe("the bars of an apply", () => {
     await page.locator("#resources li.done", { hasText: "5 s" }).waitFor();
     await page.getByRole("link", { name: "a.b" }).click();
     await untilTrue(page, isAtLines(501, 902));
-    // The same address, opened anew, shows the same lines.
+    // A reload shows the lines of the address.
     await page.reload();
     await untilTrue(page, isAtLines(501, 902));
     await page.getByLabel("Line", { exact: true }).fill("700");

@@ -63,7 +63,7 @@ describe("in a browser", () => {
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.goBack();
     await heading.waitFor();
-    // Of a form whose own address is no page.
+    // A form whose own address is no page.
     await page.goto(`${plane.url}/settings`);
     await page.getByRole("textbox", { name: "Name" }).fill("ci");
     await send("Create the token");

@@ -115,7 +115,7 @@ function keptFiles(workDir: string): string[] {
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
 }
 
-/** Of everything in the store: programs, records and directories. */
+/** Returns them for everything in the store: programs, records and directories. */
 function ownersAndModes(workDir: string): [number, number][] {
   const store = join(workDir, "providers");
   const found = readdirSync(store, { recursive: true, withFileTypes: true }).map((entry) => {

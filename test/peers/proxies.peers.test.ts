@@ -99,7 +99,7 @@ afterAll(async () => {
 describe.for(names)("behind %s", (name) => {
   let proxy: ChildProcess;
   let behind: Plane;
-  /** The same, reached through the proxy. */
+  /** `behind`, reached through the proxy. */
   let plane: Plane;
   let machine: UserMachine;
   let start: () => Promise<void>;

@@ -51,7 +51,8 @@ export async function resolveEngine(
       return { engine, version: found.fitting.version.text, path: found.fitting.path };
     }
     const wanted = [programs[engine], constraint.text].filter(Boolean).join(" ");
-    const missing = missingText(wanted, found);
+    const others = found.others.length > 0 ? ` (${found.others.join(", ")})` : "";
+    const missing = `${wanted} is not installed${others}`;
     if (options.offline) {
       throw new Error(
         `${missing} and downloads are off: install ${wanted} and put it on the agent's PATH, or set WINDLASS_ENGINE_OFFLINE=0`,
@@ -78,10 +79,6 @@ export async function resolveEngine(
   } finally {
     progress.stop();
   }
-}
-
-function missingText(wanted: string, { others }: EngineSearch): string {
-  return `${wanted} is not installed${others.length > 0 ? ` (${others.join(", ")})` : ""}`;
 }
 
 /** Returns what an error says. Some network errors have a code and no message. */

@@ -9,7 +9,7 @@ export async function signedChecksum(
 ): Promise<string> {
   // Loaded only here, because loading it takes longer than most jobs take to find their engine.
   const { createMessage, readKeys, readSignature, verify } = await import("openpgp");
-  // Of several armored keys, openpgp reads only the first.
+  // openpgp reads only the first of several armored keys.
   const blocks = publicKeys.split(/(?<=-----END PGP PUBLIC KEY BLOCK-----)[^]*?(?=-----BEGIN )/);
   const keys = await Promise.all(blocks.map((armoredKeys) => readKeys({ armoredKeys })));
   const { signatures } = await verify({

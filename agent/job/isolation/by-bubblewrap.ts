@@ -18,7 +18,7 @@ export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIs
     ...outer,
     level: "bubblewrap",
     temporary: () => sandboxTemporary,
-    // Of the rest, the job can only write to memory.
+    // Elsewhere, the job can only write to memory.
     passing: ["/"],
     wrap(command) {
       const inside = sandbox(command, place, settings);

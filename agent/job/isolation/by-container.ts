@@ -28,7 +28,7 @@ export function byContainer(place: Place, settings: IsolationSettings): LevelIso
     ...outer,
     level: "container",
     temporary: () => sandboxTemporary,
-    // Of the rest, the job can only write to memory.
+    // Elsewhere, the job can only write to memory.
     passing: ["/"],
     wrap: (command) => contain(command, place, settings, label),
     async killAll() {

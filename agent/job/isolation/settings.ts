@@ -50,16 +50,13 @@ export function usersIn(map: string): readonly [first: number, last: number] {
 
 const mapFile = "/proc/self/uid_map";
 
-function usersHere(): readonly [first: number, last: number] {
-  return existsSync(mapFile) ? usersIn(readFileSync(mapFile, "utf8")) : usualUsers;
-}
-
 /** Returns undefined if the text is not a range of users. */
 export function isolationConfig(
   { userRange, readable, limits, engine, image }: IsolationValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): IsolationConfig | undefined {
-  const [first = 0, last = 0] = userRange?.split("-").map(Number) ?? usersHere();
+  const usersHere = existsSync(mapFile) ? usersIn(readFileSync(mapFile, "utf8")) : usualUsers;
+  const [first = 0, last = 0] = userRange?.split("-").map(Number) ?? usersHere;
   // 2³¹ and above, and the highest 32-bit uids, have other meanings on some systems.
   if (first < 1 || last < first || last > 2 ** 31 - 2) return undefined;
   const certificates = [

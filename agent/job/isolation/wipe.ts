@@ -28,16 +28,12 @@ export async function removeTree(root: string): Promise<void> {
     await rm(root, { recursive: true, force: true });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENAMETOOLONG") return removeDeep(root);
+    // A job can nest directories beyond the longest path: the program enters one by one.
+    if (code === "ENAMETOOLONG") return void (await runProgram("rm", ["-rf", "--", root]));
     if (!["EACCES", "EPERM", "ENOTEMPTY"].includes(code)) throw error;
     openFolders(root);
     await rm(root, { recursive: true, force: true });
   }
-}
-
-/** A job can nest directories beyond the longest path: the program enters one by one. */
-async function removeDeep(root: string): Promise<void> {
-  await runProgram("rm", ["-rf", "--", root]);
 }
 
 async function unmountIn(root: string): Promise<void> {

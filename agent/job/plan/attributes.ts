@@ -127,7 +127,7 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
     if (!isMarkedAnew && !has(unknown) && isSame(before, after)) return;
     yield { path, sensitive: true, ...(has(unknown) ? { unknown: true } : {}) };
   } else if (unknown === true || (before === null && isUnknownList(unknown))) {
-    // Of a list, nothing is known either if no entry is.
+    // A list is unknown too if no entry is known.
     const isWhole = isMarked || isPlain(before) || depth === depthLimit;
     const below = isWhole ? [] : [...parts(path, node)];
     const isShown = before !== null && isPlain(before);
@@ -237,7 +237,7 @@ function sensitiveTexts(value: unknown, mark: unknown): string[] {
   );
 }
 
-/** Of two texts that are too long, the parts from shortly before their first difference. */
+/** Cuts two texts that are too long to the parts from shortly before their first difference. */
 function fromDifference(before: unknown, after: unknown): [before: unknown, after: unknown] {
   if (typeof before !== "string" || typeof after !== "string") return [before, after];
   if (before.length <= planValueLimit && after.length <= planValueLimit) return [before, after];

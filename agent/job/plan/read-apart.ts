@@ -90,7 +90,7 @@ async function readInThread(
 const outputsFileLimit = 32 * mebibyte;
 
 /**
- * Of `output -json`. An output in which `hides` finds a secret is sensitive. Throws StepFailedError
+ * Reads `output -json`. An output in which `hides` finds a secret is sensitive. Throws StepFailedError
  * if the outputs are too large.
  */
 async function metadataOf(file: string, hides: (value: unknown) => boolean): Promise<Outputs> {

@@ -11,7 +11,7 @@ const pointerLimit = 1024;
 const lfsFiles = ":(attr:filter=lfs)";
 const version = "version https://git-lfs.github.com/spec/v1";
 
-/** Of the checked-out commit. Costs one run of git if there are no such files. */
+/** For the checked-out commit. Costs one run of git if there are no such files. */
 export async function fetchLfs(folder: string, url: string, place: GitPlace): Promise<void> {
   const git = await gitIn(folder, url, place);
   const pointers = await pointersIn(folder, url, place);

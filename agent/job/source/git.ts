@@ -36,7 +36,7 @@ function checkAddress(url: string, what: string, protocols: string): void {
       `source: the address of ${what} must begin with https:// or ssh://; http:// needs WINDLASS_ALLOW_HTTP=1 on the runner`,
     );
   }
-  if (hasPassword(url)) {
+  if (/^[a-z]+:\/\/[^/]*:[^/]*@/.test(url)) {
     throw new StepFailedError(
       `source: the address of ${what} contains a password, which every user sees who can see the configuration: ` +
         "remove it, and add a token for that host to WINDLASS_GIT_CREDENTIALS of the runner",
@@ -122,5 +122,3 @@ export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   if (authority === "" && protocol !== "file") return false;
   return protocols.includes(protocol) && !authority.startsWith("-") && !authority.includes("@-");
 }
-
-const hasPassword = (url: string): boolean => /^[a-z]+:\/\/[^/]*:[^/]*@/.test(url);

@@ -21,7 +21,7 @@ export async function failureOf(
   note = "",
 ): Promise<StepFailedError> {
   const summary = `${step} failed (exit code ${end.code})`;
-  const errors = errorsIn(await readStart(end.stderr));
+  const errors = errorsIn(await readPart(end.stderr, () => 0));
   const failure = { summary, ...causeIn(errors) };
   const [first] = errors;
   if (first === undefined) return new StepFailedError(`${summary}${note}`, { failure });
@@ -124,7 +124,6 @@ const cut = (text: string): string =>
 export const saysInterruptedTwice = async (stderr: string): Promise<boolean> =>
   /^Two interrupts received\. /m.test(withoutControlSequences(await readEnd(stderr)));
 
-const readStart = (path: string): Promise<string> => readPart(path, () => 0);
 const readEnd = (path: string): Promise<string> => readPart(path, (size) => size - readLimit);
 
 async function readPart(path: string, from: (size: number) => number): Promise<string> {

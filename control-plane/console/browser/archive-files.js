@@ -36,7 +36,7 @@ export async function terraformDirectories(archive) {
         continue;
       }
       await input.skip(padded);
-      // Of no file: it is for all that follow, and has no names.
+      // For all files that follow, without names.
       if (kind === "g") continue;
       if (kind === "0" || kind === "\0" || kind === "7") add(directories, long || nameIn(header));
       long = "";

@@ -21,7 +21,7 @@ document.addEventListener("click", ({ target }) => {
 
 /** @param {HTMLElement} named @param {Element} said */
 async function copy(named, said) {
-  // Of a long value, which is folded, all of it.
+  // A long value is folded; all of it is copied.
   const source = named.querySelector("details pre") ?? named;
   try {
     getSelection()?.selectAllChildren(source);

@@ -26,7 +26,7 @@ const words = {
   live: "Live",
   away: "The server does not respond. Trying again; nothing is lost.",
   ended: "This is the whole log.",
-  // Of a runner that was lost, or that did not say how much it has written.
+  // The runner was lost, or did not say how much it has written.
   unconfirmed: "The log ends here.",
   signed_out: "You are signed out. Reload the page to sign in again.",
   gone: "This job no longer exists.",

@@ -44,7 +44,7 @@ const startLength = 64 * 1024;
 const refresh = 2;
 
 /**
- * The same while it waits for people: their decisions arrive with the stream of its log, and the page
+ * Seconds while it waits for people: their decisions arrive with the stream of its log, and the page
  * has the whole plan.
  */
 const refreshWaiting = 10;

@@ -13,7 +13,7 @@ export const copyButton = (id: string, words: string): Html =>
     <span role="status" class="soft"></span>
   </p>`;
 
-/** The same as a small icon beside the text. */
+/** A small icon beside the text. */
 export const copyIcon = (id: string, words: string): Html =>
   html`<button
       type="button"

@@ -34,7 +34,7 @@ export const findStaleness = (
   });
 
 /**
- * The same in a transaction, for which the hash is `known`. Throws ChangedMeanwhileError if it is
+ * In a transaction, for which the hash is `known`. Throws ChangedMeanwhileError if it is
  * not.
  */
 export async function findStalenessNow(

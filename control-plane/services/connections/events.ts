@@ -21,7 +21,7 @@ import { openSecrets, webhookSecrets } from "./secrets.ts";
 /** No host repeats a delivery after that. */
 const rememberedMilliseconds = 72 * hour;
 
-/** Of one connection from one address: a host sends the events of all its users from few. */
+/** For a connection and an address: a host sends the events of all its users from few. */
 const wrongSignatures = refusalLimits(wrongSecretsLimit);
 
 /** POST /api/events/{id}. Throws `invalid_signature` for an event that the host did not sign. */

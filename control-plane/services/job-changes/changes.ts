@@ -38,7 +38,7 @@ const demandExclusive = (): void => {
 };
 
 /**
- * The same for a frequent change, which runs beside others where control planes share the store.
+ * Makes a frequent change, which runs beside others where control planes share the store.
  * Before it changes rows that it has not locked it calls `beExclusive`, which then starts it again
  * as an ordinary change.
  */

@@ -99,7 +99,7 @@ export function signInWithAccount(
       if (invitation === undefined) return session;
       const by = person({ ...session, login_kind: "session", origin });
       const { isNew } = await joinTeam(tx, afterCommit, { user, by }, invitation, now);
-      // Of a team that they created: nothing would use the invitation up.
+      // Such as one who created the team: nothing would use the invitation up.
       if (!isNew) throw new RefusalError("permission_denied", "You are a member of this team");
       return session;
     }

@@ -168,7 +168,7 @@ export interface Joining {
   readonly by: Actor;
 }
 
-/** The same in a transaction. Returns also whether the person was no member before. */
+/** Joins in a transaction. Returns also whether the person was no member before. */
 export async function joinTeam(
   tx: Queries,
   afterCommit: AfterCommit,

@@ -28,7 +28,7 @@ export interface Named {
   readonly id: string;
 }
 
-/** The same caller, acting in one of their spaces. */
+/** Returns the caller, acting in one of their spaces. */
 export const actingIn = (caller: UserCaller, { space_id, role }: Space): UserCaller => ({
   ...caller,
   space_id,

@@ -231,7 +231,7 @@ export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db,
   findFree(db, owner),
 );
 
-/** The same for a worker that serves every owner. */
+/** For a worker that serves every owner. */
 export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) =>
   findFree(db, undefined),
 );

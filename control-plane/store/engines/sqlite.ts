@@ -38,7 +38,7 @@ export function openSqlite(file: string): Promise<Store> {
     await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
     // Before the first table: a file made without it never gives space back, it only uses it again.
     writer.database.pragma("auto_vacuum = INCREMENTAL");
-    // Of two that make one file this one may fail at once, whatever the busy timeout.
+    // May fail at once if another process makes the file, whatever the busy timeout.
     await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
     // Migrations may change the text of the schema, which better-sqlite3 otherwise forbids.
     writer.database.unsafeMode(true);

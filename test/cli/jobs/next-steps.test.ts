@@ -128,7 +128,7 @@ test("a job that ended without success says what exists and what to do", async (
   expect(await nextSteps(run, { ...packed, failure: null })).toMatch(
     /\nTo change its files first, run: windlass configurations update network --dir DIRECTORY$/,
   );
-  // Of `jobs deploy --wait` and all others.
+  // For `jobs deploy --wait` and all others.
   expect(await nextSteps(run, cancelled)).toBe(
     `No resource was changed. To go on, run: windlass jobs retry ${id} --wait`,
   );

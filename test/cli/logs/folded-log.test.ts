@@ -73,10 +73,10 @@ test("an apply counts what is done and names the slowest", () => {
   const progress = applyProgress(7);
   expect(progress.text()).toBeUndefined();
   for (const one of ["a", "b", "c"]) progress.add(change(one, "started"));
-  expect(progress.text()).toBe("0 of 7 · a 9s");
+  expect(progress.text()).toBe("0 of 7 · 9s a");
   progress.add(change("a", "ended"));
   progress.add(change("b", "failed"));
-  expect(progress.text()).toBe("1 of 7 · c 9s");
+  expect(progress.text()).toBe("1 of 7 · 9s c");
   progress.add(change("c", "ended"));
   expect(progress.text()).toBe("2 of 7");
 });

@@ -192,7 +192,7 @@ describe("a plan", () => {
       "Not applied. Plan: 2 to add, 1 to destroy",
     );
     expect(head({ resource_progress: null })).toBe("Apply failed. Plan: 2 to add, 1 to destroy");
-    // Of a DEPLOY that planned by itself, no plan is known.
+    // A DEPLOY that planned by itself has no known plan.
     expect(outcomesView({ status: "CANCELLED" }, { ...resource_progress, total: null })).toEqual([
       "Apply cancelled: 1 done, 1 failed",
       "    - a.gone: failed",

@@ -11,7 +11,7 @@ export interface ProxiedCall {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** Of a status report. Empty for all other calls, which are streamed. */
+  /** Empty except for status reports: all other calls are streamed. */
   readonly body: string;
 }
 

@@ -79,7 +79,7 @@ describe("an approval rule", () => {
       approval: { when: "always", count: 1, by_author: false },
     });
     await steps.rule({});
-    // The same rule again is no change.
+    // An equal rule is no change.
     await pipeline.call("updateConfiguration", { ...named, body });
     expect(
       await pipeline.refusal("updateConfiguration", { ...named, body: { approval: null } }),

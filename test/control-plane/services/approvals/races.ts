@@ -22,7 +22,7 @@ interface Stage {
   readonly spec: string;
   readonly client: Calls;
   readonly steps: ApprovalSteps;
-  /** The same steps at the other control plane. */
+  /** Those of the other control plane. */
   readonly beside: ApprovalSteps;
   readonly clientBeside: Calls;
 }

@@ -66,7 +66,7 @@ describe("a plan of another source", () => {
         details: { fields: ["source"], job_id: applied.id },
       }),
     );
-    // Of what is the configuration's source by now, another plan is an ordinary one.
+    // A plan of what is the configuration's source by now is an ordinary one.
     expect(await planned()).toMatchObject({ own_source: false, config_hash: plan.config_hash });
   });
 

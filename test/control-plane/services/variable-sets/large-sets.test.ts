@@ -99,7 +99,7 @@ describe("the variable sets of a zone or a configuration", () => {
     expect(await client.refusal("updateVariableSet", grown)).toBe("409 quota_exceeded");
     const body = { variables: { c: secretOf(2 * mebibyte) } };
     await client.call("updateVariableSet", { params: { id: small.id }, body });
-    // Of more than 4 MiB together, no job is made.
+    // Sets of more than 4 MiB together are refused.
     const job = { body: { job_type: "PLAN" as const, configuration_id } };
     expect(await client.refusal("createJob", job)).toBe("409 quota_exceeded");
   });

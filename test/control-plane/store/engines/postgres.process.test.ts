@@ -73,7 +73,7 @@ describe("the schema on PostgreSQL", () => {
     expect(listed(rows.map((row) => `${row.table_name}.${row.column_name}`))).toEqual(
       listed(onSqlite.map(({ table, name }) => `${table}.${name}`)),
     );
-    // Of a primary key SQLite says nothing.
+    // SQLite does not say it of a primary key.
     const required = new Set(
       rows
         .filter((row) => row.is_nullable === "NO")

@@ -328,7 +328,7 @@ it("a role for people without a space sees no row of a protected table", async (
     "select relname as name from pg_class where relrowsecurity and relnamespace = 'public'::regnamespace",
   );
   for (const { name } of rows as { name: string }[]) {
-    // Of one query with several statements, the last has the rows.
+    // In a query of several statements, the last has the rows.
     const result = await command(asServer(url), `set role server_people; select from ${name}`);
     expect((result as unknown as pg.QueryResult[])[1]?.rowCount).toBe(0);
   }
