@@ -40,13 +40,13 @@ const titles = {
 } as const satisfies Record<Tense, string>;
 
 interface PlanViewModel {
-  /** Of its configuration. */
+  /** That of its configuration. */
   readonly name: string;
   readonly plan: PlanSummary;
   readonly tense: Tense;
   /** The job that applied it and has ended. */
   readonly applied: AppliedJob | undefined;
-  /** The same, also on the page of the PLAN. */
+  /** That job, also on the page of the PLAN. */
   readonly deployment: Pick<Job, "status"> | undefined;
   readonly options: PlanOptions | null | undefined;
   /** The outputs that the apply has reported. */
