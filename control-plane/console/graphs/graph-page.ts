@@ -172,7 +172,7 @@ const item = (
     ${kind === "module" ? html`<a class="fold" href="${flip(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`}
     ${facts === "" ? null : `(${facts})`} ${links("needs", needs)}
     ${links("is needed by", neededBy)}
-    ${changes.map((change) => changeView(change, number > 1, isOver))}
+    ${changes.length === 0 ? null : html`<div class="plan">${changes.map((change) => changeView(change, number > 1, isOver))}</div>`}
   </li>`;
 };
 
