@@ -121,9 +121,10 @@ export function identitiesCommand() {
 /** Returns a cloud identity by name or id. Throws `CliError` if there is none. */
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
   const { findIn } = await import("../teams/elsewhere.ts");
-  const list = async (it: Api) => (await it.call("listCloudIdentities")).cloud_identities;
-  return findIn(api, "identity", "identities", list, name);
+  return findIn(api, "identity", "identities", listAll, name);
 }
+
+const listAll = async (api: Api) => (await api.call("listCloudIdentities")).cloud_identities;
 
 function show(run: Run, it: CloudIdentity): void {
   run.show(it, {

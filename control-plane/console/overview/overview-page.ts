@@ -50,14 +50,15 @@ export const overviewPage = (overview: Overview): Html => {
     </div>`;
 };
 
+const some = (number: number): string =>
+  number > countLimit ? `over ${countLimit.toLocaleString("en-US")}` : String(number);
+
 /** `2 things need you: 1 job is running, none is waiting, 3 of 4 workers are online.` */
 function sentence(overview: Overview, items: number): Html {
   const { workers, runningCount: running, queuedCount: queued } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;
   const draining = workers.filter(({ status }) => status === "DRAINING").length;
   const isCalm = items === 0;
-  const some = (number: number) =>
-    number > countLimit ? `over ${countLimit.toLocaleString("en-US")}` : String(number);
   const jobs =
     running === 0 ? "no job is running" : `${some(running)} ${are(running, "job")} running`;
   const others = queued === 0 ? "none is waiting" : `${some(queued)} ${are(queued)} waiting`;

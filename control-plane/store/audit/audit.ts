@@ -58,7 +58,7 @@ export const findAuditPosition = statement<{ id: string; owner: string }, AuditP
 );
 
 /** How many entries are searched for one page of an actor's, which no index covers. */
-export const searchedEntries = 2000;
+const searchedEntries = 2000;
 
 /** The last entry that is searched; undefined if all are. */
 export const findEndOfSearch = (

@@ -2,12 +2,11 @@ import { describe, expect } from "vitest";
 import type { LogResource } from "../../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/console/sample-pages.ts";
-import { callsOf } from "../../../helpers/plane/calls.ts";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { setRows } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../../../helpers/plane/sample-data.ts";
+import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
 
 const { plane, it } = planeForFile();
 
