@@ -47,7 +47,9 @@ let windlass = "/opt/windlass/bin/windlass";
 
 /** The packages of this checkout, or those that are in `WINDLASS_PACKAGES`, and of a next release. */
 function makePackages(): string {
-  const run = (program: string, ...args: readonly string[]) => execFileSync(program, args);
+  // Without the cache that npm leaves in the temporary directory.
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" };
+  const run = (program: string, ...args: readonly string[]) => execFileSync(program, args, { env });
   const packages = join(place, "packages");
   const made = process.env["WINDLASS_PACKAGES"];
   if (made === undefined)
