@@ -5,17 +5,12 @@ import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { ago, between, endedAt, jobBadge, waiting } from "../page/words.ts";
 
-/** Jobs newest first, with what became of them. `more`: what follows the name of a configuration. */
-export const jobTable = (
-  jobs: readonly JobSummary[],
-  now: string,
-  label = "Jobs",
-  more: (job: JobSummary) => Html | null = () => null,
-): Html =>
+/** Jobs newest first, with what became of them. */
+export const jobTable = (jobs: readonly JobSummary[], now: string): Html =>
   table(
-    label,
+    "Jobs",
     ["Job", "Configuration", ...heads],
-    jobs.map((job) => [linkTo(job), html`${nameOf(job)}${more(job)}`, ...cellsOf(job, now)]),
+    jobs.map((job) => [linkTo(job), nameOf(job), ...cellsOf(job, now)]),
   );
 
 export const jobsOfOne = (jobs: readonly JobSummary[], now: string, label: string): Html =>
