@@ -164,11 +164,3 @@ test("the settings page lists the connected accounts and offers the other provid
   expect(page).toMatch(/GitLab ada@gitlab\.example \d{4}-.* Connect GitHub Connect Bitbucket/);
   expect(page).not.toContain("Connect GitLab");
 });
-
-test("the audit page filters by action", async () => {
-  await run("audited");
-  const cells = async (path: string) => texts(await fixture.page(path), "td > code");
-  expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));
-  expect((await cells("/audit?action=nonsense")).length).toBeGreaterThan(5);
-  expect(await read("/audit?action=state.unlock")).toContain("No entries.");
-});
