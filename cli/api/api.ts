@@ -17,7 +17,7 @@ import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.t
 import { tokenVariable, type ClientSettings } from "../config.ts";
 import { isCut, toCliError, withRemedy } from "./failures.ts";
 import { chooseTeam, isSlug, listTeamsRemedy, teamWords } from "./team.ts";
-import { shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWordsOr } from "../../common/shell-word.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { repeated } from "./repeat.ts";
 

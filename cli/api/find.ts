@@ -1,7 +1,7 @@
 /** Finds a resource by its name, its id or the beginning of its id. */
 import { isClose } from "../../common/spelling.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWordsOr } from "../../common/shell-word.ts";
 import { idPrefixOf } from "./ids.ts";
 import { teamWords } from "./team.ts";
 

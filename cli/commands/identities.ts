@@ -3,7 +3,7 @@ import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 

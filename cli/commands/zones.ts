@@ -1,7 +1,7 @@
 /** `windlass zones`: named groups of configurations. */
 import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples, yes } from "../noun.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { action, type Run } from "../run.ts";
 import { findZone } from "../zones/find.ts";
 import { teamWords } from "../api/team.ts";

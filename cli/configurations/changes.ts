@@ -12,7 +12,7 @@ import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { refuseLesserRole } from "../teams/acting.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { uploadDirectory } from "./upload.ts";
 import { checkDirectory, namedDirectory, type Place } from "./pack.ts";
 import { noteRoot, pathIn, rootOf } from "./root.ts";

@@ -7,7 +7,7 @@ import { find } from "../api/find.ts";
 import type { Run } from "../run.ts";
 import { spaceHint, withSpace } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWordsOr } from "../../common/shell-word.ts";
 
 export async function findConfiguration(
   api: Api,

@@ -6,7 +6,7 @@ import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /**
  * Undefined if there is none. Throws `CliError` unless the file has this state, a later one, or the

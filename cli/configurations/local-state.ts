@@ -7,7 +7,7 @@ import { stateLimit } from "../../protocol/limits.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { clean, CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /**
  * Says how to take over a state that terraform left here, without which all is created again.

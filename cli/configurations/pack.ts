@@ -19,7 +19,7 @@ import type { Engine } from "../../protocol/configurations.ts";
 import { archiveLimit } from "../../protocol/limits.ts";
 import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 export interface PackedDirectory {
   readonly bytes: Buffer;

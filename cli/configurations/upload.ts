@@ -2,7 +2,7 @@
 import type { Source } from "../../protocol/configurations.ts";
 import { join, posix } from "node:path";
 import type { Run } from "../run.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { isTerraform } from "./var-files.ts";
 import { packDirectory } from "./pack.ts";
 import { mebibyte } from "../../common/units.ts";

@@ -6,7 +6,7 @@ import { teamWords } from "../api/team.ts";
 import { lockRemedies } from "../states/lock.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 import { ago } from "../terminal/times.ts";
 import { changesOf, fileOf, placeIn, type ChangeOptions } from "./changes.ts";

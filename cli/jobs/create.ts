@@ -12,7 +12,7 @@ import { confirmPlan } from "../plans/confirm.ts";
 import { planAgainCommand, withPlanAgain } from "../plans/plan-again.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { shortOf } from "../terminal/table.ts";
 import type { Run } from "../run.ts";
 import { refuseLesserRole } from "../teams/acting.ts";

@@ -7,7 +7,7 @@ import { teamWords } from "../api/team.ts";
 import { deployedInShort } from "../configurations/deployed.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /** How the user continues, as ends of sentences. */
 export interface NextStep {

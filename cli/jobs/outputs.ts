@@ -7,7 +7,7 @@ import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { hclValue } from "../states/hcl.ts";
 import { clean, cleanLine, print, styled } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { table } from "../terminal/table.ts";
 
 type Outputs = Pick<ExecutionMetadata, "outputs" | "outputs_omitted">;

@@ -2,7 +2,7 @@
 import type { Job } from "../../protocol/jobs.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { withoutControlSequences } from "../../common/control-sequences.ts";
 
 /** Finds their names in terraform's output, which is read in pieces. */

@@ -13,7 +13,7 @@ import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import { unlockCommand } from "../states/lock.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { styled } from "../terminal/output.ts";
 import { ago, duration } from "../terminal/times.ts";
 

@@ -2,7 +2,7 @@
 import type { Job } from "../../protocol/jobs.ts";
 import { destroysAll } from "../../protocol/words.ts";
 import { withRemedy } from "../api/failures.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /** Only `windlass up` plans the files of a directory: the configuration has others. */
 export function planAgainCommand(

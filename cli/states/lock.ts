@@ -2,7 +2,7 @@
 import type { StateLock } from "../../protocol/state-versions.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { ago, time } from "../terminal/times.ts";
 
 /** The command that removes the lock of the state of this configuration. */

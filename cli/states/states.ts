@@ -13,7 +13,7 @@ import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { fileErrorText } from "../../common/file-errors.ts";
 import { CliError, print, say } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { table } from "../terminal/table.ts";
 import { stateValue } from "./hcl.ts";
 import { lockRemedies, lockText, versionRemedies } from "./lock.ts";

@@ -4,7 +4,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { find } from "../api/find.ts";
 import { confirm } from "../terminal/ask.ts";
 import type { Run } from "../run.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { time } from "../terminal/times.ts";
 import { slugOf } from "./acting.ts";
 import { asNamed } from "./teams.ts";

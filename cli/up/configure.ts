@@ -17,7 +17,7 @@ import { noteRoot, pathIn, rootOf } from "../configurations/root.ts";
 import { isTerraform } from "../configurations/var-files.ts";
 import { isRefusal } from "../api/failures.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 import { confirmOrigin, refuseSecond } from "./confirm-origin.ts";
 import { writeLink } from "./origin.ts";

@@ -3,7 +3,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import type { Run } from "../run.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
-import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../../common/shell-word.ts";
 import { madeFrom } from "./linked-space.ts";
 import { hereText, isFrom, originText } from "./origin.ts";
 

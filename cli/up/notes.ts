@@ -2,7 +2,7 @@
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { CliError, say } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /** Adds to a failure what this run created, and how to continue or to remove it. */
 export function withCreated({ api }: Run, error: unknown, what: string, remove: string): unknown {

@@ -17,7 +17,7 @@ import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say, styled } from "../terminal/output.ts";
 import { duration } from "../terminal/times.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 import { actingTeam, refuseLesserRole } from "../teams/acting.ts";
 import { deployCommand, followCommand } from "../jobs/words.ts";

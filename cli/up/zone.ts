@@ -5,7 +5,7 @@ import { idPrefixOf } from "../api/ids.ts";
 import { teamWords } from "../api/team.ts";
 import type { Run } from "../run.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord, shellWordsOr } from "../terminal/shell-word.ts";
+import { shellWord, shellWordsOr } from "../../common/shell-word.ts";
 
 /** Returns the zone of this name, or without a name the only zone; undefined if there is none. */
 export async function findZone(run: Run, name: string | undefined): Promise<Zone | undefined> {

@@ -11,7 +11,7 @@ import { environmentLines, variableLines } from "../configurations/values.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import { ago, time } from "../terminal/times.ts";
 
 export interface AttachOptions {

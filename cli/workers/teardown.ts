@@ -5,7 +5,7 @@ import { destroyedWords } from "../../protocol/words.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { findConfiguration } from "../configurations/find.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 
 /** What to do if a worker cannot be torn down. */
 export const teardownRemedies = ({ team }: Pick<Api, "team">, worker: string) => ({

@@ -8,7 +8,7 @@ import { confirm } from "../terminal/ask.ts";
 import { refuseLesserRole } from "../teams/acting.ts";
 import { isNotFound, otherSpaceWith, spaceName } from "../teams/elsewhere.ts";
 import { CliError } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-word.ts";
+import { shellWord } from "../../common/shell-word.ts";
 import type { Run } from "../run.ts";
 
 /**

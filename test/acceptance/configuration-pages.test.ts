@@ -36,7 +36,7 @@ describe("in a browser", () => {
     await page.getByRole("link", { name: "Zones" }).click();
     await page.getByLabel("Name").fill("edge");
     await press(page, "Create the zone");
-    await page.getByText("No configuration in this zone yet.").waitFor();
+    await page.getByText("No configuration in this zone yet").waitFor();
     await page.getByRole("link", { name: "New configuration" }).click();
     await page.getByLabel("Name", { exact: true }).fill("dns");
     await page.getByLabel("Files written here").check();
@@ -198,7 +198,7 @@ describe("in a browser", () => {
       permissions: ["clipboard-read", "clipboard-write"],
     });
     await page.getByRole("link", { name: "Identities" }).click();
-    await page.getByText("No identity yet.").waitFor();
+    await page.getByText("No identity yet").waitFor();
     await page.getByLabel("Name").fill("prod");
     await page.getByLabel("Role at AWS").fill("arn:aws:iam::123456789012:role/terraform");
     await press(page, "Create the identity");
@@ -215,7 +215,7 @@ describe("in a browser", () => {
     );
     await open(page, "Delete this identity");
     await press(page, "Delete the identity");
-    await page.getByText("No identity yet.").waitFor();
+    await page.getByText("No identity yet").waitFor();
     expect(complaints).toEqual([]);
   });
 

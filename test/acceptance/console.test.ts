@@ -100,7 +100,7 @@ describe("in a browser", () => {
     await page.getByRole("button", { name: "Add a worker" }).click();
     const token = (await page.locator(".secret").textContent())?.trim() ?? "";
     await page.getByRole("link", { name: "To the workers" }).click();
-    await page.getByText("No worker yet.").waitFor();
+    await page.getByText("No worker yet").waitFor();
     using place = scratch();
     await using agent = startAgent({
       WINDLASS_URL: url,

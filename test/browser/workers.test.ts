@@ -48,7 +48,7 @@ describe("in a browser", () => {
     await page.getByText("Online").waitFor();
     await page.getByText("Remove this worker…").click();
     await page.getByRole("button", { name: "Remove the worker" }).click();
-    await page.getByText("No worker yet.").waitFor();
+    await page.getByText("No worker yet").waitFor();
     expect((await beat(rotated)).status).toBe(401);
     await page.goto(`${plane.url}/audit`);
     await page.getByText("replaced the token of the worker").waitFor();

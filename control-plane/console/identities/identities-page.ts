@@ -5,6 +5,7 @@ import { namesInShort } from "../../../protocol/words.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
@@ -21,10 +22,11 @@ export const identitiesPage = (
     </p>
     ${
       identities.length === 0
-        ? html`<p>
-            No identity yet. Name the role that terraform should use. The page of the identity then
-            shows the trust policy to paste at AWS.
-          </p>`
+        ? empty({
+            icon: "key-round",
+            title: "No identity yet",
+            text: "Name the role that terraform should use. The page of the identity then shows the trust policy to paste at AWS.",
+          })
         : table(
             "Cloud identities",
             ["Name", "Role", "Created"],

@@ -1,5 +1,6 @@
 /** The list of all jobs. */
 import type { JobSummary } from "../../services/jobs/views.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
 import { jobTable } from "./job-table.ts";
@@ -34,9 +35,9 @@ export const jobsPage = (model: JobsViewModel): Html => {
     <div id="jobs" data-live>
       ${
         jobs.length === 0
-          ? html`<p class="soft">
-              ${searchedUntil === undefined ? noneOf(filter) : "No such job among those searched so far."}
-            </p>`
+          ? searchedUntil === undefined
+            ? noneOf(filter)
+            : html`<p class="soft">No such job among those searched so far.</p>`
           : jobTable(jobs, model.now)
       }
       ${
@@ -59,9 +60,16 @@ export const jobsPage = (model: JobsViewModel): Html => {
 function noneOf(filter: JobsFilter): Html {
   const { since, until } = filter;
   if (Object.keys(filter).length === 0)
-    return html`No job yet. Start a job on the page of its configuration:
-      <a href="/zones">Zones</a>`;
+    return empty({
+      icon: "list-checks",
+      title: "No job yet",
+      text: html`A job plans or deploys a configuration. Start one on the page of a configuration in
+        <a href="/zones">its zone</a>, or in a directory of Terraform files:`,
+      command: "windlass up",
+    });
   const isReversed = since !== undefined && until !== undefined && since > until;
-  return html`No job ${isReversed ? `can match: ${since} is later than ${until}` : "matches"}.
-    <a href="/jobs">Show all</a>`;
+  return html`<p class="soft">
+    No job ${isReversed ? `can match: ${since} is later than ${until}` : "matches"}.
+    <a href="/jobs">Show all</a>
+  </p>`;
 }

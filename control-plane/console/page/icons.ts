@@ -30,6 +30,7 @@ export const iconNames = [
   "terminal",
   "trash-2",
   "user-check",
+  "users",
   "x",
 ] as const;
 

@@ -3,6 +3,7 @@ import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
 import { ask, choice, columns, line, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
@@ -24,9 +25,11 @@ export const teamsPage = (teams: readonly Team[], more: boolean, form: Form): Ht
     </p>
     ${
       teams.length === 0
-        ? html`<p>
-            You are in no team yet. Create one here, or ask an admin of a team for an invitation.
-          </p>`
+        ? empty({
+            icon: "users",
+            title: "You are in no team yet",
+            text: "Create one here, or ask an admin of a team for an invitation.",
+          })
         : table(
             "Teams",
             ["Name", "Slug", "Your role", "Created"],

@@ -11,6 +11,7 @@ import { ask, choice, line, trouble } from "../page/fields.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
@@ -27,10 +28,11 @@ export const variableSetsPage = (
     </p>
     ${
       sets.length === 0
-        ? html`<p>
-            No variable set yet. Create one here, add values, then attach it to zones or
-            configurations.
-          </p>`
+        ? empty({
+            icon: "braces",
+            title: "No variable set yet",
+            text: "Create one here, add values, then attach it to zones or configurations.",
+          })
         : table(
             "Variable sets",
             ["Name", "Zones", "Configurations"],

@@ -8,6 +8,7 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/worker.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo } from "../jobs/job-table.ts";
 import { runChart } from "../jobs/run-chart.ts";
@@ -33,10 +34,11 @@ export const workersPage = (
     <div id="workers" data-live>
       ${
         workers.length === 0
-          ? html`<p class="notice flow">
-              No worker yet. Jobs need one: add it on a machine where terraform may run and that can
-              reach your clouds. It connects to this server, so it needs no open port.
-            </p>`
+          ? empty({
+              icon: "server",
+              title: "No worker yet",
+              text: "Jobs need one: add it on a machine where terraform may run and that can reach your clouds. It connects to this server, so it needs no open port.",
+            })
           : workerTable(workers, held, latest, now, runs)
       }
     </div>`;

@@ -8,6 +8,8 @@ import { ask, choice, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
+import { shellWord } from "../../../common/shell-word.ts";
+import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
 import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
@@ -26,7 +28,12 @@ export const zonesPage = ({ items: zones, next }: ListPage<ZoneSummary>, form: F
     <div id="zones" data-live>
       ${
         zones.length === 0
-          ? html`<p>No zone yet. Create the first one here, then add configurations to it.</p>`
+          ? empty({
+              icon: "layers",
+              title: "No zone yet",
+              text: "Create the first one here, then add configurations to it; or run this in a directory of Terraform files, which makes both:",
+              command: "windlass up",
+            })
           : table(
               "Zones",
               ["Name", "Configurations", "Status", "Created"],
@@ -88,10 +95,12 @@ export const zonePage = (
     <h1>${zone.name}</h1>
     ${
       configurations.length === 0
-        ? html`<p>
-            No configuration in this zone yet. A configuration says where terraform files come from
-            and with which values they run.
-          </p>`
+        ? empty({
+            icon: "layers",
+            title: "No configuration in this zone yet",
+            text: "A configuration says where Terraform files come from and with which values they run. Create one here, or with this command in a directory of Terraform files:",
+            command: `windlass up --zone ${shellWord(zone.name)}`,
+          })
         : null
     }
     <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>

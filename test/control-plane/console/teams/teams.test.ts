@@ -16,7 +16,7 @@ const offOn = (text: string): string[] =>
 
 test("a team is made, renamed and deleted on its pages", async () => {
   const { page, post } = await openPerson(plane);
-  expect(words(await page("/teams"))).toContain("You are in no team yet.");
+  expect(words(await page("/teams"))).toContain("You are in no team yet");
   const slug = newSlug();
   const refused = await post("/teams", { name: "Platform", slug: "No slug" });
   expect(refused.status).toBe(400);
@@ -35,7 +35,7 @@ test("a team is made, renamed and deleted on its pages", async () => {
   ]);
   const deleted = await post(`/teams/${after}/delete`, { confirm: after });
   expect([deleted.status, deleted.headers["location"]]).toEqual([303, "/teams?team="]);
-  expect(words(await page("/teams"))).toContain("You are in no team yet.");
+  expect(words(await page("/teams"))).toContain("You are in no team yet");
 });
 
 test("the team in the address of a list is no filter that is ignored", async () => {
