@@ -92,7 +92,7 @@ describe("the pages", () => {
     expect(await details.isVisible()).toBe(false);
     await row.locator("summary").click();
     expect(await details.isVisible()).toBe(true);
-    expect(await row.getByText("from 127.0.0.1").isVisible()).toBe(true);
+    expect(await row.getByText("from 127.0.0.1", { exact: true }).isVisible()).toBe(true);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
   });
 
