@@ -49,6 +49,10 @@ const otherwise: Record<string, number> = {
   "POST /operator/people/:user/sign-out": 404,
   "POST /operator/people/:user/block": 404,
   "POST /operator/people/:user/unblock": 404,
+  // There is no such host.
+  "GET /api/cli/connections/:id/repositories": 424,
+  "POST /api/cli/connections/:id/check": 424,
+  "POST /api/cli/connections/:id/webhooks": 424,
   // Nothing was planned.
   "GET /jobs/:id/graph": 404,
   // No debug log and no summary were stored.

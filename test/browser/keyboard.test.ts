@@ -95,11 +95,10 @@ describe("in a browser", () => {
     await page.getByRole("heading", { name: "shop frontend" }).waitFor();
     await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
     const { url } = { url: page.url() };
-    await choose("Destroy…", "Destroy…");
+    const offered = "Deploy without reviewing the plan…";
+    await choose("without rev", offered);
     expect(page.url()).toBe(url);
-    expect(await page.evaluate<string>("document.activeElement.textContent.trim()")).toBe(
-      "Destroy…",
-    );
+    expect(await page.evaluate<string>("document.activeElement.textContent.trim()")).toBe(offered);
     await choose("audi", "Audit");
     await page.waitForURL(`${plane.url}/audit`);
     await page.locator("[name=keys]:not([hidden])").waitFor({ state: "attached" });
@@ -140,8 +139,8 @@ describe("in a browser", () => {
 
   test("times say how long ago, or in the reader's zone on request, and remember it", async () => {
     const { page } = await visitor.visit(plane, email, { timezoneId: "Asia/Tokyo" });
-    await page.goto(`${plane.url}/audit`);
-    const first = page.locator("tbody time").first();
+    await page.goto(`${plane.url}/jobs`);
+    const first = page.locator("[data-head=Created] time").first();
     await expect.poll(() => first.innerText(), patient).toMatch(/^\d+\s(s|min)\sago$/);
     const utc = (await first.getAttribute("datetime")) ?? "";
     expect(await first.getAttribute("title")).toContain(`${utc.slice(0, 10)} `);
@@ -178,7 +177,7 @@ describe("in a browser", () => {
     expect(await end.innerText()).toMatch(/^\d+\ss$/);
     await page.getByRole("link", { name: "network" }).first().click();
     await page.waitForURL("**/configurations/*");
-    const run = page.locator(".strip title").first();
+    const run = page.locator(".run-chart title").first();
     await expect
       .poll(() => run.textContent(), patient)
       .toMatch(/@example\.com · [\d-]+ [\d:]+ UTC · [^·]*(GMT\+9|JST)$/);

@@ -30,6 +30,9 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
   const identity = await client.call("createCloudIdentity", {
     body: { name: "i", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" },
   });
+  const connection = await client.call("createConnection", {
+    body: { name: "c", kind: "forgejo", base_url: "https://git.invalid", credential: "t" },
+  });
   const set = await client.call("createVariableSet", { body: { name: "s" } });
   const free = await client.call("createVariableSet", { body: { name: "free" } });
   const registration = await client.call("createRegistrationToken", { body: {} });
@@ -76,6 +79,7 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
       .replace("/access-tokens/:id", `/access-tokens/${kept.id}`)
       .replace("/state/:spec_id", `/state/${spec}`)
       .replace(/identities\/:id/, `identities/${identity.id}`)
+      .replace(/(connections|events)\/:id/, `$1/${connection.id}`)
       .replace("/variable-sets/:id", `/variable-sets/${deletes(method, url) ? free.id : set.id}`)
       .replace(":serial", "1")
       .replace(":git_provider", "github")
@@ -104,6 +108,10 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
       role_arn: "arn:aws:iam::123456789012:role/new",
     },
     "PATCH /api/cli/cloud-identities/:id": { name: "renamed" },
+    "POST /api/cli/connections": { name: "new", kind: "gitlab", credential: "t" },
+    "PATCH /api/cli/connections/:id": { name: "renamed" },
+    "POST /api/cli/connections/:id/rotate-secret": { overlap_seconds: 60 },
+    "POST /api/cli/connections/:id/webhooks": { repository: "owner/name" },
     "POST /api/cli/variable-sets": { name: "new" },
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
     "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },

@@ -34,6 +34,9 @@ const unrecorded: Record<string, string> = {
   "POST /api/jobs/:id/debug-log": "part of a job, whose end is recorded",
   "POST /api/workers/:id/metadata": "set by the worker; it cannot change what a user has set",
   "POST /api/state/:spec_id": "each version is listed with the job that wrote it",
+  "POST /api/events/:id": "an event of a code host, which changes only when the host is asked next",
+  "POST /api/cli/connections/:id/check": "changes nothing; it asks the host",
+  "POST /api/cli/connections/:id/webhooks": "changes something at the host, which records it",
   "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
   "UNLOCK /api/state/:spec_id": "part of a job; a user's unlock is recorded",
 };
@@ -195,12 +198,28 @@ describe("the audit log", () => {
       target_name: "c",
       details: '{"fields":["variables","labels"]}',
     });
+    await connect();
     await attach(String(zone.id), String(created.json.id));
     await does("DELETE /api/cli/zones/:id", [], { ids, status: 409 });
     await does("DELETE /api/cli/configurations/:name", ["configuration.delete"], { ids: ["c"] });
     const removed = await does("DELETE /api/cli/zones/:id", ["zone.delete"], { ids });
     expect(removed.entries[0]).toMatchObject({ target_id: zone.id, target_name: "z2" });
   });
+
+  async function connect() {
+    const path = "/api/cli/connections";
+    const body = { name: "c", kind: "gitlab", credential: planted };
+    const made = await does(`POST ${path}`, ["connection.create"], { body });
+    const ids = [String(made.json.id)];
+    secrets.push(String(made.json.webhook_secret));
+    await does(`PATCH ${path}/:id`, ["connection.update"], { ids, body: { credential: planted } });
+    const rotated = await does(`POST ${path}/:id/rotate-secret`, ["connection.rotate_secret"], {
+      ids,
+      body: { overlap_seconds: 60 },
+    });
+    secrets.push(String(rotated.json.webhook_secret));
+    await does(`DELETE ${path}/:id`, ["connection.delete"], { ids });
+  }
 
   /** Changes a variable set, and attaches it to a zone and a configuration for a moment. */
   async function attach(zone: string, configuration: string) {
