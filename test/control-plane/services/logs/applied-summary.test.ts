@@ -54,7 +54,7 @@ test("a job that planned by itself lists what it changed", async () => {
     { address: "a.gone", action: "delete", outcome: "done" },
   ]);
   const page = await read(`/jobs/${job}`);
-  expect(page).toMatch(/What was changed[^]*1 resource was destroyed[^]*a\.gone/);
+  expect(page).toMatch(/What was changed[^]*− 1 destroyed[^]*a\.gone/);
   expect(page).toContain("Applied: 1 added, 1 changed, 1 replaced, 1 destroyed, 1 imported");
   expect(page).not.toContain("Plan: 1 to add");
 });
