@@ -2,7 +2,7 @@
 import type { Engine } from "../../../protocol/configurations.ts";
 import type { Network } from "../../machine/network.ts";
 import { downloadEngine, usualLimits, type DownloadLimits } from "./download.ts";
-import { findInstalled, programs, type EngineSearch } from "./installed.ts";
+import { findInstalled, programs } from "./installed.ts";
 import { releases, type EngineMirrors } from "./releases.ts";
 import { parseConstraint } from "../../../common/version-constraint.ts";
 

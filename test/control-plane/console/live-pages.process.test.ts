@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent/agent-process.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
 import { addTestWorker, ask, setJob } from "../../helpers/plane/plane.ts";
-import { dom, texts, words } from "../../helpers/console/forms.ts";
+import { dom, words } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import {
   openSampleUser,
