@@ -1,7 +1,4 @@
-/**
- * The application: the only file that imports all parts. `main.ts` starts it on a port; tests call
- * it without one, or start it too.
- */
+/** The application. Only this file imports all parts; tests call it without a port. */
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -51,7 +48,6 @@ export interface AppOptions {
   readonly requestSeconds?: number;
 }
 
-/** Builds the server with all its routes. It does not listen yet. */
 export async function buildApp(
   context: Context,
   { version, ...options }: AppOptions,
@@ -60,8 +56,7 @@ export async function buildApp(
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // Our log lines add their request_id themselves, because a logger for each request would cost
-    // polls more than their work.
+    // Log lines add their request_id: a logger for each request costs polls more than their work.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
@@ -112,8 +107,7 @@ export async function buildApp(
         "ignoring X-Forwarded-For from an address that WINDLASS_TRUSTED_PROXIES does not name: all clients behind it count as one",
       );
     }
-    // A browser that used https once uses it for every later request, so that no link, typed name
-    // or bookmark discloses a cookie or a token.
+    // Later requests use https too, so no typed name or bookmark discloses a cookie or a token.
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // While draining, refuse new requests so that clients reconnect elsewhere.
     if (context.draining.aborted && !routeOf(request).config.alsoWhileStopping)

@@ -9,10 +9,7 @@ export interface Failure {
   readonly exitCode: 1 | 78;
 }
 
-/**
- * Returns the message of an error, with advice where the cause is known. `writesElsewhere`: the
- * command writes to a place that its arguments name, not the settings.
- */
+/** `writesElsewhere`: the command writes to a place that its arguments name, not the settings. */
 export function failureOf(error: unknown, writesElsewhere: boolean): Failure {
   const { message, syscall, code = "" } = error as NodeJS.ErrnoException;
   const disk = diskStateOf(error);

@@ -2,10 +2,7 @@
 import type { Providers } from "./domain/providers.ts";
 import type { SignInRule } from "./domain/sign-in-allow.ts";
 
-/**
- * Warns about settings that only matter beside another one, which is not set. `given`: their values
- * by name; undefined and false: not set.
- */
+/** Warns about settings without effect; undefined and false count as not set. */
 export const unusedWarnings = (why: string, given: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(given)
     .filter(([, value]) => value !== undefined && value !== false)

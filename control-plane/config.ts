@@ -25,10 +25,7 @@ import { providerNames, type ProviderName, type Providers } from "./domain/provi
 export interface ServerConfig extends LogSettings {
   readonly host: string;
   readonly port: number;
-  /**
-   * The address at which users and runners reach the server; undefined: derived from the address on
-   * which it listens.
-   */
+  /** Undefined: derived from the address on which the server listens. */
   readonly publicUrl: string | undefined;
   readonly trustedProxies: readonly string[];
   /** Places that are not public and that users may name. */
@@ -66,10 +63,7 @@ export interface ServerConfig extends LogSettings {
   readonly drainSeconds: number;
   readonly retention: Retention;
   readonly quotas: Quotas;
-  /**
-   * How long the headers of a request, and a JSON body, may take to arrive. A client that reads
-   * nothing of a response for as long is disconnected.
-   */
+  /** Time for the headers, for a JSON body, and for a client to read part of a response. */
   readonly requestSeconds: number;
   /** How long after the end of its job a log is moved out of the database. */
   readonly logArchiveSeconds: number;
@@ -91,10 +85,7 @@ const limits = {
   stateVersions: 100,
 };
 
-/**
- * Settings of 0.1.0 that no longer exist. The server does not start with one, because it might
- * remove what the setting kept.
- */
+/** With a setting of 0.1.0, the server does not start: it might remove what the setting kept. */
 const removedSettings = {
   WINDLASS_RETENTION_ARCHIVE_DAYS: "WINDLASS_RETENTION_ARTIFACT_DAYS applies to archives too",
   WINDLASS_RETENTION_STATE_VERSIONS: `the newest ${limits.stateVersions} versions of each state are kept`,
@@ -174,10 +165,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
 /** Where a server's data is. Another server's is never meant by the environment. */
 const places = ["WINDLASS_DATABASE_URL", "WINDLASS_DATABASE_OWNER_URL", "WINDLASS_ARTIFACTS_URL"];
 
-/**
- * Reads the settings of another server: `place` is its data directory, or a file with a NAME=value
- * per line. All but places come from the environment if they are not there.
- */
+/** `place`: a data directory or a file of NAME=value lines; only places are not inherited. */
 export function readConfigOf(place: string): ServerConfig {
   const given = settingsOf(place);
   const own = new Set([...places, ...Object.keys(given).map(withoutFile)]);
@@ -193,10 +181,7 @@ function settingsOf(place: string): NodeJS.Dict<string> {
   return parseEnv(readFileSync(place, "utf8"));
 }
 
-/**
- * Takes what these places say of AWS into the environment of this process, where the AWS SDK looks
- * for it.
- */
+/** The AWS SDK reads the environment of this process. */
 export function useAwsSettings(from: string, to: string): void {
   const [before, after] = [settingsOf(from), settingsOf(to)];
   const all = { ...before, ...after };
@@ -218,7 +203,6 @@ interface Database {
   readonly warnings: readonly string[];
 }
 
-/** A SQLite file or a PostgreSQL database. */
 function databaseOf(read: ReadServerSetting, environment: NodeJS.ProcessEnv): Database {
   const { file, url } = databaseAddress("WINDLASS_DATABASE_URL", read("WINDLASS_DATABASE_URL"));
   const ownerUrl = databaseAddress(

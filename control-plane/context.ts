@@ -27,10 +27,7 @@ export interface OpenContext extends Context {
   close(): Promise<void>;
 }
 
-/**
- * Creates what does not exist yet. Throws if the data directory cannot be used, or another process
- * uses it.
- */
+/** Throws if the data directory cannot be used or another process uses it. */
 export async function openContext(config: ServerConfig): Promise<OpenContext> {
   const release = holdData(config);
   try {

@@ -62,8 +62,7 @@ const commands = new Map<string, (args: string[]) => Promise<void>>([
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
 export async function main(args: string[]): Promise<void> {
-  // Only the server's user may read the files that it writes, even in a directory that others may
-  // enter.
+  // Only the server's user may read its files, even in a directory that others may enter.
   process.umask(0o077);
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")

@@ -1,7 +1,4 @@
-/**
- * Runs a control plane: opens, listens, and starts the background work. `main.ts` runs one until a
- * signal, tests run theirs for a while.
- */
+/** `main.ts` runs a server until a signal, tests run theirs for a while. */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { every, ticking } from "../common/every.ts";
@@ -41,7 +38,6 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Starts a control plane. Resolves when it is ready. */
 export async function startServer(
   config: ServerConfig,
   log: FastifyBaseLogger,

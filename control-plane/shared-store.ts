@@ -57,10 +57,7 @@ export async function openShared(
   }
 }
 
-/**
- * A clock that starts at the time of the database: other control planes write times too. If this
- * machine's clock shows the same, as far as a query can tell, it starts at that.
- */
+/** Control planes must agree on times. Keeps this machine's clock if a query sees no difference. */
 async function sharedClock({ read }: Store): Promise<Clock> {
   const before = Date.now();
   const there = await findNow(read);

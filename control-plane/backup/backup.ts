@@ -29,10 +29,7 @@ export interface MadeBackup {
   readonly secrets: readonly string[];
 }
 
-/**
- * Writes the backup to a new file, mode 0600, which appears only when it is complete. Throws if the
- * file exists.
- */
+/** The new file has mode 0600 and appears only when it is complete. Throws if the file exists. */
 export async function makeBackup(
   config: ServerConfig,
   target: string,

@@ -1,4 +1,3 @@
-/** The manifest of a backup, and the names that a backup may contain. */
 import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 
@@ -15,7 +14,6 @@ export type Member = Static<typeof Member>;
 
 export const Manifest = Type.Object({
   format: Type.Literal(1),
-  /** The version of Windlass that made the backup. */
   version: Type.String(),
   schema_version: Type.Integer({ minimum: 1 }),
   /** The backup contains everything that was committed before this moment. */

@@ -13,16 +13,12 @@ export interface MovedBlobs {
   readonly missing: string[];
 }
 
-/** Whether a place has no blobs. */
 export async function hasBlobs(blobs: Blobs): Promise<boolean> {
   for await (const page of blobs.list()) if (page.length > 0) return true;
   return false;
 }
 
-/**
- * Copies blobs, and reads each copy again. What an earlier run has copied is compared with its
- * source instead.
- */
+/** Reads each copy again; what an earlier run has copied is compared with its source instead. */
 export async function moveBlobs(
   names: AsyncGenerator<string>,
   from: Blobs,

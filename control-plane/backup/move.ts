@@ -138,7 +138,6 @@ async function openSource({ postgres, databaseFile }: ServerConfig): Promise<Mov
   return openSqliteFile(databaseFile);
 }
 
-/** Creates the tables of the target, if need be. */
 async function openTarget({ postgres, databaseFile }: ServerConfig): Promise<MoveDatabase> {
   if (postgres) {
     const { openPostgres } = await import("../store/engines/postgres.ts");

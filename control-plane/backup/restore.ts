@@ -100,10 +100,7 @@ function checkPlace({ s3 }: ServerConfig, { blobs }: Manifest): void {
   );
 }
 
-/**
- * Keeps servers and other commands from using the data: one that has the database open would
- * continue with the old one.
- */
+/** Servers and other commands must not use the data: they would continue with the old database. */
 function holdAll(config: ServerConfig): Release {
   const release = holdDirectory(config.dataDirectory);
   const end = existsSync(config.databaseFile) ? lockDatabase(config.databaseFile) : () => undefined;
@@ -118,10 +115,7 @@ function holdAll(config: ServerConfig): Release {
   );
 }
 
-/**
- * Without the key that sealed the data, most of it could not be read, so the key is checked before
- * anything is changed.
- */
+/** Most data could not be read without the key that sealed it, so it is checked first. */
 async function checkKey(config: ServerConfig, stage: string, hasSecrets: boolean): Promise<void> {
   const places = [...(hasSecrets ? [stage] : []), config.dataDirectory];
   const kept = places.map((place) => join(place, "secrets", keyName)).find(existsSync);

@@ -1,7 +1,4 @@
-/**
- * Unpacks a backup into an empty directory and trusts nothing in it: names, types, sizes, digests
- * and the database are all checked.
- */
+/** Trusts nothing in a backup: checks names, types, sizes, digests and the database. */
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
@@ -26,10 +23,7 @@ export class BadBackupError extends Error {
   override readonly name = "BadBackupError";
 }
 
-/**
- * Unpacks and checks. Returns the manifest. All files are durable afterwards. Throws
- * `BadBackupError`.
- */
+/** All files are durable when it returns. Throws `BadBackupError`. */
 export async function unpackBackup(file: string, into: string): Promise<Manifest> {
   const unpacked = await extract(file, into);
   if (!unpacked.has(manifestName)) throw new BadBackupError("it has no manifest");

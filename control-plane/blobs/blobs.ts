@@ -2,7 +2,6 @@
 import type { Readable } from "node:stream";
 
 export interface WrittenBlob {
-  /** The name to read it by. */
   readonly blob: string;
   readonly size_bytes: number;
   /** Lower-case hex. */
@@ -16,15 +15,9 @@ export interface Blobs {
    * Its name is new, or one that no blob here has.
    */
   write(content: AsyncIterable<Uint8Array>, limit: number, blob?: string): Promise<WrittenBlob>;
-  /**
-   * Returns the content, or the bytes from `start` to `end` (inclusive, and `end` may be beyond its
-   * end). Rejects if there is no such blob.
-   */
+  /** Returns the content, or the bytes from `start` to `end` (inclusive). Rejects without one. */
   read(blob: string, range?: { start: number; end: number }): Promise<Readable>;
-  /**
-   * Returns all names, in pages. Blobs that are written or deleted meanwhile may or may not be
-   * among them.
-   */
+  /** Blobs that are written or deleted meanwhile may or may not be among the names. */
   list(): AsyncIterable<readonly string[]>;
   /** Returns when it was written, in epoch milliseconds; Infinity if there is no such blob. */
   writtenAt(blob: string): Promise<number>;

@@ -12,15 +12,10 @@ import type { Blobs, WrittenBlob } from "./blobs.ts";
 import { isName, newName, pathOf } from "./names.ts";
 import { measured } from "./pieces.ts";
 
-/**
- * The directory of incomplete blobs; emptied at start, because only a crash leaves something in it.
- */
+/** The directory of incomplete blobs, emptied at start: only a crash leaves something in it. */
 const unfinished = "unfinished";
 
-/**
- * Opens the directory, and creates it if there is none. Only one server at a time uses it, unless
- * it is shared.
- */
+/** Only one server at a time may use the directory, unless it is shared. */
 export async function diskBlobs(
   directory: string,
   { isShared = false }: { readonly isShared?: boolean } = {},
@@ -110,10 +105,7 @@ async function writeDurably(
   return { size_bytes: seen.size, sha256: seen.hash.digest("hex") };
 }
 
-/**
- * Flushes a directory, so that a file that was renamed into it is still there after a power
- * failure.
- */
+/** Without it, a renamed file may be missing after a power failure. */
 async function flush(directory: string): Promise<void> {
   await using handle = await open(directory, "r");
   await handle.sync();

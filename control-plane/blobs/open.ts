@@ -1,4 +1,3 @@
-/** Opens the store of blobs that the settings name. */
 import type { Blobs } from "./blobs.ts";
 import { diskBlobs } from "./disk.ts";
 import type { S3Place } from "./s3-place.ts";

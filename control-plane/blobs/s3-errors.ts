@@ -1,7 +1,4 @@
-/**
- * Errors of the object store. The SDK's own are never passed on, because some of them carry parts
- * of the credentials, such as the key id and what was signed.
- */
+/** The SDK's own errors are never passed on: some carry parts of the credentials. */
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
 
@@ -15,7 +12,6 @@ interface SdkError {
 export const statusOf = (error: unknown): number | undefined =>
   (error as SdkError).$metadata?.httpStatusCode;
 
-/** What to do about errors that an operator must resolve, by the name that S3 gives them. */
 const advice: Readonly<Record<string, string>> = {
   NoSuchBucket: "the bucket does not exist: create it, or correct WINDLASS_ARTIFACTS_URL",
   AccessDenied:

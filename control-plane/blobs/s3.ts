@@ -50,10 +50,7 @@ const timeouts = {
   requestTimeout: 30 * second,
 };
 
-/**
- * Opens the blobs of a bucket, with the credentials that AWS SDKs find. Throws `ConfigError` if the
- * settings or the bucket are wrong; a store that is not available now is no error.
- */
+/** Throws `ConfigError` for wrong settings or a wrong bucket, not for an unavailable store. */
 export async function s3Blobs(place: S3Place): Promise<Blobs> {
   const { bucket: Bucket, prefix, encryption, kmsKey } = place;
   const client = new S3Client({

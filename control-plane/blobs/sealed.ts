@@ -17,10 +17,7 @@ import { inPieces, measured } from "./pieces.ts";
 const nameBytes = 16;
 const pieceBytes = 65_536;
 
-/**
- * Blobs whose content `box` seals before `inner` stores it. Sizes, digests and ranges are those of
- * the content itself.
- */
+/** Sizes, digests and ranges are those of the content itself, not of the sealed blob. */
 export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
   const sealedBytes = pieceBytes + box.seal(Buffer.alloc(0), "").length;
   const pieceStart = (index: number) => nameBytes + index * sealedBytes;

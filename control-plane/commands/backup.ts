@@ -1,7 +1,3 @@
-/**
- * `windlass server backup`: writes all of the server's data to one file, also while the server
- * runs.
- */
 import { existsSync } from "node:fs";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";

@@ -1,7 +1,4 @@
-/**
- * `windlass server login-link`: prints a one-time sign-in link. Writes to the database of the
- * server, which may be running.
- */
+/** `windlass server login-link` writes to the database of the server, which may be running. */
 import { parseArgs } from "node:util";
 import { readConfig } from "../config.ts";
 import { isDirectoryHeld } from "../data-directory/lock.ts";

@@ -117,10 +117,7 @@ const rowsPerWrite = 100;
 /** One has up to 8 MiB. */
 const largeRowsPerWrite = 4;
 
-/**
- * Skips what the current key already opens, so that a second run continues where the first was
- * interrupted.
- */
+/** Skips what the current key opens, so that a second run continues an interrupted one. */
 async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<Resealed> {
   const done: Resealed = { values: 0, files: 0, unreadable: 0 };
   for (const table of sealedTables) {
@@ -177,10 +174,7 @@ function resealMetadata(
   return { text: JSON.stringify({ ...metadata, deploy_configuration }), unreadable };
 }
 
-/**
- * Writes each blob anew, then changes the rows that name it. A crash in between leaves both blobs;
- * the one that no row names is removed later.
- */
+/** A crash leaves old and new blobs; retention removes those that no row names. */
 async function resealBlobs(
   store: Store,
   inner: Blobs,
@@ -209,10 +203,7 @@ async function resealBlobs(
   }
 }
 
-/**
- * Whether the beginning of a blob can be read. A disk or a bucket that fails ends the command: what
- * could not be read must not count as sealed with a lost key.
- */
+/** Throws if a disk or bucket fails: its blobs must not count as sealed with a lost key. */
 async function opens(blobs: Blobs, name: string): Promise<boolean> {
   try {
     for await (const _ of await blobs.read(name)) break;

@@ -79,10 +79,7 @@ const files = new Map(
   ]),
 );
 
-/**
- * Adds `/assets/{name}`. Browsers ask each time whether theirs is still the one: an upgrade never
- * mixes old files with new pages.
- */
+/** Browsers revalidate each time, so that an upgrade never mixes old files with new pages. */
 export function assetRoutes(pages: FastifyInstance): void {
   pages.get("/assets/:name", async (request, reply) => {
     const file = files.get((request.params as { name: string }).name);

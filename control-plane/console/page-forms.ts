@@ -1,7 +1,4 @@
-/**
- * Pages with forms: each form names the endpoint that it stands for, from which its permission and
- * the schema of its input follow, and is shown again with the reason if it is refused.
- */
+/** A form's endpoint gives its permission and input schema. A refused form is shown again. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Body, Endpoint } from "../../protocol/endpoint.ts";
 import { endpoints, type EndpointName, type Endpoints } from "../../protocol/endpoints.ts";
@@ -24,7 +21,6 @@ type PageHandler = (
   reply: FastifyReply,
 ) => Promise<Outcome | void>;
 
-/** Adds one route. */
 export type AddRoute = (
   url: string,
   needs: Needs,
@@ -47,7 +43,6 @@ export interface PageWithForms<T> {
 
 interface Submitted<T, Input> {
   readonly caller: UserCaller;
-  /** What the page shows. */
   readonly thing: T;
   readonly form: Form;
   readonly params: unknown;

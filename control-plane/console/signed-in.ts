@@ -1,4 +1,3 @@
-/** Routes of pages that need a session. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { checkPermission } from "../domain/roles.ts";
 import type { UserCaller } from "../services/callers.ts";
@@ -19,10 +18,7 @@ export interface SignedIn {
   page<T>(url: string, needs: Needs, page: PageWithForms<T>): PageForms<T>;
 }
 
-/**
- * Makes the functions that add such routes. Without a session a page answers 303 to the sign-in,
- * with the way back; the session is checked before the body is read.
- */
+/** Without a session, answers 303 to the sign-in with the way back, before the body is read. */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
   const add = (
     method: "GET" | "POST",
@@ -73,10 +69,7 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
   };
 }
 
-/**
- * Returns the user of a page that needs no session, in the team of the address if they are a member;
- * null without a session.
- */
+/** In the team of the address if the user is a member; null without a session. */
 export async function findReader(
   context: Context,
   request: FastifyRequest,

@@ -1,7 +1,4 @@
-/**
- * Allows one server per data directory: a second one would delete the uploads of the first and
- * decide its jobs.
- */
+/** A second server in a data directory would delete the first one's uploads and decide its jobs. */
 import { chmodSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../../common/files.ts";
@@ -16,10 +13,7 @@ type Places = Pick<
   "dataDirectory" | "databaseFile" | "artifactsDirectory" | "s3" | "postgres"
 >;
 
-/**
- * Locks all data of these servers, which may share directories, until the release or the end of
- * this process. Creates the directories.
- */
+/** Servers may share directories. Holds the locks until the release or the end of this process. */
 export function holdData(...servers: readonly Places[]): Release {
   for (const { dataDirectory } of servers) makePassable(dataDirectory);
   return hold([...new Set(servers.flatMap(lockFiles))]);
@@ -34,19 +28,14 @@ export function holdDirectory(directory: string): Release {
 /** Whether a server runs on this directory. */
 export const isDirectoryHeld = (directory: string): boolean => isLocked(join(directory, lockName));
 
-/**
- * Other users may pass through a directory that is made here: in a checkout, the work directory of
- * a runner is inside it, and jobs run as other users. Everything else in it is private.
- */
+/** Others may pass through: a runner's work directory may be inside, with jobs of other users. */
 function makePassable(directory: string): void {
   const isNew = makeDirectory(directory) !== undefined;
   // The server's umask would remove this from the mode of mkdir.
   if (isNew) chmodSync(directory, 0o711);
 }
 
-/**
- * Throws if another server, a restore, a key rotation or a move has one of the locks; then none is taken.
- */
+/** Takes all locks or none; throws if another process has one. */
 function hold(files: readonly string[]): Release {
   const held: Release[] = [];
   const release = () => {
@@ -69,10 +58,7 @@ function hold(files: readonly string[]): Release {
   }
 }
 
-/**
- * Database and blobs may be outside the data directory, where a server with another data directory
- * could use them.
- */
+/** Database and blobs may be outside the data directory and used from another one. */
 function lockFiles({
   dataDirectory,
   databaseFile,

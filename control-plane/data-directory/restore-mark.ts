@@ -1,7 +1,4 @@
-/**
- * The mark of a restore that is not complete: the data directory is then neither the old one nor
- * the new one.
- */
+/** While the mark is there, the data directory is neither the old one nor the new one. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../../common/settings/config-error.ts";

@@ -17,10 +17,7 @@ const keyName = "WINDLASS_SECRET_KEY";
 const purpose = "key-check";
 const about = "windlass";
 
-/**
- * Finds the keys and checks them against the store. Generates the first key of a new store. Throws
- * ConfigError for a lost or wrong key.
- */
+/** Generates the first key of a new store. Throws ConfigError for a lost or wrong key. */
 export async function openSecretKeys(config: ServerConfig, store: Store): Promise<SecretKeys> {
   const directory = join(config.dataDirectory, "secrets");
   const found = config.secretKey ?? findSecret(directory, keyName);
@@ -28,8 +25,7 @@ export async function openSecretKeys(config: ServerConfig, store: Store): Promis
   const checks = parseChecks(await findFact(store.read, secretKeyChecks));
   const isRight = checks.length > 0 ? opensAll(given, checks) : await opensSample(given, store);
   if (!isRight) throw wrongKey(config, directory, found);
-  // Only now, because a key that is generated next to data that needs another one would hide the
-  // loss.
+  // Only now: a key generated next to data that needs another one would hide the loss.
   const current = found ?? (await keptSecret(directory, keyName));
   const missing = !opensAny([current], checks);
   if (missing) await store.write((tx) => saveChecks(tx, [...checks, sealCheck(current)]));
@@ -69,10 +65,7 @@ export const opensAny = (keys: readonly string[], checks: readonly string[]): bo
     }),
   );
 
-/**
- * A store of 0.1.0 has no check values: one of its sealed values must open. An empty store accepts
- * any key.
- */
+/** A store of 0.1.0 has no check values: one sealed value must open, unless there is none. */
 async function opensSample(keys: readonly string[], store: Store): Promise<boolean> {
   const sample = await findSample(store.read);
   return (

@@ -1,17 +1,10 @@
-/**
- * The server's own secrets: from the settings, or generated at the first start and kept, mode 0600,
- * in the data directory.
- */
 import { randomBytes } from "node:crypto";
 import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory, readIfExists } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
-/**
- * Reads `<directory>/<name>`, and generates it if there is none. Processes that start together get
- * the same secret: the complete file appears by a link that only one of them can make.
- */
+/** Generates it if missing. Concurrent processes get the same one: only one can make the link. */
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
   const existing = findSecret(directory, name);

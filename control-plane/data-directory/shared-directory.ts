@@ -1,7 +1,4 @@
-/**
- * The directory of artifacts of control planes that share a database. All of them must use the same
- * one, so the directory has an id, which the database knows.
- */
+/** Control planes that share a database must share artifacts: it knows the directory's id. */
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { s3Address } from "../blobs/s3-place.ts";
 import type { ServerConfig } from "../config.ts";

@@ -1,7 +1,4 @@
-/**
- * The secrets of control planes that share a database: all of them need the same, so none is
- * generated, and the database has a check value of each.
- */
+/** Control planes that share a database need the same secrets, so none is generated. */
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { ServerConfig } from "../config.ts";
 import type { Store } from "../store/db.ts";

@@ -1,4 +1,3 @@
-/** The rules of approvals that need no store. Pure. */
 import type {
   ApprovalDecision,
   ApprovalRule,

@@ -20,10 +20,7 @@ const pause = 500;
 /** A runner reads an end and what it lets begin at about the same time, in either order. */
 const inexact = 50;
 
-/**
- * Follows the changes back from the last one that ended. `needs`: whether the first address depends
- * on the second, if that is known.
- */
+/** Goes back from the last change that ended. `needs`: undefined if dependencies are unknown. */
 export function criticalPath<T extends Span>(
   spans: readonly T[],
   needs?: (address: string, other: string) => boolean,

@@ -33,10 +33,7 @@ export const contentMd5 = (header: string | undefined): ExpectedDigest[] =>
     ? []
     : [{ algorithm: "md5", value: decoded("content-md5", header.trim(), 16) }];
 
-/**
- * Passes content on and fails at its end if the digest does not match, so that the caller stores
- * nothing.
- */
+/** Fails at the end if the digest does not match, so that the caller stores nothing. */
 export async function* checked(
   content: AsyncIterable<Uint8Array>,
   expected: readonly ExpectedDigest[],

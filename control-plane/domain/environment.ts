@@ -1,4 +1,3 @@
-/** Checks the environment variables that a user gives a job. */
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import type { TextValue } from "../../protocol/values.ts";
 import { faultText } from "../../protocol/words.ts";

@@ -1,7 +1,3 @@
-/**
- * Messages about invalid fields: one table by JSON-schema keyword, for the API, the client and the
- * console.
- */
 import type { ErrorObject } from "ajv";
 
 /** A fault of one field. `message` completes a sentence that begins with the field's name. */
@@ -10,9 +6,6 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/**
- * Ajv's description of a fault: the keyword's parameters, and with `verbose` the schema around it.
- */
 type Given = Pick<ErrorObject, "params" | "parentSchema">;
 type Message = (given: Given, nothing: string) => string;
 
@@ -72,10 +65,7 @@ export const faultMessages = {
   oneOf: () => "has a form that is not accepted",
 } as const satisfies Readonly<Record<string, Message>>;
 
-/**
- * Returns the faults that Ajv found: the first of each field, and at most `most`. `nothing`: what
- * null is called.
- */
+/** Returns the first fault of each field, at most `most`. `nothing`: what null is called. */
 export function describeFaults(
   found: readonly ErrorObject[],
   context: string,
@@ -124,9 +114,7 @@ const patternMessage = (schema: ErrorObject["parentSchema"]): string =>
 const quoted = (name: unknown): string => `"${cut(String(name))}"`;
 const cut = (name: string): string => (name.length <= 100 ? name : `${name.slice(0, 99)}…`);
 
-/**
- * `body.labels.0`; for a field that is missing, not known, or of no known kind, that field's name.
- */
+/** `body.labels.0`; for a missing or unknown field, that field's name. */
 function pathOf(context: string, { instancePath, params }: ErrorObject): string {
   const field = params["additionalProperty"] ?? params["missingProperty"] ?? params["tag"];
   const parts = instancePath.split("/").slice(1).map(unescaped);

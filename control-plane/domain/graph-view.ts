@@ -1,7 +1,4 @@
-/**
- * What is shown of a resource graph: the modules that are closed are one node each, and no more than
- * 500 nodes are left. Bounds everything before it is laid out.
- */
+/** Closed modules are one node each. Limits a graph to 500 nodes before it is laid out. */
 import type { PlanAction } from "../../protocol/plan-summary.ts";
 import type { Edge, GraphResource, ResourceGraph } from "./resource-graph.ts";
 

@@ -16,9 +16,7 @@ import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import { RefusalError } from "./refusal.ts";
 import { minute } from "../../common/units.ts";
 
-/**
- * A row of `jobs`. Times are epoch milliseconds; labels, features and execution metadata are JSON.
- */
+/** Times are epoch milliseconds; labels, features and execution metadata are JSON. */
 export interface JobRow {
   id: string;
   owner_id: string;
@@ -37,10 +35,7 @@ export interface JobRow {
   /** 1 for a PLAN that destroys everything, and for the DEPLOY of such a plan. */
   destroys: 0 | 1;
   labels: string;
-  /**
-   * The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as
-   * its snapshot is.
-   */
+  /** Required features of a runner, `debug` if its debug log is kept; fixed like its snapshot. */
   features: string;
   config_hash: string | null;
   timeout_seconds: number;
@@ -48,10 +43,7 @@ export interface JobRow {
   created_by: string | null;
   /** The id of that person; of a job of an access token, of the person who created the token. */
   creator_id: string | null;
-  /**
-   * 0 if it is known to delete and replace nothing: a DEPLOY of a plan with a complete summary that
-   * says so.
-   */
+  /** 0 if known to delete and replace nothing: a DEPLOY whose complete plan summary says so. */
   destructive: 0 | 1;
   /** 1 while it waits for approvals (store/approvals/approvals.ts). */
   unapproved: 0 | 1;
@@ -71,10 +63,7 @@ export interface JobRow {
   omitted_at: number | null;
   /** When its runner was found lost; null again once that runner has reported how the job ended. */
   presumed_lost_at: number | null;
-  /**
-   * Whether what an ended job did is not known: its runner was lost or could not say, or the server
-   * was restored meanwhile.
-   */
+  /** 1 if its effect is unknown: the runner was lost or could not say, or after a restore. */
   outcome_unknown: 0 | 1;
   /** What the spec's status was before this job changed it: a cancel goes back to it. */
   spec_status_before: ConfigurationStatus | null;
@@ -87,9 +76,7 @@ export interface JobRow {
   log_pruned_at: number | null;
 }
 
-/**
- * The columns that state changes may change; everything else of a job is fixed when it is created.
- */
+/** State changes may change these columns; the rest is fixed when the job is created. */
 export type JobState = Pick<
   JobRow,
   | "status"
@@ -142,10 +129,7 @@ export const newlyQueued = {
 /** The message of a lost job; `presumed_lost_at` records that it was lost. */
 export const lostMessage = "runner lost, outcome unknown";
 
-/**
- * A job is released this long after a cancel that its runner did not acknowledge: longer than the
- * apply grace of an agent (10 minutes).
- */
+/** Longer than the apply grace of an agent (10 minutes). */
 export const unansweredCancelMilliseconds = 15 * minute;
 
 /** SUCCESS, FAILED or CANCELLED. */
@@ -174,17 +158,12 @@ export function fence(
     throw new RefusalError("not_job_holder");
 }
 
-/**
- * The first sign that the runner works on the job: a PROCESSING report, a log post, a plan upload,
- * a LOCK or POST of its state.
- */
+/** The first sign of work: PROCESSING report, log post, plan upload, LOCK or POST of its state. */
 export function start<J extends JobState>(job: J, now: number): J {
   return job.started_at === null && !hasEnded(job) ? { ...job, started_at: now } : job;
 }
 
-/**
- * The runner's PROCESSING report. Refused if the job has ended: the runner must not start anything.
- */
+/** Refused if the job has ended: the runner must not start anything. */
 export function reportProcessing<J extends JobState>(job: J, now: number): J {
   if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status}`);
   return start(job, now);
@@ -202,10 +181,7 @@ export interface End {
   readonly outcome_unknown: 0 | 1;
 }
 
-/**
- * The holder's report of the end, which replaces what the server presumed. The same report again
- * changes nothing.
- */
+/** The holder's report replaces what the server presumed. Repeating it changes nothing. */
 export function reportEnd<J extends JobState>(job: J, end: End, now: number): J {
   const isRepeated =
     job.status === end.status &&
@@ -228,10 +204,7 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
   };
 }
 
-/**
- * A user's cancel; `by` is null if it is a rejection. A job that was never started ends at once; a
- * started job stays held until its runner responds.
- */
+/** `by` is null for a rejection. A started job stays held until its runner responds. */
 export function cancel<J extends JobState>(job: J, by: string | null, now: number): J {
   if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);
   return {
@@ -244,10 +217,7 @@ export function cancel<J extends JobState>(job: J, by: string | null, now: numbe
   };
 }
 
-/**
- * The holder is lost. A job that was not started goes back to the queue; a started one may have
- * changed something and is never repeated.
- */
+/** A job that was not started is queued again; a started one is never repeated. */
 export function lose<J extends JobState>(job: J, now: number): J {
   if (!isHeld(job)) return job;
   if (job.status === "PROCESSING" && job.started_at === null)
@@ -282,10 +252,7 @@ export const reject = <J extends JobState>(job: J, error_message: string, now: n
   error_message,
 });
 
-/**
- * The server was restored from a backup of `from`. A job that had not ended then may have run
- * since, so it is never given out again.
- */
+/** A job that had not ended in the backup may have run since, so it is never given out again. */
 export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
   if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now, outcome_unknown: 1 };
   return {
@@ -298,10 +265,7 @@ export function outliveRestore<J extends JobState>(job: J, from: string, now: nu
   };
 }
 
-/**
- * The runner did not acknowledge a cancel for `unansweredCancelMilliseconds`: its terraform may
- * still be running, or may have been killed.
- */
+/** After an unacknowledged cancel, terraform may still be running or may have been killed. */
 export function releaseCancelled<J extends JobState>(job: J, now: number): J {
   const isDue =
     job.status === "CANCELLED" &&

@@ -33,9 +33,7 @@ type Place = "minus" | "zero" | "integer" | "point" | "fraction" | "e" | "e sign
 /** What the next byte belongs to. */
 type Token = "none" | "text" | "escape" | "hex" | "word" | Place;
 
-/**
- * Takes bytes in any pieces. `push` throws JsonScanError; `isEnded` tells whether the map is whole.
- */
+/** `push` takes bytes in any pieces and throws JsonScanError; `isEnded`: the map is complete. */
 export class JsonScanner {
   readonly #listener: JsonListener;
   /** The listener of the map whose members come now. */

@@ -1,6 +1,4 @@
-/**
- * Measures JSON text before it is parsed, in one pass over the bytes and without building anything.
- */
+/** Measures JSON in one pass over the bytes, before it is parsed, and builds nothing. */
 
 export interface JsonLimits {
   /** Lists and maps inside each other. */
@@ -9,10 +7,7 @@ export interface JsonLimits {
   readonly values: number;
 }
 
-/**
- * Returns which limit is exceeded, in words; undefined if none is. Malformed text is left to the
- * parser.
- */
+/** Undefined if no limit is exceeded. The parser reports malformed text. */
 export function findExcess(json: Buffer, { levels, values }: JsonLimits): string | undefined {
   // Each level and each value takes a byte.
   if (json.length <= Math.min(levels, values)) return undefined;
@@ -44,9 +39,7 @@ export function findExcess(json: Buffer, { levels, values }: JsonLimits): string
   return undefined;
 }
 
-/**
- * Returns the text of a map with null in place of every list and map in it; the plain values stay.
- */
+/** Replaces every list and map in a map by null. */
 export function withoutParts(json: Buffer): string {
   const kept: Buffer[] = [];
   let level = 0;
@@ -70,10 +63,7 @@ const nothing = Buffer.from("null");
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/**
- * Returns the end of the string that begins at `at`, or the end of the text if the string does not
- * end.
- */
+/** The end of the text if the string does not end. */
 function endOfString(json: Buffer, at: number): number {
   let next = at + 1;
   while (next < json.length) {

@@ -1,10 +1,7 @@
 /** Times on the wire: RFC 3339 text there, epoch milliseconds here. */
 import { invalid } from "./refusal.ts";
 
-/**
- * Returns epoch milliseconds. Refuses the field if there is no such time: RFC 3339 allows some that
- * do not exist here, such as leap seconds.
- */
+/** Epoch milliseconds. Refuses RFC 3339 times that do not exist here, such as leap seconds. */
 export function momentOf(field: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const moment = Date.parse(text);

@@ -15,10 +15,7 @@ interface Shape {
   readonly properties?: Readonly<Record<string, Shape>>;
 }
 
-/**
- * Returns a function that converts the ids and names in a value of this schema. It changes the
- * objects in place.
- */
+/** The function changes the objects in place. */
 export const normalizerFor = (schema: TSchema | undefined): Normalize =>
   normalizerOf(schema ?? {}) ?? ((value) => value);
 

@@ -1,5 +1,3 @@
-/** The sign-in providers, and where each is reached. */
-
 export const providerNames = ["github", "gitlab", "bitbucket", "google"] as const;
 export type ProviderName = (typeof providerNames)[number];
 
@@ -36,10 +34,7 @@ const publicHosts: Readonly<Record<ProviderName, string>> = {
 export const hostOf = (name: ProviderName, { baseUrl }: Partial<ProviderSettings>): string =>
   baseUrl ?? publicHosts[name];
 
-/**
- * Names the provider's host in an account: a subject means nothing at another host. Without the
- * scheme, which may become https.
- */
+/** A subject means nothing at another host. Without the scheme, which may become https. */
 export function accountHost(name: ProviderName, settings: Partial<ProviderSettings>): string {
   const { host, pathname } = new URL(hostOf(name, settings));
   return `${host}${pathname.replace(/\/+$/, "")}`;

@@ -1,5 +1,3 @@
-/** How much one owner, or one job, may have. */
-
 export interface Quotas {
   readonly queuedJobs: number;
   readonly configurations: number;
@@ -11,7 +9,6 @@ export interface Quotas {
   readonly logBytes: number;
 }
 
-/** The quotas that refuse a request. */
 export type Quota =
   | "queued_jobs"
   | "configurations"

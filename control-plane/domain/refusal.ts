@@ -1,12 +1,7 @@
-/**
- * Refusals: how the layers below http/ refuse a request. http/problem.ts writes them on the wire.
- */
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { faultText } from "../../protocol/words.ts";
 
-/**
- * Thrown to refuse a request with the problem `code`. Changes of the same transaction are undone.
- */
+/** Thrown to refuse a request; changes of the same transaction are undone. */
 export class RefusalError extends Error {
   override readonly name = "RefusalError";
   readonly code: ProblemCode;
@@ -32,10 +27,7 @@ export const invalid = (path: string, message: string): RefusalError =>
     errors: [{ path, message }],
   });
 
-/**
- * The storage cannot be used now. Nothing was changed, so any request may be repeated, which
- * `Retry-After` says.
- */
+/** Nothing was changed, so `Retry-After` permits repeating any request. */
 export const storageUnavailable = (detail: string): RefusalError =>
   new RefusalError("storage_unavailable", detail, {}, { "retry-after": "2" });
 

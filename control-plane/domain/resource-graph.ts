@@ -55,7 +55,6 @@ export class ResourceGraph {
     return resource;
   }
 
-  /** Adds that a resource depends on another one. */
   connect(from: string, to: string): void {
     if (from === to || this.#edgeCount === edgeLimit) return;
     const targets = this.#edges.get(from) ?? new Set();
@@ -83,10 +82,7 @@ const addressPattern =
 /** New addresses of instances that a plan moves, by their addresses in the state. */
 type Moves = ReadonlyMap<string, string>;
 
-/**
- * Adds the resources of a state in terraform's format 4; what has another shape is left out. What
- * moves is added where it moves to.
- */
+/** Ignores what has another shape than format 4. Adds moved resources at their new address. */
 export function addState(graph: ResourceGraph, state: unknown, moves: Moves = new Map()): void {
   const renamed = renamedResources(state, moves);
   for (const { address, instances } of resourcesOf(state)) {
@@ -124,7 +120,6 @@ function renamedResources(state: unknown, moves: Moves): ReadonlyMap<string, Rea
   return renamed;
 }
 
-/** What a plan says of resources. */
 export type PlannedGraph = Pick<PlanSummary, "changes" | "graph">;
 
 /**
@@ -152,10 +147,7 @@ export function addPlan(
     for (const needed of needs) graph.connect(address, needed);
 }
 
-/**
- * The moves of a plan that the state does not have yet: of each the old address is there, and the
- * new one is free, or becomes free by another move.
- */
+/** Moves whose old address exists and whose new one is free or becomes free by another move. */
 function pendingMoves(changes: PlannedGraph["changes"], stored: ReadonlySet<string>): Moves {
   const moves = new Map(
     changes.flatMap(({ address, previous_address: old }) =>

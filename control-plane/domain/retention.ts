@@ -1,19 +1,12 @@
-/** How long content is kept. */
 import { hour } from "../../common/units.ts";
 
 /** Periods in milliseconds; Infinity keeps all. */
 export interface Retention {
   /** A log, after its job's end. */
   readonly logs: number;
-  /**
-   * A plan artifact, after the end of its job and of every job that used it; an archive, after a
-   * configuration or an unended job last named it.
-   */
+  /** After the last job that used a plan artifact ended, or an archive was last named. */
   readonly artifacts: number;
-  /**
-   * A version of a state, after it was written; the newest `stateVersions` of a state are kept
-   * however old.
-   */
+  /** The newest `stateVersions` of a state are kept however old. */
   readonly states: number;
   readonly stateVersions: number;
 }

@@ -34,7 +34,6 @@ export interface Permitted {
 /** What no access token may do. */
 const personal: ReadonlySet<Permission> = new Set(["account", "members", "approve"]);
 
-/** Whether a role has all the permissions of another. */
 export const includesRole = (role: Role, other: Role): boolean =>
   roles.indexOf(role) >= roles.indexOf(other);
 
@@ -76,10 +75,7 @@ export function checkPermission(caller: Permitted, permission: Permission): void
   throw new RefusalError("permission_denied", `This needs the role ${least}. ${has}`);
 }
 
-/**
- * What it takes to create, cancel or retry a job. A PLAN of another source than its configuration's
- * runs code that no deployer has chosen.
- */
+/** A PLAN of another source than its configuration's runs code that no deployer has chosen. */
 export function permissionForJob(type: JobType, hasOwnSource: boolean): Permission {
   if (type === "DESTROY_WORKER") return "administer";
   return type === "PLAN" && !hasOwnSource ? "plan" : "deploy";

@@ -1,7 +1,4 @@
-/**
- * Encryption at rest: AES-256-GCM with keys derived from `WINDLASS_SECRET_KEY`, one for each
- * purpose.
- */
+/** AES-256-GCM, with one key for each purpose derived from `WINDLASS_SECRET_KEY`. */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { seal, unseal } from "../../common/sealed-box.ts";
 
@@ -10,24 +7,15 @@ const version = 1;
 /** The key that seals, then older ones, which still open what they sealed. */
 export type SecretKeys = readonly [current: string, ...older: string[]];
 
-/**
- * Stored content cannot be decrypted: it was sealed with another key, was changed, or is
- * incomplete.
- */
+/** The content was sealed with another key, was changed, or is incomplete. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError";
 }
 
 export interface SecretBox {
-  /**
-   * Returns a version byte and the box. Opening needs the same `about` (such as a row's id), so a
-   * box cannot be moved to another row.
-   */
+  /** Opening needs the same `about` (such as a row's id): a box cannot move to another row. */
   seal(content: Buffer, about: string): Buffer;
-  /**
-   * Throws UnreadableError if the box was changed, moved, or made with a key that is not among
-   * these.
-   */
+  /** Throws UnreadableError if the box was changed, moved, or made with another key. */
   open(box: Buffer, about: string): Buffer;
   /** A keyed hash in base64url, for tokens that are derived instead of stored. */
   sign(text: string): string;
@@ -61,10 +49,7 @@ export function secretBox([current, ...older]: SecretKeys, purpose: string): Sec
 const signWith = (key: KeyObject, text: string): string =>
   createHmac("sha256", key).update(text).digest("base64url");
 
-/**
- * Seals the content under the current key. Returns the box itself if it is already, or if
- * none of the keys opens it.
- */
+/** Returns the box itself if the current key sealed it, or if none of the keys opens it. */
 export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {
   if (tryOpen(secretBox([keys[0]], purpose), box, about) !== undefined) return box;
   const withEachKey = secretBox(keys, purpose);

@@ -1,7 +1,3 @@
-/**
- * The values of a configuration that may be sensitive: variables, environment and settings of a
- * backend, in one form.
- */
 import type {
   ConfigSnapshot,
   TextValue,
@@ -12,10 +8,7 @@ import type { PlanOptions } from "../../protocol/plan-options.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { invalid } from "./refusal.ts";
 
-/**
- * The fields of a configuration that a runner needs, except its names; and its origin, which a
- * runner does not get.
- */
+/** What a runner needs, except the names; and the origin, which a runner does not get. */
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name"> &
   Pick<UpdateConfiguration, "origin">;
 
@@ -48,10 +41,7 @@ export type Entry = Variable & { sealed?: string };
 const textGroups = ["environment", "backend_config"] as const;
 type TextGroup = (typeof textGroups)[number];
 
-/**
- * Whether a text under this name is sensitive unless a person says otherwise. A bucket's `key` is a
- * path.
- */
+/** Unless a person says otherwise. A bucket's `key` is a path. */
 export const isSecretName = (group: TextGroup | "variables", name: string): boolean =>
   group !== "variables" &&
   isSecretEnvironmentName(name) &&

@@ -1,7 +1,4 @@
-/**
- * The forms of a configuration: stored, shown, hashed and sent to a runner. Sensitive values are
- * sealed in all but the last.
- */
+/** Sensitive values are sealed in all forms but that for a runner. */
 import { createHmac, hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import canonicalize from "canonicalize";
@@ -82,10 +79,7 @@ function checked(
   return fields;
 }
 
-/**
- * Each request body is limited, but variables are added one by one, and a runner gets all of them
- * in one response.
- */
+/** Bodies are limited one by one, but a runner gets all variables in one response. */
 function checkSizes({ source, variables = {}, environment = {} }: Partial<DefinitionFields>): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
@@ -121,10 +115,7 @@ function checkEngineVersion(constraint: string | null): void {
 type DefinitionFields = Omit<Definition, "backend" | "parallelism"> &
   Pick<CreateConfiguration, "backend" | "parallelism">;
 
-/**
- * Leaves out what is off, empty or not chosen: a definition without it is the same one, and has the
- * same hash.
- */
+/** A definition without what is off or empty is the same one and has the same hash. */
 function withoutDefaults(given: DefinitionFields): Definition {
   const { submodules, backend, parallelism, var_files, backend_config, ...definition } = given;
   return {
@@ -158,10 +149,7 @@ const pick = (given: Partial<DefinitionFields>): Partial<DefinitionFields> =>
     fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
 
-/**
- * Replaces every sensitive value by a sealed one, which opens only for the same `about`: the id of the
- * configuration, job or worker.
- */
+/** Sealed values open only for the same `about`: the id of the configuration, job or worker. */
 export const seal = <T extends Partial<Definition>>(
   definition: T,
   box: SecretBox,
@@ -180,10 +168,7 @@ const sealer =
         }
       : entry;
 
-/**
- * Opens the sealed values: only for the runner that holds the job, and for the hash. Throws
- * UnreadableError with the name of the value.
- */
+/** For the holder of the job and for the hash only. UnreadableError names the value. */
 export const unseal = <T extends Partial<Definition>>(
   definition: T,
   box: SecretBox,
@@ -259,10 +244,7 @@ export function holdsSealed(text: string): boolean {
   return isSealed;
 }
 
-/**
- * Returns a stored definition (JSON) whose values are sealed with the first key, and how many values
- * none of the keys opens: those stay unchanged.
- */
+/** Also returns how many values none of the keys opens: those stay unchanged. */
 export function reseal(
   text: string,
   keys: SecretKeys,

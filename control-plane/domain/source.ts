@@ -3,10 +3,7 @@ import { posix } from "node:path";
 
 const controls = /\p{Cc}/u;
 
-/**
- * Returns what is wrong with a directory of the source; undefined if it is valid. `parent`: the
- * directory that it is relative to.
- */
+/** Undefined if valid. `parent`: the directory to which it is relative. */
 export function directoryProblem(directory: string, parent = ""): string | undefined {
   if (controls.test(directory)) return "must not contain control characters";
   const leaves = /^\.\.(\/|$)/.test(posix.join(parent, directory));

@@ -28,10 +28,7 @@ const lineageLimit = 400;
 /** Members of the document itself. Terraform writes seven, OpenTofu a few more. */
 const memberLimit = 1000;
 
-/**
- * A reader of one document: `push` its bytes in any pieces, then `end`. Both refuse what is no
- * terraform state.
- */
+/** `push` takes bytes in any pieces. It and `end` refuse what is no terraform state. */
 export class StateDocumentReader {
   readonly #fields = new Map<string, unknown>();
   #members = 0;

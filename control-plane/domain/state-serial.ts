@@ -1,7 +1,4 @@
-/**
- * Replaces the serial of a terraform state while it passes, and keeps every other byte, because the
- * state may contain numbers that are longer than a double.
- */
+/** Changes only the serial's bytes: a state may have numbers longer than a double. */
 import { RefusalError } from "./refusal.ts";
 import { StateDocumentReader, type Range } from "./state-document.ts";
 

@@ -1,10 +1,7 @@
 /** What keeps a disk, a database or an object store from working, in words for the operator. */
 import { RefusalError } from "./refusal.ts";
 
-/**
- * Errors of the disk and the database that an operator must resolve. The same request will succeed
- * later, so they become a 503, after which agents, clients and terraform try again.
- */
+/** An operator must resolve these. As 503, agents, clients and terraform try again. */
 const troubles: readonly (readonly [codes: RegExp, trouble: string])[] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL)$/, "the server's disk is full"],
   [/^SQLITE_(BUSY|LOCKED)/, "another program holds a lock on the server's database"],

@@ -1,4 +1,3 @@
-/** Random tokens and their hashes. */
 import { hash, randomBytes } from "node:crypto";
 
 /** 256 random bits in base64url behind a prefix that secret scanners can find. */

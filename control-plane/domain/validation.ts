@@ -1,27 +1,18 @@
-/**
- * Checks input: bodies strictly, without conversion; texts of paths, queries and headers are
- * converted to their type first.
- */
+/** Bodies are checked without conversion; paths, queries and headers are converted first. */
 import { _, Ajv, type ErrorObject, type Options } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 
 /** `verbose`: a message can say what the schema around a fault says. */
 const common: Options = { discriminator: true, strict: false, verbose: true };
 const coercion: Options = { coerceTypes: true, useDefaults: true };
-/**
- * Validators that stop at the first fault, because listing the faults of a large body must not take
- * longer than finding one.
- */
+/** Stops at the first fault: listing those of a large body must take no longer than finding one. */
 const strict = makeAjv(common);
 const coercing = makeAjv({ ...common, ...coercion });
 /** Validators that list every fault, for input that is small enough. */
 const strictLister = makeAjv({ ...common, allErrors: true });
 const coercingLister = makeAjv({ ...common, ...coercion, allErrors: true });
 
-/**
- * For larger input, only the first fault is named; listing all would check every pattern and every
- * value again.
- */
+/** Of heavier input, only the first fault is named: listing all checks every value again. */
 const listedWeight = 2000;
 
 function makeAjv(options: Options): Ajv {
@@ -80,10 +71,7 @@ export function compileValidator({
   return validate;
 }
 
-/**
- * Returns how many values a value contains, with each fifty characters of text as one more. Stops
- * counting soon after `enough`.
- */
+/** Fifty characters of text count as one value more. Stops soon after `enough`. */
 function weigh(value: unknown, enough: number): number {
   if (typeof value === "string") return 1 + value.length / 50;
   if (typeof value !== "object" || value === null) return 1;

@@ -7,10 +7,7 @@ import { normalizerFor } from "./normalize.ts";
 import { RefusalError } from "./refusal.ts";
 import { compileValidator } from "./validation.ts";
 
-/**
- * Returns a check against a schema: the input of a form, or a stored value, is checked like the
- * body of a route.
- */
+/** For forms and stored values, which are checked like the body of a route. */
 export function validatorOf<T extends TSchema>(
   schema: T,
   context = "body",

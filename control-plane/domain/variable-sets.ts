@@ -15,10 +15,7 @@ export type ValuedSet = AttachedSet & { readonly values: Values };
 export const valueKinds = ["variables", "environment"] as const;
 export type ValueKind = (typeof valueKinds)[number];
 
-/**
- * Returns a configuration with the values of its sets, which are in the order in which they win.
- * Its own values win over all of them. Throws if the result is larger than a configuration may be.
- */
+/** Sets are in the order in which they win; own values win over all. Throws if too large. */
 export function withSets<T extends Values>(own: T, sets: readonly ValuedSet[]): T {
   if (sets.length === 0) return own;
   const layers: Values[] = [...sets.map(({ values }) => values).toReversed(), own];

@@ -20,7 +20,6 @@ import {
 export type Candidate = Claimant &
   Pick<WorkerRow, "name" | "offline_at" | "draining_at" | "last_heartbeat_at">;
 
-/** What else decides whether a job can be claimed. */
 export interface Surroundings {
   /** The job of the same configuration that is not released. */
   readonly busyJob: string | null;
@@ -38,15 +37,12 @@ export type WaitingJob = Pick<
   "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels" | "features"
 >;
 
-/** Why a job waits. */
 export interface Waiting {
   readonly reason: WaitingReason;
   readonly details: WaitingDetails | null;
 }
 
-/**
- * The first thing that would have to change for the job to be claimed; null unless it is QUEUED.
- */
+/** Null unless the job is QUEUED. */
 export function waitingOf(
   job: WaitingJob,
   { busyJob, isLocked, unsavedJob, isTargetHeld, workers }: Surroundings,

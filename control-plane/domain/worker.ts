@@ -4,10 +4,7 @@ import valid from "semver/functions/valid.js";
 import type { WorkerMode, WorkerStatus } from "../../protocol/workers.ts";
 import { equalSecrets } from "../../common/equal-secrets.ts";
 
-/**
- * A row of `workers`. Times are epoch milliseconds; labels, features, active jobs and metadata are
- * JSON.
- */
+/** Times are epoch milliseconds; labels, features, active jobs and metadata are JSON. */
 export interface WorkerRow {
   id: string;
   /** Null for a cloud-hosted worker, which has no owner and serves all users. */
@@ -64,10 +61,7 @@ export const newlyRegistered = {
 
 type Tokens = Pick<WorkerRow, "token_hash" | "old_token_hash" | "old_token_expires_at">;
 
-/**
- * Whether the worker's token, or the one that it replaced, has this hash. Takes the same time for
- * every hash, and if there is no such worker.
- */
+/** Compares with both the token and its predecessor, in constant time, also for no worker. */
 export function acceptsToken(worker: Tokens | undefined, hash: string, now: number): boolean {
   const isCurrent = equalSecrets(hash, worker?.token_hash ?? noHash);
   const isOld = equalSecrets(hash, worker?.old_token_hash ?? noHash);
@@ -81,10 +75,7 @@ export const tokenExpiry = (worker: Tokens, hash: string): number | null =>
 /** No token has it, and it is as long as a hash. */
 const noHash = "-".repeat(64);
 
-/**
- * Derived, never stored. OFFLINE takes precedence over DRAINING, because it is more important to
- * users.
- */
+/** Never stored. OFFLINE takes precedence over DRAINING, because it matters more to users. */
 export function workerStatus(
   worker: Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">,
 ): WorkerStatus {
@@ -119,10 +110,7 @@ export const withLists = <T extends { readonly labels: string; readonly features
   features: JSON.parse(row.features) as string[],
 });
 
-/**
- * Whether the worker may run the job, regardless of other jobs. The claim statement says the same
- * in SQL.
- */
+/** Regardless of other jobs. The claim statement says the same in SQL. */
 export const mayTake = (worker: Claimant, job: Claimable): boolean =>
   isMeantFor(worker, job) && job.features.every((feature) => worker.features.includes(feature));
 
@@ -138,9 +126,6 @@ export function isMeantFor(worker: Claimant, job: Claimable): boolean {
 const hasLabels = (worker: Claimant, job: Claimable): boolean =>
   job.labels.every((label) => worker.labels.includes(label));
 
-/**
- * Whether a runner's version is lower than the highest published one. False for anything that is
- * not a version.
- */
+/** False for anything that is not a version. */
 export const isBehind = (version: string | null, latest: string | null): boolean =>
   valid(version) !== null && valid(latest) !== null && lt(version ?? "", latest ?? "");

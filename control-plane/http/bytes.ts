@@ -1,4 +1,3 @@
-/** Bodies of bytes, streamed both ways. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
@@ -8,10 +7,7 @@ import { select } from "./range.ts";
 import { sent } from "./sent.ts";
 import { minute } from "../../common/units.ts";
 
-/**
- * Milliseconds after which a connection that sends nothing in the middle of a body is closed; what
- * it sent is dropped.
- */
+/** Longest pause within a body; then the connection is closed and what came is dropped. */
 const idleMilliseconds = minute;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Refuses input that is not HTTP, or that does not arrive, with a problem document like every other
- * error.
- */
+/** Input that is not HTTP, or does not arrive, gets a problem document like every other error. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -33,10 +30,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   socket.destroySoon();
 }
 
-/**
- * Refuses headers that Node itself would refuse without a problem document: no Host header, or an
- * expectation that cannot be met.
- */
+/** Node refuses a missing Host and unmet expectations without a problem document. */
 export function refuseHeads(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request, response) =>
     app.server.emit("request", request, response),
@@ -62,10 +56,7 @@ export function refuseHeads(app: FastifyInstance): void {
   });
 }
 
-/**
- * If there are two, a proxy may have used the other one (RFC 9112, 3.2). Node shows the first and says
- * nothing.
- */
+/** A proxy may have used the other one (RFC 9112, 3.2); Node shows the first. */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

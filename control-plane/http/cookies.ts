@@ -9,17 +9,13 @@ import type { Context } from "../services/context.ts";
 /** Whether browsers reach this server only by https. */
 export const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");
 
-/** Returns the value of one of our cookies. */
 export const readCookie = (
   context: Context,
   { headers }: FastifyRequest,
   name: string,
 ): string | undefined => parseCookie(headers.cookie ?? "")[fullName(context, name)];
 
-/**
- * Sets a cookie for this many seconds, or removes it with 0. In one response, a later cookie
- * replaces an earlier one with its name.
- */
+/** 0 seconds remove it. In a response, a later cookie replaces an earlier one of its name. */
 export function setCookie(
   context: Context,
   reply: FastifyReply,

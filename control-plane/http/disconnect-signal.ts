@@ -1,7 +1,4 @@
-/**
- * Notices when a caller disconnects: a waiting request whose connection has closed must not take a
- * job.
- */
+/** A waiting request whose connection has closed must not take a job. */
 import type { FastifyReply } from "fastify";
 
 /** Returns a signal that is aborted when the connection closes before the response is written. */

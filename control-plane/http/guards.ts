@@ -1,7 +1,3 @@
-/**
- * The guards of all routes: each reads the credential of one kind of caller from the request and
- * lets a service check it.
- */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { UserCaller } from "../services/callers.ts";
@@ -41,10 +37,7 @@ function sessionGuard(context: Context): Guards["session"] {
   };
 }
 
-/**
- * `Authorization: Bearer <token>`: the access token of a login or of a pipeline. Without that header,
- * a browser's session, because the console calls the same routes.
- */
+/** The access token of a login or pipeline; without the header, a browser's session. */
 function clientGuard(context: Context): Guards["client"] {
   return async (request, reply) => {
     const { authorization } = request.headers;

@@ -95,8 +95,7 @@ function parse(request: FastifyRequest, bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new RefusalError("malformed_json", "the body is not UTF-8");
   const { config, schema } = routeOf(request);
   const { endpoint, dropsExcess = false } = config;
-  // What a user writes is stored unchanged or refused. A runner's report is not lost because of
-  // half a character.
+  // User input is exact or refused; a runner's report is not lost because of half a character.
   const isExact = isOfPerson(schema);
   const values = endpoint?.bodyValues ?? jsonValues;
   return parseJson(bytes, { isExact, values, dropsExcess });
@@ -111,16 +110,12 @@ export interface JsonOptions {
   readonly dropsExcess?: boolean;
 }
 
-/**
- * Parses JSON that can be stored, within limits that keep other requests from waiting. Throws
- * `malformed_json`, or a SyntaxError.
- */
+/** Limits keep other requests from waiting. Throws `malformed_json` or a SyntaxError. */
 export function parseJson(
   json: Buffer,
   { isExact, values = jsonValues, dropsExcess = false }: JsonOptions,
 ): unknown {
-  // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is
-  // a name like any other.
+  // Fastify's parser also searches for __proto__, a name like any other where nothing is merged.
   const excess = findExcess(json, { levels: jsonLevels, values });
   if (excess !== undefined && !dropsExcess) throw new RefusalError("malformed_json", excess);
   const text = excess === undefined ? json.toString() : withoutParts(json);

@@ -113,10 +113,7 @@ async function sendPages<T>(
   return sendJson(reply, text());
 }
 
-/**
- * Sends JSON that is written in pieces: short JSON at once, long JSON as fast as the client reads
- * it.
- */
+/** Sends short JSON at once, long JSON as fast as the client reads it. */
 export async function sendJson(reply: FastifyReply, text: JsonText): Promise<typeof sent> {
   const pieces = inTurns(text);
   const first = await pieces.next();

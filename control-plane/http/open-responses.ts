@@ -1,6 +1,3 @@
-/**
- * Ends long responses when the credential of the request ends, or when the client stops reading.
- */
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller, WorkerCaller } from "../services/callers.ts";
@@ -30,10 +27,7 @@ export function boundOpenAnswers(app: FastifyInstance, context: Context): void {
   });
 }
 
-/**
- * Disconnects a reader that has read nothing for this many milliseconds although data is waiting.
- * The timeout of the socket does not do this, because bytes that the client sends would restart it.
- */
+/** Milliseconds without reading. Not the socket's timeout, which bytes from the client restart. */
 export function cutStalled(raw: ServerResponse, patience: number): void {
   let before = sentTo(raw);
   const end = ticking(patience, () => {

@@ -1,7 +1,4 @@
-/**
- * Bounds the connections on which no caller has shown a credential yet. Those of runners and clients
- * do so with their first request, so only unknown callers fill the bound, and only they are cut.
- */
+/** Bounds connections without a credential yet, so that only unknown callers are cut. */
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { networkOf } from "../services/refusal-limit.ts";

@@ -1,7 +1,3 @@
-/**
- * Writes refusals as problem documents (RFC 9457), and turns every other error of a request into
- * one.
- */
 import { RefusalError, storageUnavailable } from "../domain/refusal.ts";
 import { refusedFields } from "../domain/validator-of.ts";
 import { isUncertain, storageTrouble } from "../domain/storage-troubles.ts";
@@ -31,10 +27,7 @@ export function problemText(
   return JSON.stringify(problem);
 }
 
-/**
- * Fastify's error handler: every error of a request becomes a problem document. `linger`: how long the
- * client may continue to send.
- */
+/** `linger`: how long the client may continue to send. */
 export function sendProblem(
   error: unknown,
   request: FastifyRequest,
@@ -48,8 +41,7 @@ export function sendProblem(
   for (const name of ["content-md5", "content-digest", "etag"]) reply.removeHeader(name);
   reply
     .headers(refusal.headers)
-    // Requests that are refused before any hook runs, such as one with a malformed address, have an
-    // id too.
+    // Also for requests that are refused before any hook runs, such as of a malformed address.
     .header("x-request-id", request.id)
     .header("cache-control", "no-store")
     .type("application/problem+json");

@@ -8,10 +8,7 @@ export type Selection =
   | { readonly kind: "part"; readonly start: number; readonly end: number }
   | { readonly kind: "outside" };
 
-/**
- * Evaluates If-None-Match, then Range with If-Range. For several ranges, and for anything but a
- * byte range, the whole content is sent.
- */
+/** If-None-Match, then Range with If-Range. Several or other ranges: the whole content. */
 export function select(headers: IncomingHttpHeaders, etag: string, size: number): Selection {
   if (matches(headers["if-none-match"], etag)) return { kind: "unchanged" };
   const condition = headers["if-range"];

@@ -22,10 +22,7 @@ import type { SendList } from "./list.ts";
 import { urlOf } from "./route-of.ts";
 import { sent } from "./sent.ts";
 
-/**
- * Checks a request's credential before anything else of it is read; throws the 401 or 403. Returns
- * no promise where it need not wait.
- */
+/** Throws 401 or 403 before anything else is read. Returns no promise if it need not wait. */
 export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => C | Promise<C>;
 
 /** What the guard of each kind of caller returns. */
@@ -68,10 +65,7 @@ type Result<E extends Endpoint> = E["answer"] extends TSchema
 type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Result<E>>;
 
 export interface RouteOptions {
-  /**
-   * Called so often that a log line for each would cost more than the work: polls, heartbeats, log
-   * posts.
-   */
+  /** Not logged: a line for each poll, heartbeat and log post would cost more than the work. */
   readonly quiet?: boolean;
   /** Served also while the server stops, because it reports that. */
   readonly alsoWhileStopping?: boolean;
@@ -173,8 +167,7 @@ function route(
     method: endpoint.method,
     url: urlOf(endpoint.path),
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
-    // No schema for the response: services return views that name every field, and JSON.stringify
-    // is the fastest way to write them.
+    // No response schema: views name every field, and JSON.stringify is the fastest writer.
     schema: {
       ...(params ? { params } : {}),
       ...(query ? { querystring: query } : {}),
@@ -243,10 +236,7 @@ function userOf(caller: Callers[Caller]): UserCaller | undefined {
   return "user" in caller ? (caller as { user: UserCaller }).user : undefined;
 }
 
-/**
- * Returns a function that keeps the declared fields of a body. A runner may send more than this
- * version knows, and what no schema has checked must not reach a service as if it were checked.
- */
+/** Drops the others: a newer runner may send fields that no schema here has checked. */
 function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown {
   const { properties, additionalProperties } = (schema ?? {}) as {
     properties?: object;

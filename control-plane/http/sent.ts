@@ -1,4 +1,3 @@
-/** For handlers that send the reply themselves. */
 import type { FastifyReply } from "fastify";
 import type { Stored } from "../services/storage/stored-content.ts";
 

@@ -16,10 +16,7 @@ const cookieName = "windlass_session";
 /** A cookie of this age is renewed. */
 const renewMilliseconds = minute;
 
-/**
- * Returns the signed-in user of a request's cookie; undefined without a valid one. Renews a cookie
- * that is not new.
- */
+/** Undefined without a valid cookie. Renews one that is not new. */
 export async function findSession(
   context: Context,
   request: FastifyRequest,
@@ -64,14 +61,10 @@ export function refuseForeignOrigin(context: Context, { method, headers }: Fasti
   if (!isOwn) throw new RefusalError("foreign_origin");
 }
 
-/**
- * Our origins are the configured address and the name in the address of this request, for which the
- * browser sent the cookie.
- */
+/** The configured address, and the name of this request, for which the browser sent the cookie. */
 export function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
   const url = URL.parse(origin);
-  // With https, a page of the same name without encryption is another origin, because anyone on the
-  // network can write it.
+  // With https, an unencrypted page of this name is foreign: the network can write it.
   const isSafe = !isSecure(context) || url?.protocol === "https:";
   return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
 }

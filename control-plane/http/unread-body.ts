@@ -1,10 +1,8 @@
-/** Responds to requests whose body has not arrived. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** How long a client may continue to send, before its connection is closed. */
 const lingerOf = ({ server }: FastifyRequest): number => Math.min(10_000, server.patience);
 
-/** Whether a part of the request's body has not arrived. */
 export const hasUnreadBody = ({ raw, headers }: FastifyRequest): boolean =>
   !raw.complete &&
   (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
@@ -41,10 +39,7 @@ export function answerUnread(
   else request.raw.once("close", end).once("end", end).resume();
 }
 
-/**
- * Closes the connection of a client that got its response in another way and has not finished its
- * body after the same time.
- */
+/** For clients that got their response in another way; same time limit. */
 export function cutUnreadBodies(app: FastifyInstance): void {
   app.addHook("onResponse", (request, _, done) => {
     done();
@@ -65,10 +60,7 @@ export function cutUnreadBodies(app: FastifyInstance): void {
 
 declare module "fastify" {
   interface FastifyInstance {
-    /**
-     * How long, in milliseconds, a client may take to send or to read while the server waits for
-     * it.
-     */
+    /** Milliseconds in which a client must send or read. */
     patience: number;
   }
 }

@@ -28,10 +28,7 @@ const text = (description: string, example: string): Json => ({
   example,
 });
 
-/**
- * The description of a parameter that may be left out, with an example of it. As `example`, the page
- * of the document would send it with each request that is tried there.
- */
+/** Not as `example`: the document's page would send that with each request tried there. */
 export const withExample = (description: string, example: string): string =>
   `${description} For example \`${example}\`.`;
 

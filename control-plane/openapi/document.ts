@@ -1,6 +1,3 @@
-/**
- * Builds the OpenAPI 3.1 document from the endpoints and schemas of `protocol/`, without a server.
- */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { Problem } from "../../protocol/problem.ts";
 import { headers, introduction, parameters } from "./common.ts";

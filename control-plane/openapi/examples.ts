@@ -21,10 +21,7 @@ const declared = new Map(
     .map(({ schema, value }) => [keyOf(schema), value]),
 );
 
-/**
- * Returns a value that the schema allows. If it is undefined or lacks a part, an example is missing
- * in openapi/examples/.
- */
+/** An undefined value or part means that openapi/examples/ lacks an example. */
 export function exampleOf(schema: TSchema | Json): unknown {
   const own = (schema as { examples?: readonly unknown[] }).examples;
   if (own) return own[0];

@@ -1,4 +1,3 @@
-/** Converts an endpoint to an OpenAPI operation. */
 import type { TObject } from "typebox";
 import { actsInSpace, type Endpoint } from "../../protocol/endpoint.ts";
 import { withExample } from "./common.ts";

@@ -5,7 +5,6 @@ import { faultMessages } from "../domain/fault-messages.ts";
 import { anyEndpointRefuses, refusalsOf } from "./refusals.ts";
 import type { Json } from "./schemas.ts";
 
-/** Collects the responses that the document uses. */
 export class Problems {
   readonly #responses = new Map<string, Json>();
   readonly #examples = new Map<string, Json>();

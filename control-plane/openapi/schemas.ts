@@ -52,7 +52,6 @@ const exported = Object.entries<unknown>({
     /^[A-Z]/.test(entry[0]) && isSchema(entry[1]) && !unnamed.has(entry[0]),
 );
 
-/** Collects the components that the document uses. */
 export class Schemas {
   readonly #known = new Map<string, { name: string; schema: Json }>();
   readonly #used = new Map<string, Json>();

@@ -1,7 +1,4 @@
-/**
- * The credentials of each kind of caller. `Caller` also selects the guard of the route
- * (http/route.ts), so both agree.
- */
+/** `Caller` also selects the guard of the route (http/route.ts), so both agree. */
 import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
 
 export const securitySchemes = {

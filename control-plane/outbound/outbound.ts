@@ -1,7 +1,4 @@
-/**
- * The one way to places that users name. A request reaches no address that `Destinations` forbids,
- * follows no redirect, and is bounded in time and size.
- */
+/** Reaches no address that `Destinations` forbids, follows no redirect, bounds time and size. */
 import { Agent, connectorOf, request } from "../../common/http-client.ts";
 import { mebibyte } from "../../common/units.ts";
 import { DestinationError, Destinations } from "./destinations.ts";

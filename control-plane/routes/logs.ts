@@ -1,7 +1,4 @@
-/**
- * Logs: the runner that holds the job writes them; it and the person whose job it is read the same.
- * Debug logs are files, raw bytes that are streamed both ways.
- */
+/** The holder writes logs. Debug logs are raw bytes, streamed both ways. */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sendContent } from "../http/bytes.ts";
@@ -108,9 +105,7 @@ const readAhead = { highWaterMark: 0 };
 
 const pageOf = (limit: number | undefined) => (limit === undefined ? {} : { chunks: limit });
 
-/**
- * A `LogPage` of at most `limit` chunks, in pieces: however much that is, one piece is in memory.
- */
+/** One piece is in memory, however large the page is. */
 async function* textOf(
   context: Context,
   job: string,

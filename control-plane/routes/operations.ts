@@ -1,7 +1,3 @@
-/**
- * What the operator's tools ask: does it live, is it ready, how is it doing; and the document of
- * the API.
- */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { routeOf } from "../http/route-of.ts";

@@ -1,4 +1,3 @@
-/** People: device login, logins and access tokens, and a person's repositories. */
 import { isCodeHost } from "../domain/providers.ts";
 import { notFound } from "../domain/refusal.ts";
 import { list } from "../http/list.ts";

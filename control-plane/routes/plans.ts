@@ -1,6 +1,3 @@
-/**
- * Plans: the artifact, raw bytes of any content type that are streamed both ways, and the summary.
- */
 import { sendContent } from "../http/bytes.ts";
 import type { Routes } from "../http/route.ts";
 import { sendStored } from "../http/sent.ts";

@@ -27,9 +27,7 @@ import {
 export const stateRoutes = (context: Context) =>
   ({ ...backendRoutes(context), ...versionRoutes(context) }) satisfies Partial<Routes>;
 
-/**
- * Terraform defines the status codes and the bodies of these (docs/decisions.md, "Managed state").
- */
+/** Terraform defines status codes and bodies (docs/decisions.md, "Managed state"). */
 const backendRoutes = (context: Context) =>
   ({
     readState: async ({ caller, reply }) => {

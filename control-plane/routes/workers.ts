@@ -1,4 +1,3 @@
-/** Workers: what runners call about themselves, and what people do with them. */
 import { disconnectSignal } from "../http/disconnect-signal.ts";
 import { listById, listOf } from "../http/list.ts";
 import type { Routes } from "../http/route.ts";

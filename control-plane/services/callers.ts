@@ -2,10 +2,7 @@
 import type { Role } from "../../protocol/roles.ts";
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
-/**
- * Where a call comes from, for the audit log. A request is used directly; nothing is copied for
- * calls that record nothing.
- */
+/** A request is used directly: calls that record nothing copy nothing. */
 export interface Origin {
   /** The client's address; behind trusted proxies the one that they report. */
   readonly ip: string;
@@ -27,10 +24,7 @@ export interface Space {
   readonly role: Role;
 }
 
-/**
- * A person, by a browser session or a CLI login, or an access token, which acts for the person who
- * created it.
- */
+/** An access token acts for the person who created it. */
 export interface UserCaller extends SignedIn {
   /** `token`: an access token, whose id is then the `login_id`. */
   readonly login_kind: "session" | "cli" | "token";
@@ -47,10 +41,7 @@ export interface UserCaller extends SignedIn {
 export const nameOf = ({ email, token_name }: Pick<UserCaller, "email" | "token_name">): string =>
   token_name === undefined ? email : `${token_name} (token of ${email})`;
 
-/**
- * A worker that sent its id and token. Without an owner it is cloud-hosted and runs jobs of all
- * users.
- */
+/** Without an owner it is cloud-hosted and runs jobs of all users. */
 export type WorkerCaller = WorkerCallerRow & {
   /** The hash of the token that it sent: the worker's, or the one that a rotation replaced. */
   readonly presented_hash: string;

@@ -1,15 +1,9 @@
-/**
- * The server's clock, and what a step of the wall clock changes: what is measured from times in the
- * store must not change with it.
- */
+/** What is measured from stored times must not change with a step of the wall clock. */
 import { clampFuture, isAnyInFuture, moveTimes } from "../store/operations/clock-steps.ts";
 import { findNow } from "../store/operations/now.ts";
 import type { Context } from "./context.ts";
 
-/**
- * Epoch milliseconds that run with the monotonic clock. Steps of the wall clock move it only by
- * `followClock`.
- */
+/** Epoch milliseconds by the monotonic clock; only `followClock` steps them. */
 export interface Clock {
   now(): number;
   /** How far the wall clock is ahead of this one; negative: behind. */
@@ -80,10 +74,7 @@ async function followDatabase(store: Context["store"], clock: Clock): Promise<vo
   if (Math.abs(now - before) >= stepMilliseconds) clock.shift(now - before);
 }
 
-/**
- * The wall clock may have stepped back while the server was away: no time in the store is later
- * than now. Returns whether one was. Other control planes may be a moment ahead.
- */
+/** After a step back while the server was away. Returns whether a time was in the future. */
 export async function settleClock({
   store,
   now,

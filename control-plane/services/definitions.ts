@@ -49,10 +49,7 @@ type Parts = Pick<Context, "store" | "now">;
 /** No transaction takes nearly as long to name a definition that was written before it. */
 const youngMilliseconds = hour;
 
-/**
- * Calls `change` with the columns that it writes to the row: the definition, or the id of one that is
- * already stored. `about`: the id of the configuration, set or job.
- */
+/** `about`: the id of the configuration, set or job. `change` gets the columns to write. */
 export async function writingOf<T>(
   context: Parts,
   about: string,
@@ -160,10 +157,7 @@ export async function wholeText(queries: Queries, stored: StoredJson | string): 
   return found.content;
 }
 
-/**
- * Calls `read`, for a large definition in the turn of its space. The number of those that wait has no
- * limit here, because the responses of lists have begun.
- */
+/** A large definition waits for its space's turn, without limit: a list's response has begun. */
 export const reading = <T>(space: string, stored: StoredJson, read: () => Promise<T>): Promise<T> =>
   inTurn(space, idIn(stored) === undefined ? 0 : 1 + largeBytes, read, Infinity);
 

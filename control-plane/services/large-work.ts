@@ -20,10 +20,7 @@ export const waitingLimit = 32;
 const waiting = new Map<string, (() => void)[]>();
 const running = new Set<string>();
 
-/**
- * Runs work with a definition of this length, or definitions, in its space's turn. Throws 429 if too
- * much of the space waits.
- */
+/** Throws 429 if too much of the space waits. */
 export async function inTurn<T>(
   space: string,
   bytes: number,

@@ -4,10 +4,7 @@ import { RefusalError } from "../domain/refusal.ts";
 import { minute } from "../../common/units.ts";
 
 const windowMilliseconds = minute;
-/**
- * Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the
- * memory.
- */
+/** Beyond this the oldest keys are forgotten: many addresses must not fill the memory. */
 const keysLimit = 100_000;
 
 export interface RefusalLimit {
@@ -26,16 +23,10 @@ export function networkOf(address: string): string {
   return [...left, ...zeros, ...right].slice(0, 4).join(":");
 }
 
-/**
- * How many wrong secrets of pipelines, and wrong registration tokens, one address may send in a
- * minute.
- */
+/** Wrong secrets of pipelines and registration tokens from one address in a minute. */
 export const wrongSecretsLimit = 10;
 
-/**
- * Allows at most `limit` refusals a minute for each key, by a clock that no change of the wall
- * clock moves.
- */
+/** `limit` refusals a minute for each key, by the monotonic clock. */
 export function refusalLimits(
   limit: number,
   now: () => number = () => performance.now(),

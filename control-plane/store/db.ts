@@ -59,10 +59,7 @@ export interface Store {
    * the order of changes where several processes share the store.
    */
   ahead<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
-  /**
-   * Gives a little of the space that deleted rows left back to the disk. Returns whether there is
-   * more.
-   */
+  /** Gives some freed space back to the disk. Returns whether there is more. */
   shrink(): Promise<boolean>;
   /** Size of the write-ahead log, if it is a file beside the database. */
   walBytes(): number;

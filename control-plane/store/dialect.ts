@@ -6,9 +6,7 @@ import type { Tables } from "./tables.ts";
 export const isPostgres = (db: Kysely<Tables>): boolean =>
   db.getExecutor().adapter instanceof PostgresAdapter;
 
-/**
- * Locks the rows that a query of `Store.share` finds. SQLite has one writer, and nothing to lock.
- */
+/** For `Store.share`. SQLite has one writer, and nothing to lock. */
 export const forUpdate = <T extends keyof Tables, O>(
   db: Kysely<Tables>,
   query: SelectQueryBuilder<Tables, T, O>,

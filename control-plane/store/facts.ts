@@ -22,10 +22,7 @@ export async function removeFact({ sql: db }: Queries, name: string): Promise<vo
   await db.deleteFrom("facts").where("name", "=", name).execute();
 }
 
-/**
- * Since when the backup is from which this store was restored; until the first start has settled
- * it.
- */
+/** The time of the backup; until the first start has settled the restore. */
 export const restorePending = "restore_pending";
 /** When the last restore was settled, in epoch milliseconds. */
 export const restoredAt = "restored_at";
@@ -34,9 +31,7 @@ export const restoredAt = "restored_at";
 export const configHashKey = "config_hash_key";
 /** Set when the environments that 0.1.0 stored in clear are sealed. */
 export const environmentsSealed = "environments_sealed";
-/**
- * The last configuration whose state was counted again after an upgrade; absent if none is left.
- */
+/** Absent if none is left to count after an upgrade. */
 export const statesToRecount = "states_to_recount";
 /** A check value of the secret that signs tokens, where control planes share the store. */
 export const jwtSecretCheck = "jwt_secret_check";
@@ -45,17 +40,11 @@ export const artifactsDirectoryId = "artifacts_directory";
 /** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
 export const secretKeyChecks = "secret_key_checks";
 
-/**
- * Facts between these names say until when a backup reads the blobs, unless it says so again. Until
- * then none may be deleted that its copy of the database may name.
- */
+/** Until when a backup reads blobs: none may be deleted that its copy may name. */
 export const backupsFrom = "backup:";
 export const backupsTo = "backup;";
 
-/**
- * The prefix of facts that say until when one process refreshes the token of an account at a
- * sign-in provider.
- */
+/** Until when a process refreshes a provider's token. */
 export const refreshesFrom = "refresh:";
 
 /** The prefix of facts of an incomplete move of all data to this store. */

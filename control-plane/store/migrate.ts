@@ -33,9 +33,7 @@ export interface StoredSchema {
   readonly compatible_since: number | null;
 }
 
-/**
- * The oldest schema whose servers can use this version's: all migrations after it are additive.
- */
+/** The oldest schema whose servers can use this one. */
 const compatibleSince = migrations.findLast(({ isAdditive }) => isAdditive !== true)!.version;
 
 /** Throws if this version can neither use nor migrate a store with this schema. */
@@ -54,10 +52,7 @@ export function checkSchema({ version, compatible_since }: StoredSchema): void {
 const missingFrom = (version: number): readonly Migration[] =>
   migrations.filter((migration) => migration.version > version);
 
-/**
- * Throws unless this version can use a store without migrating it, for what works beside a running
- * server.
- */
+/** For what works beside a running server and must not migrate its store. */
 export function requireSchema(schema: StoredSchema): void {
   checkSchema(schema);
   if (schema.version < knownSchema)

@@ -9,16 +9,11 @@ type Millis = number;
 /** Null until something sets it. */
 type Later<T> = ColumnType<T | null, T | null | undefined, T | null>;
 
-/**
- * A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a
- * row of `accounts`.
- */
+/** `email` is only shown: `link_email` or a row of `accounts` identifies a person. */
 export interface UsersTable {
   id: string;
   email: string;
-  /**
-   * The address whose one-time links sign in this user; null for users who signed up at a provider.
-   */
+  /** Null for users who signed up at a provider. */
   link_email: Later<string>;
   created_at: Millis;
   /** When a provider was last asked whether the person may still use this server. */
@@ -86,10 +81,7 @@ export interface AccessTokensTable {
   last_used_from: string | null;
 }
 
-/**
- * A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid`
- * of the tokens.
- */
+/** A browser session or a family of CLI token pairs. Its id is the tokens' `sid`. */
 export interface LoginsTable {
   id: string;
   user_id: string;
@@ -97,10 +89,7 @@ export interface LoginsTable {
   created_at: Millis;
   expires_at: Millis;
   revoked_at: Millis | null;
-  /**
-   * CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s
-   * race).
-   */
+  /** CLI: the working refresh token and its predecessor (for the 10 s race). */
   refresh_jti: string | null;
   previous_refresh_jti: string | null;
   rotated_at: Millis | null;
@@ -115,10 +104,7 @@ export interface LoginLinksTable {
   used_at: Millis | null;
 }
 
-/**
- * A device login that a browser approved (the interface's cli_logins). Its code is derived
- * (services/people/device-login.ts).
- */
+/** Its code is derived (services/people/device-login.ts). */
 export interface CliLoginsTable {
   device_code: string;
   profile_id: string;
@@ -128,24 +114,15 @@ export interface CliLoginsTable {
   used_at: Millis | null;
 }
 
-/**
- * A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail
- * is not.
- */
+/** (provider, host, subject) is the identity, the e-mail is not. */
 export interface AccountsTable {
   provider: ProviderName;
-  /**
-   * The host of the provider, such as `github.com`; empty in a store of 0.1.0 until the server
-   * starts.
-   */
+  /** Such as `github.com`; empty in a store of 0.1.0 until the server starts. */
   host: string;
   subject: string;
   user_id: string;
   email: string;
-  /**
-   * A JSON list of the addresses that the provider had verified at the last sign-in; null if that
-   * was at a server of 0.1.0.
-   */
+  /** JSON list, as of the last sign-in; null if that was at a server of 0.1.0. */
   verified: Later<string>;
   /** Sealed, in base64url. */
   access_token: string;

@@ -29,10 +29,7 @@ class Parameter {
   }
 }
 
-/**
- * Declares a hot statement. `query` gets a Kysely handle and the parameters as placeholders that
- * type like their values. A parameter may be used more than once.
- */
+/** `query` gets typed placeholders. A parameter may be used more than once. */
 export function statement<P extends Record<string, Bindable>, R = never>(
   query: (db: Kysely<Tables>, params: P) => Compilable,
 ): Statement<P, R> {

@@ -67,20 +67,11 @@ export interface SpecsTable extends ApprovalColumns {
   created_at: Millis;
   /** When its name, zone or settings changed last; its jobs do not count. */
   updated_at: Millis;
-  /**
-   * The owner before it was deleted. The row then belongs to the user and the zone without an id, so
-   * that no owner finds it, until no job and no state refers to it (services/storage/removals.ts).
-   */
+  /** Hides it from all owners while jobs or states refer to it (services/storage/removals.ts). */
   deleted_owner_id: string | null;
-  /**
-   * Where the last DEPLOY kept the state, as its runner reported; null if none did, or since a
-   * DESTROY.
-   */
+  /** As the runner reported; null if none did, or since a DESTROY. */
   deployed_backend: "managed" | "own" | null;
-  /**
-   * The job whose failure is unresolved: an apply or destruction until one succeeds, a PLAN
-   * until a job succeeds.
-   */
+  /** An apply or destruction until one succeeds, a PLAN until any job succeeds. */
   failed_job_id: string | null;
   /** How many outputs of the last deployment have no component. */
   outputs_omitted: Generated<number>;
@@ -117,10 +108,7 @@ export interface QueueHeadsTable {
   target_worker: string;
   /** The one worker that may have it. */
   only_worker: string;
-  /**
-   * What a worker must have: labels (of a job for one worker none), then features, each behind a
-   * `+`.
-   */
+  /** Labels (none of a job for one worker), then features, each behind a `+`. */
   wanted: Json;
   /** The first of these; empty if there is none. */
   first_wanted: string;
@@ -146,10 +134,7 @@ export interface LogVolumesTable {
   dropped_seq: number;
 }
 
-/**
- * Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a
- * megabyte.
- */
+/** Apart from `jobs`: SQLite rewrites a whole row, and a snapshot can be a megabyte. */
 export interface JobSnapshotsTable {
   job_id: string;
   config_snapshot: Definition;
@@ -184,10 +169,7 @@ export interface LogChunksTable {
   created_at: Millis;
 }
 
-/**
- * The archive of a job's log: every chunk up to `last_id`. Chunks up to there that are still in
- * `log_chunks` are about to be deleted; later ones arrived after the log was archived.
- */
+/** Chunks up to `last_id` are about to be deleted; later ones came after archiving. */
 export interface LogArchivesTable {
   job_id: string;
   blob: string;
@@ -241,10 +223,7 @@ export interface ArchivesTable {
   blob: string;
   size_bytes: number;
   created_at: Millis;
-  /**
-   * When a configuration or an unended job was last seen to name it; at first, when it was
-   * uploaded.
-   */
+  /** When a configuration or an unended job was last seen to name it, or its upload. */
   named_at: Millis;
 }
 
@@ -340,10 +319,7 @@ export interface ReleasesTable {
   created_at: Millis;
 }
 
-/**
- * Who did what to what. Only added to; refers to no other table, because an entry outlives what it
- * names.
- */
+/** Only added to; no foreign keys, because an entry outlives what it names. */
 export interface AuditEntriesTable {
   id: string;
   /** Who may read it; null where it concerns no single user. */

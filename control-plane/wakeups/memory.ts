@@ -1,4 +1,3 @@
-/** Wakeups inside one process. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Wakeups, WakeupTopics } from "./wakeups.ts";
 

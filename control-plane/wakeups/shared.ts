@@ -1,7 +1,4 @@
-/**
- * Wakeups between processes: what one control plane announces, the others hear through the database.
- * Own listeners are called at once, as in memory.
- */
+/** Through the database. Own listeners are called at once, as in memory. */
 import { memoryWakeups } from "./memory.ts";
 import type { Wakeups, WakeupTopics } from "./wakeups.ts";
 

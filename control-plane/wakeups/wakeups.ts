@@ -1,7 +1,4 @@
-/**
- * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs
- * time, so a waiter also looks again by itself now and then.
- */
+/** Only hints: the store is the truth, so a waiter also looks by itself now and then. */
 
 import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import type { Quota } from "../domain/quotas.ts";
@@ -61,10 +58,7 @@ export interface Wakeups {
     topic: T,
     listener: (about: WakeupTopics[T]) => void,
   ): () => void;
-  /**
-   * Calls the listener when wakeups of other processes may have been lost: waiters must look at the
-   * store. Returns a function that ends the listening.
-   */
+  /** Waiters must then look at the store. Returns a function that ends the listening. */
   onMissed(listener: () => void): () => void;
   /**
    * A number that changes at once with each wakeup of the topic, and whenever some may have been

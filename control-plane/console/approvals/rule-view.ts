@@ -1,4 +1,3 @@
-/** The approval rule of a configuration: what it says, and the form that changes it. */
 import type { Configuration, UpdateConfiguration } from "../../../protocol/configurations.ts";
 import { approvalCountLimit } from "../../../protocol/limits.ts";
 import { approvalRuleText } from "../../../protocol/words.ts";
@@ -52,7 +51,6 @@ export const ruleSection = ({ id, approval = null }: Configuration, forms: Forms
   </section>`;
 };
 
-/** Reads the form. */
 export function ruleIn(form: Form): Rule | null {
   if (form.text("when") === "") return null;
   return {

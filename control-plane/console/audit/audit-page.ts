@@ -1,4 +1,3 @@
-/** The audit log: who did what, as sentences by day. */
 import { auditActions, type AuditEntry } from "../../../protocol/audit.ts";
 import type { JobStatus } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";

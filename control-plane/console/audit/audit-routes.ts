@@ -1,4 +1,3 @@
-/** The page of the audit log. */
 import { validate } from "uuid";
 import { auditActions } from "../../../protocol/audit.ts";
 import { time } from "../../domain/moments.ts";

@@ -1,4 +1,3 @@
-/** An entry of the audit log as a sentence. */
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
 import type { JobType } from "../../../protocol/jobs.ts";
 import { isLookedFor, type LookedFor } from "../../services/audit/audit.ts";

@@ -1,4 +1,3 @@
-/** The pages with the form of a new and of an existing configuration. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { listCloudIdentities } from "../../services/identities/identities.ts";

@@ -1,7 +1,3 @@
-/**
- * The form of a configuration, new or known: where its files come from, what runs them, where and
- * as whom.
- */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
 import { choice, columns, line, lines, trouble } from "../page/fields.ts";
@@ -33,9 +29,7 @@ const paths = [
   "timeout_seconds",
 ];
 
-/**
- * The form; `action` takes it, `button` says what it does, `seen` is the mark of what it changes.
- */
+/** `seen` is the mark of what the form changes. */
 export const configurationForm = (
   form: Form,
   action: string,

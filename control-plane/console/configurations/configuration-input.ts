@@ -24,7 +24,6 @@ export const emptyFields = {
   timeout_seconds: String(timeoutSecondsDefault),
 };
 
-/** Returns the fields of the form with the current values of a configuration. */
 export function fieldsOf(configuration: Configuration): Form["fields"] {
   const { source } = configuration;
   const { project_name, name } = configuration;

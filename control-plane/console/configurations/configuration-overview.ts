@@ -1,4 +1,3 @@
-/** The first tab of a configuration: how it stands, how its runs went, and its outputs. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import type { StateLock } from "../../../protocol/state-versions.ts";
@@ -16,7 +15,6 @@ import { outputs } from "./outputs-view.ts";
 
 export interface ConfigurationOverview {
   readonly configuration: Configuration;
-  /** The newest jobs. */
   readonly jobs: readonly JobSummary[];
   /** The last runs, newest first. */
   readonly runs: readonly Run[];

@@ -1,4 +1,3 @@
-/** The frame of the pages of a configuration: its name and status, what is done with it, and its tabs. */
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
 import type { FormsOf } from "../page/form.ts";

@@ -1,4 +1,3 @@
-/** The pages of configurations, and what a person does with them. */
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyRequest } from "fastify";
 import type { Configuration } from "../../../protocol/configurations.ts";

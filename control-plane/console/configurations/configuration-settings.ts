@@ -1,4 +1,3 @@
-/** The last tab of a configuration: its settings, and what is dangerous. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { timeoutSecondsDefault } from "../../../protocol/limits.ts";

@@ -1,4 +1,3 @@
-/** What is deployed of a configuration, in a line. */
 import type { Deployed } from "../../../protocol/deployed.ts";
 import { resourcesText } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";

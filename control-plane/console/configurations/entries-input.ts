@@ -24,9 +24,7 @@ export const isSecret = (thing: Valued, kind: Entries, form: Form): boolean =>
   own(entriesOf(thing, kind), form.word("name"))?.sensitive === true ||
   isSecretName(kind, form.word("name"));
 
-/**
- * The update that a form asks for; throws what is wrong with it, by the names of the form's fields.
- */
+/** Throws what is wrong, by the names of the form's fields. */
 export function entriesChange(
   thing: Valued,
   marks: ValueMarks,
@@ -64,10 +62,7 @@ function entry(before: Variable | undefined, kind: Entries, name: string, form: 
   return { value: kind === "variables" ? valueOf(typed, before) : typed, sensitive };
 }
 
-/**
- * As the command line reads `--var`: a list or a map is JSON, all else text, which terraform
- * converts. A number stays one.
- */
+/** As the command line's `--var`: JSON is a list or a map, all else text; numbers stay numbers. */
 function valueOf(typed: string, before: Variable | undefined): unknown {
   const { value } = before ?? {};
   const isPlain = typeof value === "number" || typeof value === "boolean" || value === null;
@@ -99,10 +94,7 @@ function refuseLosses(json: string): void {
   });
 }
 
-/**
- * A number that is written as ours are: 007, and one of twenty digits, are kept as text, of which
- * terraform loses nothing.
- */
+/** False for 007 or twenty digits, which stay text so that terraform loses nothing. */
 const isExact = (typed: string): boolean =>
   /^(true|false|null)$/.test(typed) || (/^-?\d/.test(typed) && String(Number(typed)) === typed);
 

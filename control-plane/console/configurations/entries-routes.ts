@@ -1,4 +1,3 @@
-/** The forms of variables and environment, of a configuration or a variable set. */
 import type { UpdateConfiguration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";

@@ -1,7 +1,3 @@
-/**
- * Variables and environment of a configuration or a variable set: each a name with a value, changed
- * one at a time.
- */
 import type { Configuration, Variable } from "../../../protocol/configurations.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";
 import { placeOf } from "../../domain/snapshot-values.ts";
@@ -39,10 +35,7 @@ const words = {
   },
 };
 
-/**
- * The list, each opened to change or remove it, and the form of one more. `path`: the page of the
- * thing that has them.
- */
+/** `path`: the page of the configuration or variable set. */
 export const entriesView = (
   path: string,
   thing: Valued,

@@ -1,4 +1,3 @@
-/** An unresolved failure of a configuration. */
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import { statusWords } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";

@@ -1,4 +1,3 @@
-/** The outputs of a deployment. */
 import { withVisibleDirections } from "../../../common/control-sequences.ts";
 import { plainJson } from "../../../common/exact-json.ts";
 import { omittedText, type JobOutput } from "../../../protocol/outputs.ts";
@@ -11,10 +10,7 @@ interface Output extends JobOutput {
   readonly name: string;
 }
 
-/**
- * Name and value of each, with a button that copies it; a sensitive one has none. `omitted`: how many more there are. `state`: the address of the state, which has
- * the values that are too large to be kept.
- */
+/** `omitted`: how many more there are. `state`: its address, for values too large to be kept. */
 export const outputs = (all: readonly Output[], omitted = 0, state?: string): Html | null =>
   all.length + omitted === 0
     ? null

@@ -1,4 +1,3 @@
-/** Where a configuration's terraform files come from, in words and in full. */
 import type { Source } from "../../../protocol/configurations.ts";
 import { html, type Html } from "../page/html.ts";
 
@@ -18,10 +17,7 @@ export function sourceInWords(source: SourceSummary): string {
   }
 }
 
-/**
- * Inline files of so many characters in all are shown; a page that is redrawn all the time must
- * stay small.
- */
+/** More characters of inline files are not shown, to keep a page small that is often redrawn. */
 const shownCharacters = 64 * 1024;
 
 export function sourceView(source: Source): Html {

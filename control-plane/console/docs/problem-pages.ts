@@ -1,7 +1,4 @@
-/**
- * Where the `type` of every problem leads (RFC 9457, section 3.1.1): what its code means and which
- * operations answer it.
- */
+/** The `type` of each problem leads here (RFC 9457, section 3.1.1). */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";

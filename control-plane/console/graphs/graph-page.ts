@@ -1,7 +1,4 @@
-/**
- * The page of a resource graph. Modules are opened and closed by links, and each node leads to its
- * entry in the list, which a script shows beside the drawing.
- */
+/** Links open and close modules. A script shows a node's list entry beside the drawing. */
 import type { PlannedChange } from "../../../protocol/plan-summary.ts";
 import { nodesIn, type GraphChoice, type GraphNode } from "../../domain/graph-view.ts";
 import { withoutKeys } from "../../domain/resource-graph.ts";

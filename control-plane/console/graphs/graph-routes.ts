@@ -1,4 +1,3 @@
-/** The pages of resource graphs. */
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { resourceProgressWords } from "../../../protocol/words.ts";
 import { notFound } from "../../domain/refusal.ts";

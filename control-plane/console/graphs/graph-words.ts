@@ -1,4 +1,3 @@
-/** What is said about the nodes of a graph. */
 import type { PlanAction } from "../../../protocol/plan-summary.ts";
 import type { GraphNode } from "../../domain/graph-view.ts";
 
@@ -27,7 +26,6 @@ export const actionsWords = (actions: GraphNode["actions"]): string =>
     .map(([action, , word]) => `${actions[action]} ${word}`)
     .join(", ");
 
-/** What an apply has made of a node. */
 export type NodeState = "failed" | "running" | "done";
 
 /** The action by which a node is coloured. */

@@ -1,4 +1,3 @@
-/** Cloud identities: the list, and one with the trust policy that its role needs. */
 import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { namesInShort } from "../../../protocol/words.ts";
@@ -10,7 +9,6 @@ import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
-/** A page of the list, and the way to one more. */
 export const identitiesPage = (
   { items: identities, next }: ListPage<CloudIdentity>,
   form: Form,

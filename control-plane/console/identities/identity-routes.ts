@@ -1,4 +1,3 @@
-/** The pages of cloud identities, and what a person does with them. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../../services/callers.ts";

@@ -11,7 +11,6 @@ import { badge, isOpen } from "../page/words.ts";
 import { planButton } from "../plans/plan-options.ts";
 import { linkOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 
-/** What can be done with the job now. */
 export const buttonsOf = (model: JobViewModel): Html => {
   const { job, plan, rule, retry, mayDecide } = model;
   const { status, job_type, plan_job_id, configuration_id } = job;

@@ -37,22 +37,13 @@ import { time } from "../../domain/moments.ts";
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
 
-/**
- * How often the page of a job that is not over is redrawn, in seconds; a change of its status
- * does so at once.
- */
+/** Seconds; a change of status redraws the page at once. */
 const refresh = 2;
 
-/**
- * Seconds while it waits for people: their decisions arrive with the stream of its log, and the page
- * has the whole plan.
- */
+/** Seconds: decisions arrive with the stream of the log, and the page has the whole plan. */
 const refreshWaiting = 10;
 
-/**
- * Characters of the attributes of a plan, as JSON, on a page that is drawn every two seconds. A
- * larger plan is shown without them until its DEPLOY is over: the page has a link to it.
- */
+/** Limit of attributes as JSON on a page drawn every two seconds; larger plans get a link. */
 const mostOften = 64 * 1024;
 
 export function jobPages(pages: SignedIn, context: Context): void {

@@ -1,4 +1,3 @@
-/** Jobs in a table. */
 import { changesText, jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";

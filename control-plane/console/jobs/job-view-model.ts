@@ -1,4 +1,3 @@
-/** What the page of a job shows. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";

@@ -53,10 +53,7 @@ const names = ["status", "job_type", "configuration", "name", "by", "since", "un
 /** Where the list begins, and whose jobs it shows. */
 const notFilters: ReadonlySet<string> = new Set(["before", "team"]);
 
-/**
- * The parts of an address that filter nothing, such as `status=DONE`, besides the days that are
- * none.
- */
+/** Parts of an address that filter nothing, such as `status=DONE`, except invalid days. */
 export function ignoredIn(query: unknown, filter: JobsFilter): string[] {
   const given = Object.entries(query as Record<string, unknown>);
   return given

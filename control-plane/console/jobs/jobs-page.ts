@@ -1,4 +1,3 @@
-/** The list of all jobs. */
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";

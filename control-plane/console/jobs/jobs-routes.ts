@@ -1,4 +1,3 @@
-/** The list of jobs. */
 import { validate } from "uuid";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";

@@ -28,10 +28,7 @@ export const runStrip = (configuration: string, runs: readonly Run[], now: strin
   >`;
 };
 
-/**
- * A strip within a line of text, without the details of each run: a page has many strips, and may be
- * drawn every two seconds.
- */
+/** Without details of each run: a page has many strips and may be drawn every two seconds. */
 export const shortStrip = (runs: readonly Run[] = [], now: string): Html | null => {
   if (runs.length === 0) return null;
   return html`<svg class="short-strip" viewBox="0 0 ${runs.length * step} ${tallest}" role="img">
@@ -93,10 +90,7 @@ export const runInWords = (run: Run, now: string): string => {
   ].join(" · ");
 };
 
-/**
- * `27 of 30 succeeded, 3 failed, 1 running`; each outcome is said, because not every reader sees the
- * colours.
- */
+/** `27 of 30 succeeded, 3 failed, 1 running`: in words, because not every reader sees colours. */
 export const totalOf = (runs: readonly Run[]): string => {
   const of = (status: Run["status"]) => runs.filter((run) => run.status === status).length;
   const ended = runs.length - of("PROCESSING") - of("QUEUED");

@@ -10,7 +10,6 @@ import { linkTo, nameOf } from "../jobs/job-table.ts";
 import { fleetView, type Fleet } from "./fleet-view.ts";
 import { inboxView, itemsOf, type Inbox } from "./inbox-view.ts";
 
-/** A job that runs, and how far it has come. */
 export interface RunningJob {
   readonly job: JobSummary;
   readonly step: string | null;

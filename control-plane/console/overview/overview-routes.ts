@@ -1,4 +1,3 @@
-/** The overview. */
 import type { JobStatus } from "../../../protocol/jobs.ts";
 import { mayDo } from "../../domain/roles.ts";
 import { listWaitingDeployments } from "../../services/approvals/waiting.ts";

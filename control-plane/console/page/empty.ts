@@ -6,11 +6,9 @@ import { copyIcon, copyScript } from "./secret.ts";
 interface Empty {
   readonly icon: IconName;
   readonly title: string;
-  /** What belongs here, in a sentence. */
   readonly text: Html | string;
   /** A line to copy into a shell. */
   readonly command?: string;
-  /** Ways on, below. */
   readonly more?: Html | null;
 }
 

@@ -1,7 +1,3 @@
-/**
- * The fields of forms: label, hint, what was typed, and what is wrong with it, tied together for
- * those who do not see them.
- */
 import { faultText } from "../../../protocol/words.ts";
 import { isAt, type Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
@@ -14,7 +10,6 @@ interface Field {
   readonly path?: string;
 }
 
-/** One line of text. */
 export const line = (
   form: Form,
   field: Field & { placeholder?: string; numeric?: boolean; required?: boolean },
@@ -53,10 +48,7 @@ export const lines = (
 ${form.text(field.name)}</textarea>`,
   );
 
-/**
- * One of a list: values and their names. What is chosen is offered even where the list, cut to its
- * newest, has it not.
- */
+/** Offers the chosen value even if the list, cut to its newest, lacks it. */
 export function choice(
   form: Form,
   field: Field,

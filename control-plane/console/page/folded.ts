@@ -1,4 +1,3 @@
-/** Long values. */
 import { html, type Html } from "./html.ts";
 
 /** Characters of a value on its line. */

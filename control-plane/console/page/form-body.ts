@@ -1,4 +1,3 @@
-/** How the bodies of forms are read. */
 import { parse } from "node:querystring";
 import type { FastifyInstance } from "fastify";
 import { RefusalError } from "../../domain/refusal.ts";

@@ -41,7 +41,6 @@ export class Form {
       .filter((one) => one !== "");
   }
 
-  /** Whether a box is ticked. */
   isOn(name: string): boolean {
     return this.text(name) === "on";
   }
@@ -62,10 +61,7 @@ export class Form {
 /** Returns a form of a page: the one that was refused, or a new one with these fields. */
 export type FormsOf = (name: string, fields?: Form["fields"]) => Form;
 
-/**
- * Does what a form asks for. What was refused comes back as the form to show again; any other error
- * goes on.
- */
+/** Returns the refused form to show again; rethrows any other error. */
 export async function attempt(
   fields: unknown,
   work: () => Promise<void>,
@@ -80,17 +76,11 @@ export async function attempt(
   }
 }
 
-/**
- * Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it
- * in `seen`.
- */
+/** A form carries this mark in `seen`, to notice that the resource changed meanwhile. */
 export const markOf = (thing: unknown): string =>
   hash("sha256", JSON.stringify(thing) ?? "", "base64url").slice(0, 16);
 
-/**
- * Throws if the resource has changed since the form was drawn: saving it would undo another user's
- * change.
- */
+/** Saving a stale form would undo another user's change. */
 export function refuseStale(form: Form, now: unknown): void {
   if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
   throw new RefusalError(

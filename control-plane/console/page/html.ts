@@ -10,10 +10,7 @@ export class Html {
 
 type Part = Html | string | number | null | undefined | readonly Part[];
 
-/**
- * Markup with values put in: text is escaped, markup and lists of it are inserted unchanged; null
- * and undefined are nothing.
- */
+/** Escapes text and inserts markup unchanged; null and undefined are nothing. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Part[]): Html =>
   new Html(strings.reduce((text, string, index) => text + render(values[index - 1]) + string));
 

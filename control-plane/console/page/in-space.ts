@@ -1,7 +1,4 @@
-/**
- * Fits a finished page to the space it is of and to the role of its reader there. This is done in one
- * place, so that no page can forget it.
- */
+/** Applies space and role of the reader in one place, so that no page can forget it. */
 import { roleFor } from "../../domain/roles.ts";
 import type { Permission, Role } from "../../../protocol/roles.ts";
 import type { UserCaller } from "../../services/callers.ts";

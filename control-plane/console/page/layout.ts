@@ -1,4 +1,3 @@
-/** The frame of every page. */
 import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
 import type { UserCaller } from "../../services/callers.ts";
@@ -14,10 +13,7 @@ export interface Page {
   readonly email?: string | undefined;
   /** Which entry of the navigation it belongs to. */
   readonly at?: string;
-  /**
-   * Its parts marked `data-live` are redrawn this often, in seconds; a script may also ask for
-   * it.
-   */
+  /** Seconds between redraws of `data-live` parts; a script may also ask for one. */
   readonly refresh?: number;
   /** The address that redraws it, where that is not the one it was sent from: a form's. */
   readonly from?: string;
@@ -37,10 +33,7 @@ const entries = [
   ["/settings", "Settings", "settings"],
 ] as const;
 
-/**
- * Sends a page. It runs scripts of this server only, none of them written into it, is never framed,
- * and loads nothing from elsewhere.
- */
+/** The policy allows scripts of this server only, no inline ones, no frames, no other source. */
 export function sendPage(reply: FastifyReply, page: Page, status = page.status ?? 200): void {
   const caller = reply.request.caller as UserCaller | null;
   const isAnswer = reply.request.method === "POST";

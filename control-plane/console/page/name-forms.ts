@@ -6,7 +6,6 @@ import { html, type Html } from "./html.ts";
 export const nameField = (form: Form): Html =>
   line(form, { name: "name", label: "Name", required: true });
 
-/** The section with the form that renames a thing at its own address. */
 export const renameSection = (path: string, name: string, form: Form): Html =>
   html`<section aria-labelledby="rename">
     <h2 id="rename">Rename</h2>

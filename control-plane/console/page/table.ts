@@ -1,10 +1,6 @@
-/** Tables of the pages. */
 import { html, type Html } from "./html.ts";
 
-/**
- * Rows under heads; the label is for readers who do not see what it is about. A narrow screen shows
- * each row as a block, and each cell with its head before it.
- */
+/** `label` is for screen readers. On a narrow screen, each row becomes a block. */
 export const table = (
   label: string,
   heads: readonly string[],

@@ -30,10 +30,7 @@ export const plainTime = (time: string): string => `${time.slice(0, 19).replace(
 export const between = (from: string, to: string): string =>
   lengthOfTime(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
 
-/**
- * Whole seconds: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; nothing is said of a second part
- * that is 0.
- */
+/** `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; a second part of 0 is left out. */
 export function lengthOfTime(seconds: number): string {
   const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
   if (days) return lengthOf([days, "d"], [hours! % 24, "h"]);
@@ -104,10 +101,7 @@ export const jobBadge = ({
   readonly needs_approval: boolean;
 }): Html => badge(needs_approval ? "approval" : status);
 
-/**
- * Why a queued job waits, and what one can do, as a sentence with links to what it names; null for
- * other jobs.
- */
+/** Null for jobs that are not queued. */
 export function waiting(
   job: Pick<Job, "waiting_reason" | "waiting_details" | "configuration_id">,
 ): Html | null {

@@ -1,4 +1,3 @@
-/** The access tokens of the settings page, and the page that shows a new one. */
 import type { AccessToken, CreatedAccessToken } from "../../../protocol/access-tokens.ts";
 import { accessTokenDaysDefault } from "../../../protocol/limits.ts";
 import type { Role } from "../../../protocol/roles.ts";

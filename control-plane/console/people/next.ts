@@ -8,10 +8,7 @@ import type { Context } from "../../services/context.ts";
 const cookieName = "windlass_next";
 const seconds = 3600;
 
-/**
- * A path of this site and nothing else. What a browser makes of it counts: `/\\host` and
- * `/<tab>/host` are other sites.
- */
+/** Returns a path of this site only. To browsers, `/\\host` and `/<tab>/host` are other sites. */
 export function nextOf(query: unknown): string | undefined {
   const { next } = query as { next?: unknown };
   if (typeof next !== "string" || next.length > 1000 || !next.startsWith("/")) return undefined;
@@ -23,10 +20,7 @@ export function nextOf(query: unknown): string | undefined {
     : undefined;
 }
 
-/**
- * The address of the sign-in for a request without a login, with the way back: to the page, or to
- * that from which a form was sent. With `unsent`, the sign-in says that the form changed nothing.
- */
+/** The sign-in with the way back. `unsent`: it says that the form changed nothing. */
 export function signInOf(context: Context, { method, url, headers }: FastifyRequest): string {
   if (method !== "POST") return `/login?next=${encodeURIComponent(url)}`;
   const from = URL.parse(headers.referer ?? "");

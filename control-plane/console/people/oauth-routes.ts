@@ -1,7 +1,3 @@
-/**
- * Sign-in with a provider: the start, and the one address that every provider sends the browser
- * back to.
- */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
@@ -76,8 +72,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (error !== undefined || typeof code !== "string")
       return sendFailure(reply, 400, `${title} did not sign you in`);
     try {
-      // The exchange names the exact address that the start named, whatever name this request came
-      // by.
+      // The exchange must name the address that the start named, whatever name this request has.
       const returned = new URL(callback());
       returned.search = new URL(request.url, returned).search;
       const tokens = await exchangeCode(provider, settings, returned, flow);

@@ -1,4 +1,3 @@
-/** The page of settings. */
 import { givableRoles } from "../../domain/roles.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
 import {

@@ -1,4 +1,3 @@
-/** The pages of sign-in and device approval, and their error pages. */
 import type { ApprovedDevice } from "../../services/people/device-login.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
@@ -40,7 +39,6 @@ export const loginPage = (
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
   </div>`;
 
-/** The page of a failed sign-in at a provider. */
 export const failedSignInPage = (reason: string): Html =>
   html` <h1>You are not signed in</h1>
     <p>${reason}.</p>
@@ -162,7 +160,6 @@ export const deadDevicePage = (reason: string): Html =>
   html` <h1>This sign-in cannot continue</h1>
     <p>${reason}. Start again at the client: <code>windlass login</code></p>`;
 
-/** Something that was refused. */
 export const refusalPage = (title: string, detail: string, back = "/"): Html =>
   html` <h1>${title}</h1>
     ${detail === `${title}.` ? null : html`<p>${detail}</p>`}

@@ -29,10 +29,7 @@ export function linesOf(value: unknown): readonly string[] | null {
 
 const tokens = /"(?:[^"\\]|\\.)*"?|\{\s*\}|\[\s*\]|[[\]{},:]|[^"\s[\]{},:]+/g;
 
-/**
- * Puts each member of JSON on a line of its own. It only moves characters, so that numbers keep all
- * digits, and text that was cut is no error.
- */
+/** Only moves characters, so that numbers keep all digits and cut text is no error. */
 function indented(json: string): string[] | null {
   const lines: string[] = [];
   let [line, depth] = ["", 0];

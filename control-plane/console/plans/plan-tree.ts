@@ -38,6 +38,5 @@ function entriesOf(leaves: readonly Leaf[], depth: number): readonly TreeEntry[]
   });
 }
 
-/** All changes below. */
 export const changesIn = (entry: TreeEntry): readonly PlannedChange[] =>
   "change" in entry ? [entry.change] : entry.entries.flatMap(changesIn);

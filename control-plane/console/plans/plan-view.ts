@@ -53,7 +53,6 @@ interface PlanViewModel {
   readonly outputs: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The whole summary of a plan. */
 export const planView = (model: PlanViewModel): Html => {
   const { name, plan, tense, applied, deployment, options } = model;
   const { counts, changes, outputs, drift } = plan;

@@ -1,4 +1,3 @@
-/** The page of the search over names. */
 import { listRuns } from "../../services/jobs/runs.ts";
 import { search, searchJobs } from "../../services/search/search.ts";
 import type { Context } from "../../services/context.ts";

@@ -1,4 +1,3 @@
-/** The list of a person's teams, and one team with its members and open invitations. */
 import { roles, type Role } from "../../../protocol/roles.ts";
 import type { CreatedInvitation, Invitation, Member, Team } from "../../../protocol/teams.ts";
 import { ask, choice, columns, line, trouble } from "../page/fields.ts";
@@ -208,10 +207,7 @@ const settings = (path: string, { name, slug }: Team, rename: Form, remove: Form
       )}
     </section>`;
 
-/**
- * A new invitation, whose link is shown this once. `hasProvider`: people can sign in without the help
- * of the operator.
- */
+/** The link is shown only this once. `hasProvider`: users can sign in without the operator. */
 export const createdInvitationPage = (
   team: Team,
   { link, role, email, expires_at }: CreatedInvitation,

@@ -1,4 +1,3 @@
-/** The pages of teams, and what a person does with them. */
 import { RefusalError } from "../../domain/refusal.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";

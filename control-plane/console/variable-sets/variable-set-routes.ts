@@ -1,4 +1,3 @@
-/** The pages of variable sets, and what a person does with them. */
 import { validate } from "uuid";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid } from "../../domain/refusal.ts";

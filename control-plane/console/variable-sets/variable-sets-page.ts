@@ -1,4 +1,3 @@
-/** Variable sets: the list, and one with its values and what it is attached to. */
 import type { VariableSet } from "../../../protocol/variable-sets.ts";
 import type { ValueMarks } from "../../domain/snapshot.ts";
 import { valueKinds } from "../../domain/variable-sets.ts";
@@ -16,7 +15,6 @@ import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
-/** A page of the list, and the way to one more. */
 export const variableSetsPage = (
   { items: sets, next }: ListPage<VariableSetSummary>,
   form: Form,

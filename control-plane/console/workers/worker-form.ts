@@ -1,4 +1,3 @@
-/** The form of a worker, and the question before it is torn down. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { approvalRuleText, destroyedWords } from "../../../protocol/words.ts";
@@ -64,10 +63,7 @@ export const workerForm = (
       <button>Save</button>
     </form>`;
 
-/**
- * What tearing the worker down destroys, said before it is asked for; `form` is the one that was
- * refused. `rule`: the approval rule of the configuration that deployed it.
- */
+/** `form`: a refused one. `rule`: approval rule of the configuration that deployed the worker. */
 export function teardownView(
   worker: Worker,
   {

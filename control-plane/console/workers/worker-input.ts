@@ -12,7 +12,6 @@ export const keptSnapshot = "snapshot";
 export const deployConfigurationOf = ({ metadata }: Worker): DeployConfiguration | undefined =>
   metadata["deploy_configuration"] as DeployConfiguration | undefined;
 
-/** Returns the fields of the form with the current values of a worker. */
 export function fieldsOf(worker: Worker): Form["fields"] {
   const known = deployConfigurationOf(worker);
   return {
@@ -28,8 +27,7 @@ export function fieldsOf(worker: Worker): Form["fields"] {
 export function changeOf(form: Form, before: Worker): UpdateWorker {
   const known = deployConfigurationOf(before) ?? null;
   const name = form.word("name");
-  // More than 32 labels and 100 targets are refused; as many as a form can hold would take
-  // seconds to validate.
+  // The API refuses more than 32 labels and 100 targets; validating all would take seconds.
   const labels = form
     .text("labels")
     .split(/[\s,]+/, 100)

@@ -1,4 +1,3 @@
-/** The pages of workers, and what a person does with them. */
 import type { Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";

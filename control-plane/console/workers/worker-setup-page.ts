@@ -4,7 +4,6 @@ import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript, secret } from "../page/secret.ts";
 import { clock } from "../page/words.ts";
 
-/** The registration token, and the lines that use it. */
 export const registrationPage = (
   { registration_token, expires_at }: RegistrationToken,
   url: string,

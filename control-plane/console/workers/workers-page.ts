@@ -1,4 +1,3 @@
-/** Workers: the list, and one of them with what it runs and ran. */
 import type { ApprovalRule } from "../../../protocol/approvals.ts";
 import { neverStarted, startCommand, workerStatusWords } from "../../../protocol/worker-words.ts";
 import { tokenOverlap } from "../../../protocol/limits.ts";
@@ -122,7 +121,6 @@ export interface WorkerViewModel {
   readonly now: string;
 }
 
-/** One worker. */
 export const workerPage = (model: WorkerViewModel, teardown: Form): Html => {
   const { worker, jobs } = model;
   return html`<nav class="trail" aria-label="Above"><a href="/workers">Workers</a></nav>

@@ -1,4 +1,3 @@
-/** The pages of zones, and what a person does with them. */
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
 import {

@@ -1,4 +1,3 @@
-/** Zones: the list, and one with its configurations. */
 import { failedApply, isChanging } from "../../../protocol/words.ts";
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
@@ -18,7 +17,6 @@ import { table } from "../page/table.ts";
 import { badge, clock, statusWord } from "../page/words.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
 
-/** A page of the list, and the way to one more. */
 export const zonesPage = ({ items: zones, next }: ListPage<ZoneSummary>, form: Form): Html =>
   html`<h1>Zones</h1>
     <p class="soft">
@@ -57,10 +55,7 @@ export const zonesPage = ({ items: zones, next }: ListPage<ZoneSummary>, form: F
 const totalOf = (statuses: ZoneSummary["statuses"]): number =>
   statuses.reduce((sum, { count: some }) => sum + some, 0);
 
-/**
- * How many have each status: `2 DEPLOYED`. Those with a failure that has not been made good are
- * counted together, whether or not a PLAN has ended their status FAILED, as is a cancelled apply.
- */
+/** `2 DEPLOYED`. Unresolved failures count together, whatever their status. */
 function badges(statuses: ZoneSummary["statuses"]): Html {
   const counts = statuses.map(({ status, count: all, failed }) => {
     return { status, all, bad: status === "FAILED" ? all : isChanging(status) ? 0 : failed };
@@ -76,7 +71,6 @@ function badges(statuses: ZoneSummary["statuses"]): Html {
   </span>`;
 }
 
-/** A zone and a page of its configurations. */
 export interface ZoneViewModel {
   readonly zone: BareZone;
   readonly configurations: ListPage<ConfigurationSummary>;

@@ -1,4 +1,3 @@
-/** Examples of zones, configurations, state and cloud identities. */
 import {
   CloudIdentity,
   CreateCloudIdentity,

@@ -1,4 +1,3 @@
-/** Examples of connections to code hosts. */
 import { Connection, ConnectionCheck, WebhookSecret } from "../../../protocol/connections.ts";
 import { at, example, ids } from "./example.ts";
 

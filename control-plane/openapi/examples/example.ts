@@ -1,7 +1,4 @@
-/**
- * The ids that the examples share, so that they tell one story: a person deploys a cluster with a
- * runner of their own.
- */
+/** Shared ids make one story: a person deploys a cluster with a runner of their own. */
 import type { Static, TSchema } from "typebox";
 
 export interface Example {

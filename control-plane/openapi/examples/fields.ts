@@ -1,4 +1,3 @@
-/** Examples of what all schemas share, and of problem documents. */
 import {
   ErrorMessage,
   JsonObject,

@@ -1,4 +1,3 @@
-/** Examples of jobs, of what runners report about them, and of logs. */
 import {
   Approval,
   ApprovalNeed,

@@ -1,4 +1,3 @@
-/** Examples of signing in, of releases and of repositories. */
 import {
   AccessToken,
   CreateAccessToken,

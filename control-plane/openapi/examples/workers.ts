@@ -1,4 +1,3 @@
-/** Examples of workers. */
 import {
   CreateRegistrationToken,
   CreateWorker,

@@ -33,10 +33,7 @@ export const findStaleness = (
     return (await findFault(context, read, deployment, known))?.message;
   });
 
-/**
- * In a transaction, for which the hash is `known`. Throws ChangedMeanwhileError if it is
- * not.
- */
+/** Runs in a transaction. Throws ChangedMeanwhileError if the hash is not `known`. */
 export async function findStalenessNow(
   context: Context,
   tx: Queries,

@@ -87,10 +87,7 @@ export const fingerprint = (hash: string): string => hash.slice(0, 16);
 
 export interface AuditRecord {
   readonly by: Actor;
-  /**
-   * The user who may read it. Null: it concerns no single user, and only operators can read it, in
-   * the database.
-   */
+  /** The user who may read it; null: only operators, in the database. */
   readonly owner: string | null;
   readonly action: AuditAction;
   readonly id: string;
@@ -99,10 +96,7 @@ export interface AuditRecord {
   readonly details?: Readonly<Record<string, string | number | null | readonly string[]>>;
 }
 
-/**
- * Adds an entry, in the transaction of the change that it records. Refuses the change if its person
- * or access token has lost the right to it since the request was admitted.
- */
+/** Also refuses a change whose caller has lost the right to it since the request began. */
 export async function record(
   tx: Queries,
   { by, owner, action, id, name = null, details = {} }: AuditRecord,
@@ -110,8 +104,7 @@ export async function record(
 ): Promise<void> {
   if (by.admitted && owner !== null) await checkCurrentAccess(tx, by.admitted, owner, now);
   await tx.run(insertAuditEntry, {
-    // Generated inside the transaction, of which there is one at a time, so ids grow in the order
-    // of the commits and pages are stable.
+    // Inside the transaction, so that ids grow in the order of commits and pages are stable.
     id: uuid(),
     owner_id: owner,
     action,

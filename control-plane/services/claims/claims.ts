@@ -1,7 +1,4 @@
-/**
- * Claims. A worker's request gets a job at once, or waits until there is one for it. A wakeup wakes
- * one waiting claim that may take the job; a sweep looks by itself in case a wakeup was lost.
- */
+/** A wakeup wakes one waiting claim; a sweep looks too, in case a wakeup was lost. */
 import { RefusalError } from "../../domain/refusal.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findQueuedHints, type ClaimRow } from "../../store/claims/claims.ts";
@@ -24,9 +21,7 @@ import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts"
 
 /** How long a lost wakeup can delay a claim, at most. */
 const sweepMilliseconds = 1000;
-/**
- * A sweep looks at this many of the oldest queued jobs: it runs every second and must stay cheap.
- */
+/** Limits the oldest queued jobs of one sweep, which runs every second. */
 const sweptJobs = 1000;
 
 export class Claims {
@@ -65,9 +60,7 @@ export class Claims {
     return this.#waiting.size;
   }
 
-  /**
-   * Ends the waiting claims; resolves when every job that was taken has a runner or is back in the queue.
-   */
+  /** Resolves when every taken job has a runner or is back in the queue. */
   async close(): Promise<void> {
     this.#stopAll();
     clearTimeout(this.#sweeping);
@@ -138,10 +131,7 @@ export class Claims {
     }
   }
 
-  /**
-   * A worker has changed: one that drains gets nothing more, a removed or re-keyed one must not
-   * keep waiting, an upgraded one may get more.
-   */
+  /** The worker may drain, be removed, have a new key, or be able to take more. */
   async #recheck(workerId: string): Promise<void> {
     const { store, now } = this.#context;
     for (const claim of this.#waiting) {

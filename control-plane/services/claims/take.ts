@@ -30,19 +30,13 @@ import { findFormerSecrets } from "../states/former-secrets.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
-/**
- * A claim ends at most so many jobs that cannot run, then leaves the rest to the next one: they
- * share a transaction with others.
- */
+/** One claim leaves more jobs that cannot run to the next: claims share a transaction. */
 const failedJobs = 100;
 
 const unreadable =
   "the job's sensitive values cannot be decrypted: they were sealed with another WINDLASS_SECRET_KEY. Set them again in the configuration, then create a new job";
 
-/**
- * Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way
- * that cannot be opened, or whose plan is stale.
- */
+/** Fails jobs on its way that cannot be opened or whose plan is stale; null if there is none. */
 export async function takeJob(
   context: Context,
   worker: WorkerCaller,
@@ -57,18 +51,14 @@ export async function takeJob(
       if (claim !== undefined) return claim;
     } catch (error) {
       if (!(error instanceof ChangedMeanwhileError) || !tried.job) throw error;
-      // The hash of its configuration is not known: computed outside of the transaction, then used
-      // by the next attempt.
+      // Computes the unknown hash outside of the transaction, for the next attempt.
       await findStaleness(context, tried.job, known);
     }
   }
   return null;
 }
 
-/**
- * Opens the values of a claimed job outside of the transaction, if they are large. Fails the job and
- * returns undefined if they cannot be opened.
- */
+/** Large values are opened outside of the transaction. Undefined: the job failed. */
 export async function openLarge(
   context: Context,
   { owner_id: owner }: WorkerCaller,
@@ -170,10 +160,7 @@ export async function findRepeated(
   return job && (isLarge(job) ? job : opened(context, job));
 }
 
-/**
- * Whether there is no job for any worker of this owner. Read before the writer is used, because most
- * polls find nothing.
- */
+/** Read before the writer is used, because most polls find nothing. */
 export async function isQueueEmpty(
   { store: { read } }: Context,
   { owner_id: owner }: WorkerCaller,
@@ -183,10 +170,7 @@ export async function isQueueEmpty(
   return free === undefined;
 }
 
-/**
- * Returns the response to a claim (protocol: ClaimedJob) as text: the snapshot is JSON already, and
- * may be a megabyte.
- */
+/** A `ClaimedJob` as text: the snapshot is JSON already and may be a megabyte. */
 export async function claimedJobText(context: Context, job: ClaimRow): Promise<string> {
   const stored = job.config_snapshot ?? "{}";
   const former = await findFormerSecrets(context, job);
@@ -231,10 +215,7 @@ function openedOrNone(context: Pick<Context, "box">, job: ClaimRow): ClaimRow | 
   }
 }
 
-/**
- * The job with its sensitive values in clear. Throws if they were sealed with a key that this
- * server does not have.
- */
+/** Throws if the values were sealed with a key that this server does not have. */
 function opened(context: Pick<Context, "box">, job: ClaimRow): ClaimRow {
   const { id, config_snapshot: stored } = job;
   if (!stored?.includes('"sensitive":')) return job;

@@ -16,10 +16,7 @@ import { keyMilliseconds, openedIfSmall, openLarge, takeJob } from "./take.ts";
 
 /** So many at most share a transaction, which holds locks. */
 const claimsTogether = 64;
-/**
- * So many that wait are worth a second transaction beside the one that runs: the database works
- * while this process answers the claims of the other.
- */
+/** Fewer waiting claims are not worth a second transaction beside the one that runs. */
 const claimsBeside = 16;
 const transactionsTogether = 2;
 
@@ -101,9 +98,7 @@ export class ClaimsTogether {
   }
 }
 
-/**
- * A job cannot be opened, or its plan is stale or may be. The claim that takes it alone decides.
- */
+/** A job cannot be opened or its plan may be stale: the claim that takes it alone decides. */
 class JobToFailError extends Error {
   override readonly name = "JobToFailError";
 }

@@ -18,10 +18,7 @@ import {
 } from "../storage/stored-content.ts";
 import { shortOf } from "../definitions.ts";
 
-/**
- * POST /api/cli/archives: kept once per owner and content. Content that can no longer be read is
- * replaced, so that uploading the same files again is a way out.
- */
+/** Content is stored once per owner; an unreadable one is replaced by a new upload. */
 export async function uploadArchive(
   context: Context,
   user: UserCaller,
@@ -63,10 +60,6 @@ export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenera
 const notGzip = (): RefusalError =>
   new RefusalError("bad_request", "the file is not in gzip format");
 
-/**
- * GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds
- * the job.
- */
 export async function findSource(
   context: Context,
   worker: WorkerCaller,

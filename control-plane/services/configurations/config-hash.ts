@@ -1,7 +1,4 @@
-/**
- * The key of the HMAC with which sensitive values enter `config_hash`: a secret of the store that
- * never changes, because plans must stay comparable.
- */
+/** HMAC key of `config_hash`. It never changes: plans must stay comparable. */
 import { randomBytes } from "node:crypto";
 import {
   sealAgain,

@@ -118,10 +118,7 @@ export async function readValueMarks(
   });
 }
 
-/**
- * Returns a configuration by its id or by its name; throws 404. The id comes first, so that no name
- * hides another configuration.
- */
+/** Throws 404. The id comes first, so that no name hides another configuration. */
 export async function findNamed(queries: Queries, owner: string, name: string): Promise<SpecRow> {
   const byId = validate(name)
     ? await queries.first(findSpec, { id: name.toLowerCase(), owner })
@@ -195,9 +192,7 @@ export async function checkReferences(
     );
 }
 
-/**
- * Refuses a new name that is the id of a configuration, because that id would then be ambiguous.
- */
+/** A name that is the id of a configuration would make that id ambiguous. */
 export async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
   if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
     throw new RefusalError("name_taken", "the name is the id of a configuration");

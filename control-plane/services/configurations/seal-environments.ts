@@ -1,7 +1,4 @@
-/**
- * Environments that an earlier release stored in clear text: values under the name of a secret are
- * sealed, once, before the server serves anything.
- */
+/** An earlier release stored environments in clear text; runs before anything is served. */
 import { normalized } from "../../domain/snapshot-values.ts";
 import { seal, type Definition } from "../../domain/snapshot.ts";
 import { environmentsSealed, findFact, setFact } from "../../store/facts.ts";
@@ -15,10 +12,7 @@ import type { Context } from "../context.ts";
 
 const rowsPerStep = 200;
 
-/**
- * Seals them. A plan of such a configuration loses its hash, from which the value could be guessed,
- * and is stale.
- */
+/** Plans of such a configuration lose their hash, from which a value could be guessed. */
 export async function sealEnvironments(context: Context): Promise<void> {
   const { store } = context;
   if ((await findFact(store.read, environmentsSealed)) !== undefined) return;

@@ -25,10 +25,7 @@ export interface Tile {
   } | null;
 }
 
-/**
- * Returns up to `limit` configurations by zone and name: those of `active`, in their order, then the
- * newest others. It takes two statements, however many there are.
- */
+/** Those of `active`, in their order, then the newest others. Two statements for any number. */
 export async function listTiles(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -1,4 +1,3 @@
-/** Connections to code hosts. */
 import { createPrivateKey } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import {

@@ -1,7 +1,4 @@
-/**
- * Webhooks of code hosts. An event is only a hint: it says that a repository is to be looked at, and
- * the look finds what has changed.
- */
+/** An event is only a hint to look at a repository. */
 import type { IncomingHttpHeaders } from "node:http";
 import { eventBytesLimit } from "../../../protocol/connections.ts";
 import { hour } from "../../../common/units.ts";
@@ -69,6 +66,5 @@ async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Forgets the ids of old events. */
 export const forgetEvents = ({ store, now }: Context): Promise<void> =>
   store.write((tx) => deleteEvents(tx, now() - rememberedMilliseconds));

@@ -1,4 +1,3 @@
-/** Asks the code host of a connection. */
 import type { ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
@@ -15,7 +14,6 @@ const pageSize = 50;
 /** A list without `limit` ends after so many pages, with a cursor. */
 const pagesAtOnce = 20;
 
-/** Opens the host of a connection. */
 function hostOf(context: Context, row: ConnectionRow): OpenHost {
   const { credential, app_id, private_key, installation_id } = openSecrets(context, row);
   const app = app_id && private_key ? { id: app_id, private_key, installation_id } : undefined;
@@ -27,10 +25,7 @@ function hostOf(context: Context, row: ConnectionRow): OpenHost {
   );
 }
 
-/**
- * Asks something of a connection's host, and keeps on the connection whether that worked. Throws
- * `host_unavailable` with the host's reason.
- */
+/** Records whether the request worked. Throws `host_unavailable` with the host's reason. */
 async function ask<T>(
   context: Context,
   row: ConnectionRow,

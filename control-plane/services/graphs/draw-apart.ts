@@ -1,7 +1,4 @@
-/**
- * Draws graphs in a thread with its own heap and a time limit. A configuration controls what is in
- * its state, and a layout can take minutes; meanwhile the server must serve other requests.
- */
+/** Layout of users' states can take minutes, so it has a thread, a heap and a time limit. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { second } from "../../../common/units.ts";
@@ -13,10 +10,7 @@ import type { Drawn, Graph, GraphSources } from "./draw-here.ts";
 export type Undrawn = "encrypted" | "too complex";
 
 const threadHeapMebibytes = 128;
-/**
- * For reading the sources, and again for the layout. On a shared core 500 nodes took 1 to 4
- * seconds, and 12 where 1,480 arrows crossed two ranks.
- */
+/** On a shared core 500 nodes took 1 to 4 s, and 12 s where 1,480 edges crossed two ranks. */
 const timeLimits = { reading: 15 * second, layout: 15 * second };
 /** Graphs of one user that are drawn or wait. */
 export const drawingsPerUser = 2;

@@ -10,10 +10,7 @@ import type { Context } from "../context.ts";
 import { drawApart, type Undrawn } from "./draw-apart.ts";
 import type { Graph } from "./draw-here.ts";
 
-/**
- * A larger state is not drawn: reading it would take more memory than the thread may have. While a
- * state of 16 MiB was drawn, the server grew by 135 to 172 MiB, with 700 to 43,000 resources.
- */
+/** Reading a state of 16 MiB took 135 to 172 MiB of memory, with 700 to 43,000 resources. */
 export const drawnStateLimit = 16 * mebibyte;
 
 export interface StateGraph {

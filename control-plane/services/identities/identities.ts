@@ -1,4 +1,3 @@
-/** Cloud identities and their trust policies. */
 import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import type {
@@ -27,10 +26,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 
-/**
- * POST /api/cli/cloud-identities. The external id is never chosen by a user, who could otherwise
- * assume the role of another owner.
- */
+/** Never takes the external id from a user, who could then assume another owner's role. */
 export async function createCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -84,10 +80,7 @@ export async function getCloudIdentity(
   return view(await find(store.read, user, id));
 }
 
-/**
- * PATCH /api/cli/cloud-identities/{id}. The external id does not change, because trust policies
- * require it.
- */
+/** The external id does not change, because trust policies require it. */
 export async function updateCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -111,10 +104,7 @@ export async function updateCloudIdentity(
   });
 }
 
-/**
- * DELETE /api/cli/cloud-identities/{id}. Refused while a configuration, or a queued or running job,
- * uses it.
- */
+/** Refused while a configuration, or a queued or running job, uses it. */
 export async function deleteCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -150,10 +140,7 @@ async function refuseUsed(
     );
 }
 
-/**
- * GET /api/cli/cloud-identities/{id}/trust-policy. The policy lets `principal` assume the role,
- * only with the external id.
- */
+/** Lets `principal` assume the role only with the external id. */
 export async function trustPolicy(
   { store }: Context,
   user: UserCaller,
@@ -170,8 +157,7 @@ export async function trustPolicy(
         Action: "sts:AssumeRole",
         Condition: { StringEquals: { "sts:ExternalId": external_id } },
       },
-      // The runner tags its sessions with the job. AWS checks this permission separately and
-      // without the external id; alone it allows nothing.
+      // For session tags. AWS checks this without the external id; alone it allows nothing.
       { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
     ],
   };

@@ -1,7 +1,4 @@
-/**
- * Applies a job's state change with everything that follows from it, in one transaction: the spec's
- * status, the outputs of a deployment, the end of a state lock. Wakeups are sent after the commit.
- */
+/** A job's change and all that follows are one transaction. Wakeups are sent after the commit. */
 import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
 import { withLists } from "../../domain/worker.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
@@ -80,10 +77,7 @@ async function thenNotify<T>(
 }
 
 export interface ChangeOptions {
-  /**
-   * A job that was lost, or whose runner cannot tell what it did, may have written its state only
-   * in part, so its lock stays.
-   */
+  /** A lost job, or one with an unknown outcome, may have written its state only in part. */
   readonly keepLock?: boolean;
   /** Its runner has applied to a state that the server does not keep. */
   readonly hasApplied?: boolean;
@@ -161,10 +155,7 @@ export async function notifyNextOfSpec(
   if (next) afterCommit.push((wakeups) => wakeups.notify("queue", hintOf(next)));
 }
 
-/**
- * Puts the queued jobs of a configuration into the queue, or out of it, after a change of what they
- * wait for. Claims that wait hear of those that may run now.
- */
+/** After a change of what queued jobs wait for. Wakes claims for those that may run now. */
 export async function refreshQueue(
   tx: Queries,
   afterCommit: AfterCommit,

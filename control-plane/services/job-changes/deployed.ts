@@ -1,7 +1,4 @@
-/**
- * What is deployed of a configuration, whatever became of its last job: derived from its newest
- * managed state and the last job that succeeded.
- */
+/** Derived from the newest managed state and the last job that succeeded. */
 import type { Configuration, ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Deployed } from "../../../protocol/deployed.ts";
 import { isDestruction, type JobRow } from "../../domain/job.ts";
@@ -30,10 +27,7 @@ export async function findDeployed(queries: Queries, spec: Spec): Promise<Deploy
   return { serial: null, resources: null, at: time(ended_at ?? 0), job_id, by };
 }
 
-/**
- * Returns where the state of a configuration is: as chosen, else where the last deployment kept it,
- * else in the control plane if there is one; null if the next deployment decides.
- */
+/** As chosen, else where the last deployment kept it, else managed if there is one; else null. */
 export async function findStateBackend(
   queries: Queries,
   { id: spec, deployed_backend }: Spec,

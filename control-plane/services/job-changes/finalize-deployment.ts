@@ -1,7 +1,4 @@
-/**
- * Writes outputs to a spec: of a successful DEPLOY in the transaction of the job's SUCCESS, of a
- * state that a user stores in that of the state.
- */
+/** Writes outputs in the transaction of the job's SUCCESS, or of a state that a user stores. */
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Queries } from "../../store/db.ts";
 import { replaceOutputs } from "../../store/configurations/configurations.ts";
@@ -29,10 +26,7 @@ export async function finalizeDeployment(
 export const clearDeployment = (tx: Queries, spec: string): Promise<void> =>
   finalizeDeployment(tx, spec, {});
 
-/**
- * Our agent sends `{type, value, sensitive}` like `terraform output -json`; a runner that knows
- * only the published interface may send bare values. A sensitive value is never stored.
- */
+/** Runners other than ours may send bare values. A sensitive value is never stored. */
 function componentOf(name: string, output: unknown) {
   const isTyped =
     typeof output === "object" && output !== null && ("sensitive" in output || "type" in output);

@@ -1,7 +1,3 @@
-/**
- * Checks that a runner holds a job: its reports count only while its worker and attempt hold the
- * job.
- */
 import { fence, start, type JobRow } from "../../domain/job.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -9,9 +5,7 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { changeJob, type AfterCommit } from "./changes.ts";
 
-/**
- * Returns the job if this worker and attempt hold it, or held it last; throws 404 or 409 otherwise.
- */
+/** Also a job that they held last. Throws 404 or 409. */
 export async function findFenced(
   queries: Queries,
   worker: WorkerCaller,

@@ -12,10 +12,7 @@ export interface Outcome {
   readonly after: JobRow;
 }
 
-/**
- * Records the outcome if it changed anything: the status, or whether the job is held. A repeated
- * report is not recorded again.
- */
+/** Records a change of the status or the hold; a repeated report changes neither. */
 export async function recordOutcome(
   tx: Queries,
   { by, action, before, after }: Outcome,
@@ -44,9 +41,7 @@ export async function failUnstarted(
 /** How many jobs one transaction decides: a few milliseconds of the writer. */
 const jobsPerTurn = 50;
 
-/**
- * Decides some of the jobs that a lost or removed worker holds. Returns true if there may be more.
- */
+/** Of a lost or removed worker. Returns true if there may be more. */
 export async function loseSomeJobs(
   tx: Queries,
   afterCommit: AfterCommit,
@@ -59,7 +54,6 @@ export async function loseSomeJobs(
   return jobs.length === jobsPerTurn;
 }
 
-/** The job's holder is lost. */
 export async function loseJob(
   tx: Queries,
   afterCommit: AfterCommit,

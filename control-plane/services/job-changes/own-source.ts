@@ -32,7 +32,6 @@ import {
 } from "../definitions.ts";
 import { ChangedMeanwhileError, type Drafts } from "../large-work.ts";
 
-/** Returns the files of a job that has its own source. */
 export async function findOwnFiles(tx: Queries, id: string): Promise<OwnFiles | undefined> {
   const stored = await tx.first(findSnapshot, { id });
   if (!stored || !shortOf<StoredSnapshot>(stored.config_snapshot).own_source) return undefined;
@@ -65,10 +64,7 @@ export async function checkJobPermission(
   checkPermission(user, permissionForJob(job_type, hasOwnSource));
 }
 
-/**
- * Returns the files that a request names, itself or by the plan that it deploys; undefined if they
- * are the configuration's.
- */
+/** Own files, or those of the plan that it deploys; undefined: the configuration's. */
 export async function requestedFiles(
   tx: Queries,
   owner: string,

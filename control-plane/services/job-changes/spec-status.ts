@@ -91,10 +91,7 @@ async function isBusy(tx: Queries, spec: string): Promise<boolean> {
   return (found?.busy_job ?? null) !== null;
 }
 
-/**
- * Returns the job whose failure is unresolved. A PLAN neither resolves nor hides what
- * an apply or a destruction left half done.
- */
+/** A PLAN neither resolves nor hides what an apply or a destruction left half done. */
 async function failedJobAfter(
   tx: Queries,
   job: JobRow,
@@ -107,10 +104,7 @@ async function failedJobAfter(
   return failed && failed.job_type !== "PLAN" ? before : after;
 }
 
-/**
- * Returns the newest state if the job has written it. The empty first state of a new backend does not
- * count: it records no change.
- */
+/** An empty first state of a new backend does not count: it records no change. */
 async function findWritten(
   tx: Queries,
   spec: string,

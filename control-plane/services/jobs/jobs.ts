@@ -1,4 +1,3 @@
-/** Jobs for users: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
 import type { Query } from "../../../protocol/endpoint.ts";
 import type { Endpoints } from "../../../protocol/endpoints.ts";
@@ -210,10 +209,7 @@ export async function listJobSummaries(
   return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
 }
 
-/**
- * Returns a page of an owner's jobs that any filters select. `by`: the name of the person who created
- * them, by an index, or a part of that name.
- */
+/** `by`: the exact name of the creator, by an index, or a part of it. */
 export async function findJobPage(
   { store: { read } }: Context,
   { space_id: owner }: UserCaller,

@@ -1,7 +1,4 @@
-/**
- * Repairs what runners send: the end of a job, or its log, is not lost because another field is
- * invalid.
- */
+/** The end of a job, or its log, is not lost because another field is invalid. */
 import type { TSchema } from "typebox";
 import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
@@ -13,10 +10,7 @@ import { JobFailure } from "../../../protocol/job-failure.ts";
 import { JobWarnings } from "../../../protocol/job-warnings.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
-/**
- * Keeps the valid part of each field: cuts a message that is too long, leaves out what is not
- * valid. The status is checked later.
- */
+/** Cuts long messages and leaves out invalid fields. The status is checked later. */
 export function repairReport(body: unknown): unknown {
   if (!isMap(body)) return body;
   const {
@@ -43,10 +37,7 @@ export function repairReport(body: unknown): unknown {
   };
 }
 
-/**
- * Leaves out each step and resource of a log post that is not valid, or not part of a chunk of the
- * right stream: SYSTEM for steps, terraform's output for resources. Changes the body.
- */
+/** Drops invalid steps and resources, and those of chunks of the wrong stream. Changes the body. */
 export function repairLogPost(body: unknown): unknown {
   if (!isMap(body)) return body;
   dropWrongMarks(body);

@@ -1,4 +1,3 @@
-/** Reports of a runner about the job that it holds: it runs, or it has ended. */
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { Job } from "../../../protocol/jobs.ts";
@@ -76,10 +75,7 @@ export async function reportStatus(
   return viewJob(context, saved, { progress: false });
 }
 
-/**
- * Why the job failed or was stopped. A report without a message keeps the earlier one, unless that
- * only said that the outcome was unknown.
- */
+/** Without a message the earlier one stays, unless it only said that the outcome was unknown. */
 function reasonOf(
   job: JobRow,
   { status, error_message, failure }: ReportStatus,

@@ -1,4 +1,3 @@
-/** Retries jobs that failed or were cancelled, and finds earlier retries of them. */
 import type { Job } from "../../../protocol/jobs.ts";
 import { isDeployable, isSameRequest, retriedAs } from "../../../protocol/retries.ts";
 import type { UserCaller } from "../callers.ts";

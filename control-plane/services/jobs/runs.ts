@@ -1,4 +1,3 @@
-/** The last runs of configurations. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import { findRuns, findRunsOfWorkers, type RunRow } from "../../store/jobs/runs.ts";
@@ -18,10 +17,7 @@ const runsShown = 30;
 /** The runs of configurations or workers by their ids; of one without runs there are none. */
 export type Runs = ReadonlyMap<string, readonly Run[]>;
 
-/**
- * Returns the newest jobs of each configuration, newest first, in one statement. The caller has
- * checked access, and bounds the list.
- */
+/** Newest first, in one statement. The caller has checked access and bounds the list. */
 export async function listRuns(
   { store }: Context,
   configurations: readonly string[],

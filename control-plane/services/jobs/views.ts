@@ -1,7 +1,3 @@
-/**
- * Jobs in the form for users and workers: with masked sensitive values, and with fields that are
- * derived and not stored, such as why a job waits.
- */
 import { setImmediate } from "node:timers/promises";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
@@ -28,10 +24,7 @@ import { reading, wholeText } from "../definitions.ts";
 import { Drafts } from "../large-work.ts";
 
 export interface JobViewOptions {
-  /**
-   * False for a list, and for a runner's report: the progress of an apply is read from the log of the
-   * job, which may be archived.
-   */
+  /** False for lists and runners' reports: progress is read from the log, maybe from an archive. */
   readonly progress?: boolean;
   /** For a list, which hashes a definition once: one of megabytes takes 25 ms to open and hash. */
   readonly drafts?: Drafts;
@@ -125,10 +118,7 @@ async function viewWithSnapshot(
   };
 }
 
-/**
- * Returns the id of a job's configuration; null after it was deleted, even while jobs still refer to
- * it.
- */
+/** Null after it was deleted, even while jobs still refer to it. */
 export async function findConfigurationId(
   queries: Queries,
   spec: string | null,

@@ -20,19 +20,13 @@ import { shareJobs } from "../job-changes/changes.ts";
 import { fenced, findFenced, startJob } from "../job-changes/holder.ts";
 import { findArchivedId } from "./archives.ts";
 
-/**
- * How long a log post that arrives too early waits for its predecessor (docs/decisions.md, "Log
- * positions").
- */
+/** How long an early post waits for its predecessor (docs/decisions.md, "Log positions"). */
 const gapWaitMilliseconds = 1000;
 
 /** A larger post is one of many that follow each other as fast as they are stored. */
 const smallPost = 4 * kibibyte;
 
-/**
- * POST /api/jobs/{id}/logs. Responds after the commit. A numbered chunk is stored once, in its
- * order.
- */
+/** Responds after the commit. A numbered chunk is stored once, in its order. */
 export async function appendLogs(
   context: Context,
   worker: WorkerCaller,
@@ -88,10 +82,7 @@ export async function appendLogs(
   }
 }
 
-/**
- * A repeated chunk is stored, also if its archive is damaged or not available now: a runner that is
- * refused would not send the chunks that follow.
- */
+/** Stores a repeated chunk: a refused runner would not send those that follow. */
 function whenUnreadable(error: unknown): undefined {
   if (!(error instanceof UnreadableError) && storageTrouble(error) === undefined) throw error;
 }

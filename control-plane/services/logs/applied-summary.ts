@@ -8,10 +8,7 @@ import { findFirstOutput, findResourceEvents } from "../../store/logs/logs.ts";
 import { markLimits } from "./archive-format.ts";
 import { withoutControlSequences } from "../../../common/control-sequences.ts";
 
-/**
- * Returns what a job has changed that planned by itself, so that no summary of a plan says it; null
- * if its runner has not told it, or if there are more events than are read.
- */
+/** For a job without a plan summary; null if unknown or if there are too many events. */
 export async function summaryOfApplied(
   tx: Queries,
   { id: job, job_type, plan_job_id, status, last_seq }: JobRow,
@@ -80,10 +77,7 @@ function withinLimits(changes: readonly PlannedChange[]): PlannedChange[] {
 /** Chunks of at most 32 KiB; an apply that changes no resource prints little. */
 const chunksRead = 40;
 
-/**
- * Returns what an apply changed that changed no resource, from terraform's own words; undefined if
- * they are not found.
- */
+/** Read from terraform's own output; undefined if not found. */
 async function findOtherChange(
   tx: Queries,
   job: string,

@@ -34,10 +34,7 @@ export const markLimits = { steps: 400, resources: 4000 } as const;
 /** What one frame has. */
 export const frameLimit: PageLimit = { chunks: 1000, bytes: 256 * kibibyte };
 
-/**
- * Far above what a frame has: its chunks are stored as JSON, in which a character takes up to six
- * bytes. The index of a log of 256 MiB has 100 KiB.
- */
+/** Frames are far smaller; JSON may take 6 bytes a character. 256 MiB of log: 100 KiB of index. */
 const unpackedLimit = 64 * mebibyte;
 
 const compress = promisify(zstdCompress);
@@ -60,10 +57,7 @@ export interface EarlierArchive {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Yields the content of an archive, one frame for each page of chunks. `summary` is complete
- * afterwards.
- */
+/** One frame for each page of chunks. `summary` is complete afterwards. */
 export async function* packArchive(
   pages: AsyncIterable<readonly ArchivedChunk[]>,
   earlier: EarlierArchive | undefined,

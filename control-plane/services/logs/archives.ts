@@ -34,10 +34,7 @@ export async function readArchived(
   return { chunks: rest.slice(0, count), isLast };
 }
 
-/**
- * Throws UnreadableError if what the archive of a log has after an id cannot be read, so that a
- * stream is refused instead of begun and broken again and again.
- */
+/** So that a stream of an unreadable archive is refused instead of begun and broken repeatedly. */
 export async function checkArchived(context: Readable, job: string, after: number): Promise<void> {
   const archive = await context.store.read.first(findLogArchive, { job });
   if (archive !== undefined && after < archive.last_id)
@@ -67,10 +64,7 @@ export async function findArchivedId(
   return chunks.find((chunk) => chunk.seq === seq)?.id;
 }
 
-/**
- * Returns the starts and ends that the archive of a log has, followed by those of `stored` that
- * came after it. `stored` was read before, so that nothing is missed that is archived meanwhile.
- */
+/** `stored` must be read first, so that nothing archived meanwhile is missed. */
 export async function withArchived<K extends keyof Marks>(
   { store, blobs }: Readable,
   job: string,

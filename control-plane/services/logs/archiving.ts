@@ -82,10 +82,7 @@ export async function archiveLogs(
   return archived;
 }
 
-/**
- * Looks through the logs that have chunks in the database: those of running jobs, and of jobs that
- * ended recently. Returns the first that is due, and the last one that it looked at.
- */
+/** Logs of running and recently ended jobs. Returns the first due, and the last looked at. */
 async function findDue(
   { store }: Context,
   after: string,

@@ -1,6 +1,3 @@
-/**
- * Debug logs of jobs: stored for the runner that holds the job, sent to the users who may read it.
- */
 import type { DebugLog } from "../../../protocol/executions.ts";
 import { debugLogLimit } from "../../../protocol/limits.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
@@ -51,10 +48,7 @@ async function findWanting(
   return job;
 }
 
-/**
- * GET /api/cli/jobs/{id}/debug-log. It may contain secrets, so the download is recorded before its
- * first byte is sent.
- */
+/** May contain secrets: the download is recorded before its first byte is sent. */
 export async function findDebugLogContent(
   context: Context,
   user: UserCaller,

@@ -1,4 +1,3 @@
-/** The errors at the end of a job's log. */
 import { kibibyte } from "../../../common/units.ts";
 import type { StreamType } from "../../../protocol/jobs.ts";
 import {

@@ -1,7 +1,4 @@
-/**
- * The readers of one job's log stream. streams.ts describes how they become live, and what holds
- * for them.
- */
+/** streams.ts describes how readers become live. */
 import { isHeld, hasEnded } from "../../domain/job.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
@@ -98,10 +95,7 @@ export class JobFeed {
     this.#catchUp(reader).catch(() => reader.raw.destroy());
   }
 
-  /**
-   * Sends the reader page after page, each when it has read the one before. At the end of the log
-   * the reader is live.
-   */
+  /** Sends one page after the reader has read the one before; live at the end. */
   async #catchUp(reader: Reader): Promise<void> {
     const { raw } = reader;
     while (isOpen(raw)) {

@@ -23,10 +23,7 @@ export interface LogPart {
   readonly isLast: boolean;
 }
 
-/**
- * Returns the log after a chunk's id, in the order of the ids: at least one chunk, then as many as
- * fit on a page.
- */
+/** In the order of the ids: at least one chunk, then as many as fit on a page. */
 export async function readLog(
   context: Context,
   job: string,

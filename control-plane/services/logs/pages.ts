@@ -8,10 +8,7 @@ export interface PageLimit {
   readonly bytes: number;
 }
 
-/**
- * Finds the page of chunks after an id: at least one chunk, then as many as fit. Returns the id of
- * its last one, undefined if there is none, and whether it is the last page.
- */
+/** At least one chunk, then as many as fit. Returns its last id and whether it is the last page. */
 export async function findPage(
   queries: Queries,
   job: string,

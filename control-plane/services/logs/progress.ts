@@ -1,4 +1,3 @@
-/** The progress of a job, as its runner reports it. */
 import type { JobProgress, LogStep } from "../../../protocol/jobs.ts";
 import { hasEnded, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
@@ -26,10 +25,7 @@ export interface JobStep {
 /** Characters of a line that are shown. */
 const lineLength = 200;
 
-/**
- * Returns the steps of a job so far, in order. Empty if its runner sends none, because it knows
- * only the published interface.
- */
+/** Empty if the runner sends none, because it knows only the published interface. */
 export async function findSteps(context: Context, job: string): Promise<JobStep[]> {
   const stored = await context.store.read.all(findStepEvents, { job, limit: markLimits.steps });
   const rows = await withArchived(context, job, "steps", stored);
@@ -88,10 +84,7 @@ export async function viewProgress(queries: Queries, job: JobRow): Promise<JobPr
   };
 }
 
-/**
- * Whether every chunk that the runner counted is stored; null while it runs, if the runner does not
- * count, or if the log is pruned.
- */
+/** Null while the job runs, if the runner does not count, or if the log is pruned. */
 export async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
   if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
   if (job.last_seq === 0) return true;

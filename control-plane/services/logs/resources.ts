@@ -33,10 +33,7 @@ export interface ResourceChange {
 export interface Changes {
   /** In the order of their starts. */
   readonly list: readonly ResourceChange[];
-  /**
-   * The latest moment of them by the runner's clock, now while the job runs, or its end if some did
-   * not end; in ms.
-   */
+  /** Milliseconds by the runner's clock; now while the job runs; its end if some did not end. */
   readonly until: number;
 }
 
@@ -152,10 +149,7 @@ export async function findApplyProgress(
   return { apply_began, resource_progress: { ...progressOf(all, job.changes), resources } };
 }
 
-/**
- * Whether the apply of an ended job began; null if this is not known. A runner that counts the
- * chunks of its log also tells the steps in it.
- */
+/** Null if unknown. A runner that counts its chunks also tells the steps. */
 async function hasBegun(context: Context, job: Job): Promise<boolean | null> {
   if (await hasApplied(context, job.id)) return true;
   const isTold = job.log_complete === true && job.released_at !== null;

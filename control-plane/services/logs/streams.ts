@@ -18,20 +18,14 @@ import { checkArchived } from "./archives.ts";
 import { JobFeed, type StreamReader } from "./feed.ts";
 
 export interface LogStreams {
-  /**
-   * Streams the log after a chunk's id. `begin` is called when the request can no longer be
-   * refused.
-   */
+  /** `begin` is called when the request can no longer be refused. */
   open(caller: UserCaller, job: string, after: number, begin: () => StreamReader): Promise<void>;
   close(): void;
 }
 
 /** How often a comment is sent, which keeps proxies from closing an idle stream. */
 const commentMilliseconds = 15_000;
-/**
- * How often a feed reads the store without a wakeup: one may be lost, and a waiting reason may
- * change without one.
- */
+/** Milliseconds: a wakeup may be lost, and a waiting reason changes without one. */
 const lookMilliseconds = 2000;
 
 export function logStreams(context: Context): LogStreams {

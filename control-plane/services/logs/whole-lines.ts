@@ -1,7 +1,4 @@
-/**
- * Joins the chunks of a log to text in which no line is broken by another stream. A chunk may end
- * within a line, and the rest of the line may come after chunks of other streams.
- */
+/** A chunk may end within a line whose rest comes after chunks of other streams. */
 import { kibibyte } from "../../../common/units.ts";
 import type { LogChunk, StreamType } from "../../../protocol/jobs.ts";
 

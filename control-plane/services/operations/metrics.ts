@@ -1,7 +1,4 @@
-/**
- * What Prometheus reads: its names and units, no names of people or things. Counted where the store
- * has a small index, at each scrape.
- */
+/** Prometheus' names and units, no names of people or things. Counted at each scrape. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { workerStatuses } from "../../../protocol/workers.ts";
 import { workerStatus } from "../../domain/worker.ts";
@@ -33,10 +30,7 @@ const phaseOf = (step: string): string => (knownPhases.has(step) ? step : "other
 /** The store may be closed meanwhile; an observation less harms nothing. */
 const ignore = (): void => undefined;
 
-/**
- * Milliseconds between two looks of the collectors at the event loop. With their defaults, 10 and
- * 100, they took 1 % of a core of a server without calls.
- */
+/** Milliseconds. With the defaults, 10 and 100, collectors took 1 % of an idle server's core. */
 const calmly = { eventLoopMonitoringPrecision: 500, eventLoopUtilizationTimeout: 5000 };
 
 /** The store is read at most this often, because anyone may call. */

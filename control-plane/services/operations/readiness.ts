@@ -18,10 +18,7 @@ export const storageParts = ["database", "files"] as const;
 export type StoragePart = (typeof storageParts)[number];
 
 export interface Readiness {
-  /**
-   * Throws while the server stops, and if it cannot read its database, without which it can serve
-   * nothing. A database that is busy or refuses changes is no reason.
-   */
+  /** Throws while stopping or if the database cannot be read; not if it is busy or read-only. */
   requireReady(): Promise<void>;
   /** What is wrong with each part of the storage; a part that works is missing. */
   problems(): Promise<ReadonlyMap<StoragePart, string>>;

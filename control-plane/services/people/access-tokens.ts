@@ -159,7 +159,6 @@ function roleOfCreator(row: AccessTokenOfTeam): Role | undefined {
   return row.owner_id === row.created_by ? "admin" : (row.creator_role ?? undefined);
 }
 
-/** Whether an access token still works. */
 export async function isLiveAccessToken(
   { store, now }: Pick<Context, "store" | "now">,
   id: string,

@@ -110,10 +110,7 @@ export function signInWithAccount(
   });
 }
 
-/**
- * Returns what is known of the user of the account. `invited` users, who have used an operator's
- * link or are members of a team by an invitation, need no other permission.
- */
+/** `invited`: an operator's link or a team's invitation is enough permission. */
 export async function standingOf(
   context: Context,
   provider: ProviderName,
@@ -174,10 +171,7 @@ export async function listOwnAccounts(
   }));
 }
 
-/**
- * Returns the user's token at one of these providers, refreshed if necessary. Throws the reason if
- * there is no valid one.
- */
+/** Refreshes it if necessary. Throws the reason if there is no valid one. */
 export async function providerToken(
   context: Context,
   user: string,
@@ -219,10 +213,7 @@ const turnMilliseconds = minute;
 /** How often a caller looks whether another one has refreshed the token. */
 const lookMilliseconds = 100;
 
-/**
- * Refreshes a token for all callers at this time, in whichever process they are: GitLab's refresh
- * tokens work once, and a second use would end the access.
- */
+/** One refresh for all processes: GitLab ends the access if a refresh token is used twice. */
 async function refreshOnce(
   context: Context,
   account: AccountRow,
@@ -291,10 +282,7 @@ function openToken({ box }: Context, id: AccountId, sealed: string): string {
   }
 }
 
-/**
- * Seals the tokens of every account under the current key; returns how many accounts changed. A
- * token that no key opens stays unchanged.
- */
+/** Returns how many accounts changed. A token that no key opens stays unchanged. */
 export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
   let count = 0;
   for (const account of await listTokens(tx)) {

@@ -49,10 +49,7 @@ export function admissionText(admission: Admission | undefined): string {
   }
 }
 
-/**
- * Returns what permits a person, as far as it can be said without asking a provider. A group is the
- * one that permitted the person last.
- */
+/** Without asking a provider. A group is the one that permitted the person last. */
 export async function findAdmission(
   context: Pick<Context, "providers" | "signInAllow">,
   queries: Queries,
@@ -110,10 +107,7 @@ export async function mayStay(context: Context, user: string): Promise<boolean> 
   return endUnless(context, person, at);
 }
 
-/**
- * Asks the provider of an account. Returns the group that permits its person; undefined for a no.
- * Throws `provider_unavailable` or `provider_token_rejected` without an answer.
- */
+/** The permitting group; undefined: none. Throws if the provider gives no answer. */
 async function askAbout(context: Context, account: AccountRow): Promise<string | undefined> {
   const settings = context.providers[account.provider];
   if (!settings) return undefined;

@@ -7,10 +7,7 @@ import { signToken, verifyToken, type Claims } from "./jwt.ts";
 
 const tokenTypes = { session: "session", cli: "access" } as const;
 
-/**
- * Returns the user of this token; undefined unless it is a valid token of a login of this kind that
- * has not ended.
- */
+/** Undefined unless it is a valid token of a login of this kind that has not ended. */
 export async function findSignedIn(
   context: Pick<Context, "store" | "jwtSecret" | "now">,
   kind: keyof typeof tokenTypes,
@@ -31,8 +28,7 @@ export async function findCaller(
   const [login] = rows;
   if (login?.kind !== kind) return undefined;
   const { user_id, email, id: login_id } = login;
-  // A person acts in their personal space, of which they are the admin, unless the request says
-  // otherwise (http/acting.ts).
+  // Acts as admin of the personal space, unless the request says otherwise (http/acting.ts).
   const own = { space_id: user_id, slug: null, role: "admin" } as const;
   const spaces = [own, ...rows.flatMap((row) => teamOf(row) ?? [])];
   return { user_id, email, login_id, login_kind: kind, ...own, spaces, origin };

@@ -1,7 +1,4 @@
-/**
- * Device login: a browser approves a device code and shows six characters, which the user types at
- * the client.
- */
+/** A browser approves a device code and shows six characters for the user to type at the client. */
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../../protocol/auth.ts";
 import type { Origin, UserCaller } from "../callers.ts";
 import type { RefusalLimit } from "../refusal-limit.ts";
@@ -26,10 +23,7 @@ import { startCliLogin, tokenPair } from "./logins.ts";
 import { minute } from "../../../common/units.ts";
 
 const lifetimeMilliseconds = 10 * minute;
-/**
- * How many wrong guesses make a code invalid: with 32⁶ codes, five guesses succeed once in 200
- * million.
- */
+/** Wrong guesses that end a code: with 32⁶ codes, five succeed once in 200 million. */
 const guesses = 5;
 /** A–Z and 2–9 without O and I, which can be confused with 0 and 1. */
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -78,10 +72,7 @@ export interface ApprovedDevice extends DeviceLogin {
   readonly state: "waiting" | "used" | "dead";
 }
 
-/**
- * Returns the state of a device login that this user approved; undefined if the user has not
- * approved this code.
- */
+/** Undefined if this user has not approved the code. */
 export async function findDeviceLogin(
   context: Context,
   { user_id }: UserCaller,
@@ -136,10 +127,7 @@ export async function exchangeDeviceLogin(
   return { ...pair, provider_token, user_email: outcome.email };
 }
 
-/**
- * Returns a new login for the right code, or the reason for a refusal. Refusals must be recorded,
- * so they are not thrown here.
- */
+/** Returns the reason for a refusal instead of throwing: refusals must be recorded. */
 async function checkGuess(
   context: Context,
   tx: Queries,
@@ -174,19 +162,14 @@ async function checkGuess(
 /** The name of a device code in the audit log, which must not contain the code itself. */
 const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
 
-/**
- * The six characters of one approval: a keyed hash of it, five bits each. They are derived, so that
- * they cannot be read from the disk.
- */
+/** A keyed hash of the approval, five bits each: derived, so that no disk has them. */
 function codeOf({ box }: Context, { device_code, profile_id, created_at }: CliLoginRow): string {
   const hash = box("verification-code").sign(`${device_code}:${profile_id}:${created_at}`);
   const bytes = Buffer.from(hash, "base64url").subarray(0, 6);
   return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
 }
 
-/**
- * Only A–Z: other scripts have letters whose upper case is one of these, and they are not the code.
- */
+/** A–Z only: some letters of other scripts have one of these as upper case. */
 const upperCase = (text: string): string =>
   text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 

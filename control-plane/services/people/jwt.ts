@@ -1,7 +1,4 @@
-/**
- * The JWTs of sessions and CLI logins. There is one algorithm, and each place accepts one kind of
- * token (docs/decisions.md, "Sign-in").
- */
+/** One algorithm; each place accepts one kind of token (docs/decisions.md, "Sign-in"). */
 import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import type { Context } from "../context.ts";
 
@@ -43,10 +40,7 @@ export function signToken(
     .sign(jwtSecret);
 }
 
-/**
- * Returns the claims of a token of this type; undefined for everything else, whatever is wrong with
- * it.
- */
+/** Undefined for everything but a valid token of this type. */
 export async function verifyToken(
   context: Pick<Context, "jwtSecret" | "now">,
   type: TokenType,
@@ -56,10 +50,7 @@ export async function verifyToken(
   return claims && claims.exp * 1000 > context.now() ? claims : undefined;
 }
 
-/**
- * Like `verifyToken`, but also for an expired token: reuse of an old refresh token is still a
- * theft.
- */
+/** Also for an expired token: reuse of an old refresh token is still a theft. */
 export async function verifyEndedToken(
   { jwtSecret }: Pick<Context, "jwtSecret">,
   type: TokenType,
@@ -84,9 +75,6 @@ const hasClaims = (payload: JWTPayload): payload is JWTPayload & Claims =>
   ["sub", "email", "sid", "jti"].every((name) => typeof payload[name] === "string") &&
   ["iat", "exp"].every((name) => typeof payload[name] === "number");
 
-/**
- * The last character of base64 has spare bits, which a decoder ignores; without this check, a
- * changed token could pass as the same one.
- */
+/** base64's last character has spare bits: a changed token could pass as the same one. */
 const isCanonical = (token: string): boolean =>
   token.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);

@@ -30,10 +30,7 @@ import { secondsOf, signToken } from "./jwt.ts";
 export const linkMilliseconds = 15 * minute;
 /** How long a session is valid, however much it is used. */
 const sessionMilliseconds = 90 * day;
-/**
- * Sign-in records are kept so long after their end: a dead device code must stay dead for a client
- * that still shows it.
- */
+/** A dead device code must stay dead for a client that still shows it. */
 const graceMilliseconds = 30 * day;
 
 export async function createLink(store: Store, email: string, now: number): Promise<string> {
@@ -56,10 +53,7 @@ export async function createLink(store: Store, email: string, now: number): Prom
   return token;
 }
 
-/**
- * Opens a link: uses it up and creates the session. Returns undefined if the link is unknown, used
- * or expired. Throws if the person is blocked.
- */
+/** Uses the link up. Undefined if unknown, used or expired. Throws if the person is blocked. */
 export function openLink(
   { store, now }: Context,
   token: string,
@@ -84,10 +78,7 @@ export async function checkBlocked(
     throw new RefusalError("permission_denied", "An operator of this server has blocked you");
 }
 
-/**
- * Starts a browser session of a user, in a transaction. `way` is how the user signed in: `link` or
- * a provider.
- */
+/** Runs in a transaction. `way`: `link` or a provider. */
 export async function startSession(
   tx: Queries,
   { id, email }: { readonly id: string; readonly email: string },
@@ -184,7 +175,6 @@ export async function endOwnLogin(
   wakeups.notify("login", login);
 }
 
-/** Removes links, logins, device logins and tokens that expired long ago. */
 export const pruneExpired = ({ store, now }: Context): Promise<void> =>
   store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
 

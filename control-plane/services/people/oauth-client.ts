@@ -1,7 +1,4 @@
-/**
- * OAuth with the four providers: GitHub and Bitbucket by fixed endpoints, GitLab and Google by
- * discovery.
- */
+/** GitHub and Bitbucket have fixed endpoints, GitLab and Google discovery. */
 import * as client from "openid-client";
 import { hostOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import type { SignInRule } from "../../domain/sign-in-allow.ts";
@@ -16,10 +13,7 @@ export interface ProviderTokens {
   readonly subject: string | undefined;
 }
 
-/**
- * `repo` is the only scope with which GitHub shows private repositories, `read:org` the only one
- * with which it says whether a person is in an organisation.
- */
+/** GitHub needs `repo` for private repositories, `read:org` for memberships. */
 const scopes: Readonly<Record<ProviderName, string>> = {
   github: "read:user user:email repo",
   gitlab: "openid email read_api",
@@ -116,10 +110,7 @@ async function requestTokens(
 
 const isDiscovered = (name: ProviderName): boolean => name === "gitlab" || name === "google";
 
-/**
- * One per provider for the life of the process. After a failed discovery, the next sign-in tries
- * again.
- */
+/** For the life of the process. After a failed discovery, the next sign-in tries again. */
 const configurations = new WeakMap<ProviderSettings, Promise<client.Configuration>>();
 
 function configurationOf(

@@ -1,7 +1,3 @@
-/**
- * What the people who operate the server do about others: they see who is signed in and why, end
- * logins, and block people.
- */
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { allowsAddress, lowerCase } from "../../domain/sign-in-allow.ts";
 import type { Queries } from "../../store/db.ts";
@@ -122,10 +118,7 @@ async function change(
   wakeups.notify("login", user);
 }
 
-/**
- * `windlass server sign-out`: ends all logins of the users who have this address. A running server
- * finds that by itself. Returns the users and how many logins ended.
- */
+/** A running server notices by itself. Returns the users and how many logins ended. */
 export const signOutAddress = (
   { store, now }: Pick<Context, "store" | "now">,
   address: string,

@@ -1,7 +1,4 @@
-/**
- * HTTP requests to the providers, with limits of time and size, so that a host that hangs or never
- * stops sending delays no other request.
- */
+/** Time and size are limited, so that a provider that hangs delays no other request. */
 import { request } from "../../../common/http-client.ts";
 import type { ProviderSettings } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";

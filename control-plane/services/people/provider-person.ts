@@ -1,7 +1,4 @@
-/**
- * Identifies who signed in at a provider: the subject, which never changes, and an e-mail address
- * that the provider has verified.
- */
+/** The subject never changes; e-mail addresses are those that the provider has verified. */
 import { apiOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import { userInfo, type ProviderTokens } from "./oauth-client.ts";
 import { getJson, unavailable } from "./provider-http.ts";
@@ -13,10 +10,7 @@ export interface ProviderPerson {
   readonly verified: readonly string[];
 }
 
-/**
- * Requests the owner of a token from the provider. Throws `provider_unavailable` or
- * `provider_token_rejected`.
- */
+/** Throws `provider_unavailable` or `provider_token_rejected`. */
 export async function personOf(
   name: ProviderName,
   settings: ProviderSettings,

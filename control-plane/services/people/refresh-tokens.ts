@@ -10,15 +10,9 @@ import { mayStay } from "./admission.ts";
 import { secondsOf, verifyEndedToken } from "./jwt.ts";
 import { tokenPair } from "./logins.ts";
 
-/**
- * Within this time, the previous refresh token is a sign of two commands that refreshed at once,
- * not of a theft.
- */
+/** A previous token used within this time means two concurrent commands, not a theft. */
 const raceMilliseconds = 10_000;
-/**
- * POST /api/auth/cli/refresh. Each refresh token works once; a later reuse ends the whole login. So
- * does an answer that the person may no longer use this server.
- */
+/** Each token works once; a later reuse, or a person without permission, ends the login. */
 export async function refreshTokens(
   context: Context,
   token: string,
@@ -58,10 +52,7 @@ export async function refreshTokens(
   return tokenPair(context, family, family.email);
 }
 
-/**
- * An old token is used again. It counts as stolen, unless it was replaced just now, because two
- * commands may refresh at once.
- */
+/** Not if it was replaced just now: two commands may refresh at once. */
 function isReuse(login: LoginRow, jti: string, now: number): boolean {
   if (jti === login.refresh_jti) return false;
   return jti !== login.previous_refresh_jti || now - (login.rotated_at ?? 0) > raceMilliseconds;

@@ -17,9 +17,7 @@ interface Host {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly sizeName: string;
-  /**
-   * The parts that name a page in the host's link to the next one: a cursor contains nothing else.
-   */
+  /** Query names of the host's link to the next page; a cursor contains nothing else. */
   readonly cursorNames: readonly string[];
   page(json: unknown, headers: Headers): { items: Fields[]; next: string | undefined };
   repository(item: Fields): Repository;
@@ -104,10 +102,7 @@ export async function listRepositories(
   return { repositories, next_cursor: Buffer.from(position).toString("base64url") };
 }
 
-/**
- * Only the name of the page is taken from the host's link, because the token must never be sent to
- * an address that a response names.
- */
+/** The token must never go to an address that a response names. */
 function positionOf({ cursorNames }: Host, next: string): string {
   const found = URL.parse(next, "http://host.invalid")?.searchParams ?? new URLSearchParams();
   const kept = [...found].filter(([key]) => cursorNames.includes(key));

@@ -12,10 +12,7 @@ const lookMilliseconds = 500;
 type Caller = UserCaller | WorkerCaller;
 
 export interface Revocations {
-  /**
-   * Calls `cut` when the caller's login, token or membership has ended. Returns a function that
-   * ends the watch.
-   */
+  /** Calls `cut` at the end of login, token or membership. Returns a function to stop watching. */
   watch(caller: Caller, cut: () => void): () => void;
   close(): void;
 }

@@ -11,10 +11,7 @@ const guest = 10;
 export const groupsOf = (rules: readonly SignInRule[], provider: ProviderName): Group[] =>
   rules.filter((rule) => rule.kind === "group").filter((rule) => rule.provider === provider);
 
-/**
- * Returns the entry of a group that the person is in. Asks for all groups at once. Throws
- * `provider_unavailable` if no response says yes and a request failed.
- */
+/** Asks for all groups at once. Throws `provider_unavailable` if no yes and a request failed. */
 export async function findGroup(
   rules: readonly SignInRule[],
   provider: ProviderName,
@@ -39,10 +36,7 @@ export async function findGroup(
   return undefined;
 }
 
-/**
- * Needs the scope `read:org`. For an organisation that has not approved the application, the
- * response is 403, as if there were no membership.
- */
+/** Needs `read:org`. An organisation that has not approved the application answers 403. */
 async function isOrganisationMember(
   settings: ProviderSettings,
   organisation: string,

@@ -29,10 +29,7 @@ export async function uploadPlanArtifact(
   return { answer: { job_id, size_bytes, sha256 }, stored };
 }
 
-/**
- * GET /api/jobs/{id}/plan-artifact. For a DEPLOY, returns the artifact of the plan that it names,
- * because a claim of the published interface names only the job itself.
- */
+/** For a DEPLOY, that of its plan: the published interface names only the job itself. */
 export async function findPlanArtifact(
   context: Context,
   worker: WorkerCaller,

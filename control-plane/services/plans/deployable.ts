@@ -11,10 +11,7 @@ import { findUsedIdentity, type UsedIdentity } from "../../store/identities/iden
 import { findArtifact } from "../../store/storage/job-files.ts";
 import { findState } from "../../store/states/states.ts";
 
-/**
- * Returns the plan that a request for `spec` names. Throws unless it can be deployed, apart from its
- * hash.
- */
+/** Throws unless the plan can be deployed, apart from its hash. */
 export async function checkPlan(
   tx: Queries,
   owner: string,
@@ -74,10 +71,7 @@ function checkPlacement(
   );
 }
 
-/**
- * Throws if the plan has no artifact, or if its state or its cloud identity may have changed since it
- * was made.
- */
+/** Throws without an artifact, or if state or identity may have changed since the plan. */
 export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
   await checkIdentity(tx, plan);
   if (!(await tx.first(findArtifact, { job: plan.id })))

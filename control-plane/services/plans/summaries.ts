@@ -24,10 +24,7 @@ interface Details {
   readonly graph?: PlanSummary["graph"];
 }
 
-/**
- * Stores the summary that a runner reports. The attributes and the graph are stored apart: with
- * them it is up to 1 MiB, which would slow down what reads the summaries of many jobs.
- */
+/** Attributes and graph (up to 1 MiB) are stored apart, so that lists of summaries stay fast. */
 export function storePlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
   const { graph, ...rest } = summary;
   const details: Details = {
@@ -49,10 +46,7 @@ function withOnly(summary: PlanSummary): PlanCounts {
   return { ...counts, only: onlyOf(summary) };
 }
 
-/**
- * GET /api/cli/jobs/{id}/plan. For a DEPLOY, returns the summary of the plan that it names; null if
- * no runner has reported one. Leaves out attributes that are longer than `mostAttributes`, as JSON.
- */
+/** For a DEPLOY, that of its plan. Leaves out attributes over `mostAttributes` as JSON. */
 export async function getPlanSummary(
   context: Context,
   user: UserCaller,

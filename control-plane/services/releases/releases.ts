@@ -1,4 +1,3 @@
-/** Runner releases, and the runners that a pipeline sets up. */
 import gt from "semver/functions/gt.js";
 import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/workers.ts";
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";

@@ -1,4 +1,3 @@
-/** The search over the names of everything that a user has. */
 import { idPrefixLength } from "../../../protocol/limits.ts";
 import {
   findSpecName,

@@ -1,7 +1,4 @@
-/**
- * Job tokens: the credential of terraform for the state of its job's spec, and for nothing else.
- * They are derived from the job and its attempt, not stored.
- */
+/** Terraform's credential for its job's state only; derived from job and attempt, not stored. */
 import { isHeld, type JobRow } from "../../domain/job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { equalSecrets } from "../../../common/equal-secrets.ts";
@@ -14,10 +11,7 @@ import type { Context } from "../context.ts";
 export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
   `wlj_${box("job-token").sign(`${job}:${attempt}`)}`;
 
-/**
- * Also those that were issued before a change of WINDLASS_SECRET_KEY, because their jobs may still
- * run.
- */
+/** Includes those of earlier values of WINDLASS_SECRET_KEY: their jobs may still run. */
 const jobTokens = ({ box }: Pick<Context, "box">, job: string, attempt: number): string[] =>
   box("job-token")
     .signatures(`${job}:${attempt}`)
@@ -28,10 +22,7 @@ export interface JobCredential {
   readonly token: string;
 }
 
-/**
- * Returns the job with this token, for the state of its spec, for as long as the job may write it.
- * Throws 401.
- */
+/** Valid as long as the job may write the state. Throws 401. */
 export async function checkJobToken(
   context: Pick<Context, "store" | "box">,
   credential: JobCredential | undefined,

@@ -74,10 +74,7 @@ export async function pushState(
   return countRefusal(context, stored);
 }
 
-/**
- * Returns the lock of a job that could not save its state, which the push removes. Refuses to push
- * while any other job has the lock.
- */
+/** A push removes the lock of a job that could not save. Refused while another job has it. */
 async function findUnsavedLock(queries: Queries, spec: string): Promise<StateLockRow | undefined> {
   const lock = await queries.first(findLock, { spec });
   if (!lock) return undefined;

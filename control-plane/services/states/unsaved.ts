@@ -14,10 +14,7 @@ export const isUnsaved = ({ lock_id, job_id }: Pick<StateLockRow, "lock_id" | "j
 
 type Locking = Pick<JobRow, "id" | "spec_id" | "job_type">;
 
-/**
- * Locks the state for a job that could not save it, in place of the job's own lock. Another job's
- * lock stays.
- */
+/** Replaces the job's own lock. Another job's lock stays. */
 export async function lockUnsaved(tx: Queries, job: Locking, now: number): Promise<void> {
   const { id, spec_id: spec } = job;
   if (spec === null) return;
@@ -27,10 +24,7 @@ export async function lockUnsaved(tx: Queries, job: Locking, now: number): Promi
   await lockAs(tx, job, spec, lockIdOf(id), "whose state could not be saved", now);
 }
 
-/**
- * Locks the state for a job whose runner cannot tell what it changed. Terraform may have removed its
- * lock, as it does after a second interrupt, or have had it in another backend.
- */
+/** Terraform may have removed its lock (second interrupt) or had it in another backend. */
 export async function lockUnknown(tx: Queries, job: Locking, now: number): Promise<void> {
   const { id, spec_id: spec } = job;
   if (spec === null || (await tx.first(findLock, { spec }))) return;

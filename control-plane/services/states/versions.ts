@@ -59,10 +59,7 @@ export async function findStateLock(
   return { job_id, created_at: time(created_at), held, state_unsaved: isUnsaved(lock) };
 }
 
-/**
- * GET …/state/versions/{serial}. A state contains secrets in clear text, so the download is
- * recorded before its first byte is sent.
- */
+/** Contains secrets: the download is recorded before its first byte is sent. */
 export async function findStateContent(
   { store, blobs, now }: Context,
   user: UserCaller,
@@ -81,10 +78,7 @@ export async function findStateContent(
 
 /** Rollbacks of one user that run or wait. */
 export const rollbacksPerUser = 2;
-/**
- * A request without a body copies up to 64 MiB, which takes the event loop about 3 s in small
- * turns.
- */
+/** Copies up to 64 MiB, about 3 s of the event loop in small turns. */
 const rollingBack = new OneAtATime(
   rollbacksPerUser,
   `The server already rolls back ${rollbacksPerUser} states for you. Try again when they are stored.`,
@@ -142,10 +136,7 @@ async function rollBack(
   return (await countRefusal(context, stored)).answer;
 }
 
-/**
- * DELETE …/state/lock. Refused while a job may still write with the lock, because its state would
- * be lost. Such a job must be cancelled instead.
- */
+/** Refused while a job may still write; such a job must be cancelled instead. */
 export async function breakStateLock(
   context: Context,
   user: UserCaller,
@@ -187,10 +178,7 @@ export async function addOwnVersion(
 /** The statuses that only say what is deployed. */
 const settled: ReadonlySet<ConfigurationStatus> = new Set(["NEW", "DEPLOYED", "DESTROYED"]);
 
-/**
- * Lets the outputs and the status of a configuration follow a state that a user stored. A status
- * that shows a job that runs or failed stays.
- */
+/** After a user stored a state. A status that shows a running or failed job stays. */
 export async function followState(
   tx: Queries,
   id: string,

@@ -1,7 +1,4 @@
-/**
- * Deleting blobs that no row names: those that retention removed the rows of, and orphaned blobs
- * that a crash left. Never while a backup reads them.
- */
+/** Blobs that retention or a crash left without a row. Never while a backup reads them. */
 import { isBackupRunning } from "../../store/facts.ts";
 import {
   addUnnamed,
@@ -16,10 +13,7 @@ import { day, hour } from "../../../common/units.ts";
 
 /** A blob exists before its row does. No blob takes nearly this long to get its row. */
 const youngMilliseconds = hour;
-/**
- * A blob that no row of this database has ever named is kept this long: the database may be the
- * wrong one, or one that an operator is about to replace.
- */
+/** This database may be the wrong one, or one that an operator is about to replace. */
 const strangerMilliseconds = 7 * day;
 const blobsPerTurn = 100;
 
@@ -57,9 +51,7 @@ export async function noteStrangers({ store, blobs, now }: Context, turns: Turns
   }
 }
 
-/**
- * Deletes blobs whose rows were removed, at once; while a backup runs they are left for retention.
- */
+/** While a backup runs they are left for retention. */
 export async function forget(
   { store, blobs, now }: Pick<Context, "store" | "blobs" | "now">,
   unnamed: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Quotas of a space, personal or of a team. They are checked when a user creates something, in its
- * transaction, and never when a running job saves its state.
- */
+/** Checked in the transaction of what a user creates, never when a job saves its state. */
 import type { Quota } from "../../domain/quotas.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -79,9 +76,7 @@ export async function checkArchiveBytes(
   );
 }
 
-/**
- * Refuses this many more bytes of states, or a job that would write more if the quota is used up.
- */
+/** Also refuses a job that would write more if the quota is used up. */
 export async function checkStateBytes(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
@@ -108,10 +103,7 @@ class QuotaExceededError extends RefusalError {
   }
 }
 
-/**
- * Counts for the metrics that a quota refuses `request`: once, however often its transaction is run
- * again.
- */
+/** Counts a refusal once, however often the transaction is run again. */
 export async function countRefusal<T>(
   { wakeups }: Pick<Context, "wakeups">,
   request: Promise<T>,

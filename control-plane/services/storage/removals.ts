@@ -22,10 +22,7 @@ import { forget } from "./orphaned-blobs.ts";
 /** Rows of a configuration's history in one transaction: a few milliseconds of the writer. */
 const rowsPerTurn = 100;
 
-/**
- * Removes some rows of a deleted configuration, and with the last of them the configuration itself.
- * Returns the blobs to delete.
- */
+/** The configuration itself goes with the last of them. Returns the blobs to delete. */
 export async function removeSomeOfSpec(tx: Queries, spec: string, now: number): Promise<string[]> {
   const states = await tx.all(deleteSomeStates, { spec, limit: rowsPerTurn });
   const blobs = states.map(({ blob }) => blob);

@@ -20,10 +20,7 @@ import { changeJob, writeJobs } from "../job-changes/changes.ts";
 import { recordOutcome } from "../job-changes/outcomes.ts";
 import { time } from "../../domain/moments.ts";
 
-/**
- * Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there
- * was none.
- */
+/** Once. Returns how many jobs have an unknown outcome; undefined without a restore. */
 export async function settleRestore(context: Context): Promise<number | undefined> {
   const from = await findFact(context.store.read, restorePending);
   if (from === undefined) return undefined;

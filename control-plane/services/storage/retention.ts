@@ -37,10 +37,7 @@ export interface Removed {
   blobs: number;
 }
 
-/**
- * How many chunks of a log (usually 16–32 KB each) one transaction removes: a few milliseconds of
- * the writer.
- */
+/** Chunks have 16–32 KB: a few milliseconds of the writer. */
 const chunksPerTurn = 100;
 const rowsPerTurn = 100;
 /** How often within its period the use of an archive is recorded. */
@@ -64,9 +61,7 @@ export async function retainOnce(context: Context, stop?: AbortSignal): Promise<
   return removed;
 }
 
-/**
- * Repeats a removal of at most `rowsPerTurn` until it removes fewer; answers how many it removed.
- */
+/** Until fewer than `rowsPerTurn` are removed; returns how many. */
 async function repeat(turns: Turns, remove: () => Promise<number>): Promise<number> {
   let all = 0;
   while (await turns.next()) {

@@ -1,7 +1,4 @@
-/**
- * Content that is a row and a blob: the blob is written first, the row makes it valid, and a blob
- * without a row is deleted.
- */
+/** The blob is written first, the row makes it valid; a blob without a row is deleted. */
 import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../../blobs/blobs.ts";
 import { isUncertain } from "../../domain/storage-troubles.ts";

@@ -1,4 +1,3 @@
-/** Invitations: links with which a person joins a team, once. */
 import { v7 as uuid } from "uuid";
 import { day } from "../../../common/units.ts";
 import { invitationDays } from "../../../protocol/limits.ts";
@@ -100,10 +99,7 @@ export interface ShownInvitation extends Omit<Invitation, "id"> {
   readonly isForCaller: boolean;
 }
 
-/**
- * The invitation of a link, if it can still be used. Throws 404 or, for a used one, 409. Read as the
- * system, because the team is not yet the caller's.
- */
+/** Throws 404, or 409 for a used one. Read as the system: the team is not yet the caller's. */
 export const openInvitation = (
   context: Context,
   caller: UserCaller,
@@ -126,10 +122,7 @@ async function readInvitation(
   };
 }
 
-/**
- * The invitation whose link is at this path, if a person with these verified addresses may sign up by
- * it: its token, and the team.
- */
+/** Undefined unless a person with these verified addresses may sign up by it. */
 export async function findSignUp(
   { store: { read }, now }: Context,
   path: string,
@@ -142,10 +135,7 @@ export async function findSignUp(
   return isOpen && isFor(found, addresses) ? { token, team: found.team_slug } : undefined;
 }
 
-/**
- * Joins the team of a link, which is used up by this. A member of the team keeps the role, and the
- * link. Returns the slug of the team.
- */
+/** Uses the link up. A member keeps the role, and the link. Returns the team's slug. */
 export async function acceptInvitation(
   context: Context,
   caller: UserCaller,

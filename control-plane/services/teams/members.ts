@@ -54,10 +54,7 @@ export async function updateMember(
   return view(member);
 }
 
-/**
- * DELETE /api/cli/teams/{slug}/members/{user_id}: removes a member, or leaves. Access ends at once,
- * also that of the access tokens which the member created in this team.
- */
+/** Access ends at once, also of access tokens that the member created in this team. */
 export async function removeMember(
   context: Context,
   caller: UserCaller,
@@ -82,10 +79,7 @@ export async function removeMember(
   wakeups.notify("login", user);
 }
 
-/**
- * Throws unless the caller is still an admin of the team, in the transaction of a change: of two
- * admins who remove each other at once, one has lost the right.
- */
+/** In the change's transaction: of two admins who remove each other, one has lost the right. */
 async function checkAdmin(tx: Queries, caller: UserCaller): Promise<void> {
   checkPermission({ ...caller, role: (await findOwn(tx, caller)).role }, "members");
 }

@@ -1,7 +1,3 @@
-/**
- * In which space a request acts: the one that the caller chooses, or the one that has what the
- * request names by id.
- */
 import { validate } from "uuid";
 import { RefusalError } from "../../domain/refusal.ts";
 import { findOwnerOf, type OwnedTable } from "../../store/teams/teams.ts";
@@ -28,7 +24,6 @@ export interface Named {
   readonly id: string;
 }
 
-/** Returns the caller, acting in one of their spaces. */
 export const actingIn = (caller: UserCaller, { space_id, role }: Space): UserCaller => ({
   ...caller,
   space_id,
@@ -42,10 +37,7 @@ export function actingInTeam(caller: UserCaller, slug: string): UserCaller {
   throw new RefusalError("team_not_found", `there is no team "${slug}" of which you are a member`);
 }
 
-/**
- * The caller, acting in the space that has one of these things, if they may act there. Otherwise
- * the space stays, in which the thing is not found.
- */
+/** The space stays if they may not act there: the thing is then not found. */
 export async function actingOn(
   { store }: Pick<Context, "store">,
   caller: UserCaller,

@@ -174,10 +174,7 @@ const view = ({ slug, name, role, created_at }: TeamOfMember): Team => ({
   created_at: time(created_at),
 });
 
-/**
- * Throws 403 unless WINDLASS_TEAM_CREATORS names a verified address of the user, or is not set. The
- * first user of the server, who set it up, always may.
- */
+/** WINDLASS_TEAM_CREATORS, if set, must name a verified address; the first user always may. */
 async function checkTeamCreator(
   { teamCreators }: Pick<Context, "teamCreators">,
   tx: Queries,

@@ -1,4 +1,3 @@
-/** The values that a configuration gets from its variable sets. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AttachedSet } from "../../../protocol/configurations.ts";
 import { setsBytesLimit } from "../../../protocol/variable-sets.ts";
@@ -23,10 +22,7 @@ import { wholeText } from "../definitions.ts";
 import { ChangedMeanwhileError, untilUnchanged } from "../large-work.ts";
 import { mib } from "../storage/quotas.ts";
 
-/**
- * Returns the sets of a configuration with their lengths, in the order in which they win: those
- * attached to it, then those attached to its zone, each by name.
- */
+/** With lengths, in the order in which they win: own, then the zone's, each by name. */
 export async function measureAttachedSets(
   queries: Queries,
   { id: spec, zone_id: zone }: Pick<SpecRow, "id" | "zone_id">,

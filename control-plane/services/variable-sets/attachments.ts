@@ -1,4 +1,3 @@
-/** What a variable set is attached to, and the limits of that. */
 import {
   attachmentsLimit,
   setsBytesLimit,
@@ -27,10 +26,7 @@ import { mib } from "../storage/quotas.ts";
 
 export type Target = { readonly zone_id: string } | { readonly configuration_id: string };
 
-/**
- * Attaches a set to a target, or detaches it. Returns the target for the audit log; undefined if it
- * is so already.
- */
+/** Returns the target for the audit log; undefined if nothing changes. */
 export async function changeAttachment(
   tx: Queries,
   { id, owner_id: owner }: VariableSetRow,
@@ -137,10 +133,7 @@ function refuseTooMany(attachments: readonly AttachmentRow[]): void {
     );
 }
 
-/**
- * Refuses values that make a set too long for what it is attached to. Two sets that grow at one
- * moment may together exceed the limit, and are then refused where they are opened.
- */
+/** Two sets that grow at once may exceed the limit, and are refused where they are opened. */
 export async function refuseGrowth(read: Queries, id: string, growth: number): Promise<void> {
   if (growth <= 0) return;
   const total = await read.first(findLargestTotal, { set: id });

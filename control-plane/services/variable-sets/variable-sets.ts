@@ -1,4 +1,3 @@
-/** Variable sets: values that several configurations share. */
 import { isDeepStrictEqual } from "node:util";
 import { v7 as uuid } from "uuid";
 import type {

@@ -9,16 +9,10 @@ import { findWorkerCaller, recordCall, type WorkerCallerRow } from "../../store/
 import type { Origin, WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
-/**
- * How often a call of an OFFLINE worker is recorded: ten times in the period after which jobs are
- * lost.
- */
+/** Ten calls of an OFFLINE worker are recorded in the period after which jobs are lost. */
 const callFraction = 1 / 10;
 
-/**
- * A worker's row is used again for so long. A wakeup drops it earlier; this bounds what the loss of
- * one costs.
- */
+/** Milliseconds a row is reused: bounds the cost of a lost wakeup. */
 const rowMilliseconds = 500;
 /** Where periods are short: a row is at most this old when it is compared with the offline period. */
 const rowFraction = 1 / 20;
@@ -31,10 +25,7 @@ interface Remembered {
   readonly until: number;
 }
 
-/**
- * Checks the tokens of workers. An unknown id and a wrong token get the same response in the same
- * time.
- */
+/** An unknown id and a wrong token get the same response in the same time. */
 export function workerTokens(context: Context) {
   const { store, wakeups, now, periods } = context;
   const remembered = new Map<string, Remembered>();

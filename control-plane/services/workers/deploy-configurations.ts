@@ -29,10 +29,7 @@ const field = "body.deploy_configuration";
 
 type Metadata = Record<string, unknown> & { deploy_configuration?: DeployConfiguration };
 
-/**
- * A worker's metadata for users and workers: sensitive values of the deploy configuration are left
- * out.
- */
+/** Leaves out sensitive values of the deploy configuration. */
 export function shownMetadata(worker: Pick<WorkerRow, "metadata" | "owner_id">): Metadata {
   const metadata = JSON.parse(worker.metadata) as Metadata;
   // A pipeline may write anything about a cloud-hosted worker, because no job uses it.
@@ -42,8 +39,7 @@ export function shownMetadata(worker: Pick<WorkerRow, "metadata" | "owner_id">):
     const masked = known.snapshot && { snapshot: mask(known.snapshot) };
     return { ...rest, deploy_configuration: { ...known, ...masked } };
   } catch {
-    // It has another shape, so no job can use it. Nothing of it is shown, because nothing of it can
-    // be masked.
+    // Another shape: no job can use it and nothing of it can be masked.
     return rest;
   }
 }
@@ -86,10 +82,7 @@ export async function withDeployConfiguration(
 }
 
 export interface Teardown {
-  /**
-   * The configuration whose state contains the worker; null: `snapshot` is a configuration of its
-   * own with its own backend.
-   */
+  /** Null: `snapshot` is a configuration of its own with its own backend. */
   readonly spec: SpecRow | null;
   readonly snapshot: ConfigSnapshot | null;
   readonly scope: TeardownScope;
@@ -99,10 +92,7 @@ export type TeardownScope = { readonly targets: readonly string[] } | { readonly
 
 const validateStored = validatorOf(DeployConfiguration, "deploy_configuration");
 
-/**
- * Returns the worker's deploy configuration, ready to use. Throws `no_deploy_configuration` if the
- * worker has none that can be used.
- */
+/** Throws `no_deploy_configuration` if the worker has none that can be used. */
 export async function findTeardown(
   { box }: Context,
   tx: Queries,
@@ -159,10 +149,7 @@ async function checkNamed(
   return null;
 }
 
-/**
- * Returns a snapshot with its defaults, and with the stored sensitive values that it does not
- * repeat.
- */
+/** Adds defaults, and the stored sensitive values that it does not repeat. */
 function checkedSnapshot(
   given: ConfigSnapshot,
   before: ConfigSnapshot | undefined,

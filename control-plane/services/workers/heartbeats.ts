@@ -1,7 +1,3 @@
-/**
- * Heartbeats: a worker reports that it is alive, and learns at once of cancelled jobs and of a
- * drain.
- */
 import type { Heartbeat, HeartbeatAnswer } from "../../../protocol/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { hasEnded } from "../../domain/job.ts";
@@ -41,8 +37,7 @@ export async function heartbeat(
   { worker, body, waitMilliseconds, disconnected }: HeartbeatRequest,
 ): Promise<HeartbeatAnswer> {
   refuseSecondAgent(context, worker, body.instance_id);
-  // If the worker holds jobs, it is an ordinary heartbeat, so that the jobs are not lost before
-  // their time.
+  // With jobs it is an ordinary heartbeat, so that they are not lost before their time.
   const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
   const held = await context.store.share(
     async (tx) => {
@@ -87,9 +82,7 @@ const removeEphemeral = (context: Context, caller: WorkerCaller): Promise<void> 
 const isBack = ({ offline_at, last_heartbeat_at }: WorkerCaller): boolean =>
   offline_at !== null || last_heartbeat_at === null;
 
-/**
- * In the stored form. A heartbeat without features clears them, because an older agent runs now.
- */
+/** A heartbeat without features clears them: an older agent runs now. */
 const listsOf = ({ labels, features = [] }: Heartbeat) => ({
   labels: labels && JSON.stringify(labels),
   features: JSON.stringify(features),
@@ -113,8 +106,7 @@ async function record(context: Context, tx: Queries, id: string, body: Heartbeat
     active_job_ids: active ? JSON.stringify(active) : null,
   });
   const held = await tx.all(findHeldBriefly, { worker: id });
-  // Only heartbeats with the list report about jobs. A job that the list leaves out for too long is
-  // lost (watch.ts).
+  // Only heartbeats with the list report about jobs (watch.ts: jobs it leaves out are lost).
   if (active !== undefined) {
     const listed = new Set(active);
     for (const job of held) {
@@ -151,10 +143,7 @@ interface Orders {
   readonly cancelled: readonly string[];
 }
 
-/**
- * Resolves when the worker's cancelled jobs or its drain differ from `before`, when the time is up,
- * or when the server drains.
- */
+/** Until cancels or drain differ from `before`, the time is up, or the server drains. */
 async function waitForChange(
   context: Context,
   { id, presented_hash }: WorkerCaller,

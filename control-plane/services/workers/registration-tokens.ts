@@ -97,10 +97,7 @@ export async function revokeRegistrationToken(
   });
 }
 
-/**
- * Returns the hash of a registration token that can be used; undefined for one that is wrong, used
- * up or expired.
- */
+/** Undefined for a token that is wrong, used up or expired. */
 export async function findRegistrationToken(
   { store, now }: Context,
   token: string,

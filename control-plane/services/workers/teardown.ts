@@ -56,10 +56,7 @@ export async function removeTornDownWorker(
   if (worker) await removeWorker(tx, afterCommit, worker, by, now);
 }
 
-/**
- * Removes a worker: ends its waiting requests, and its jobs are lost, the first of them at once and
- * the rest in the background.
- */
+/** Its first jobs are lost at once, the rest in the background. */
 export async function removeWorker(
   tx: Queries,
   afterCommit: AfterCommit,

@@ -17,10 +17,7 @@ export async function viewWithJobs(
   return { ...view, held_job_ids: held.map(({ id }) => id) };
 }
 
-/**
- * Returns a worker as `viewer`, an owner's id, may see it. Of a cloud-hosted worker people see its
- * name, status and version only.
- */
+/** People see of a cloud-hosted worker its name, status and version only. */
 export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
   const isWhole = worker.owner_id === viewer;
   return {

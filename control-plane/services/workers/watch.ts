@@ -1,7 +1,3 @@
-/**
- * The watch over workers and their jobs: marks workers OFFLINE on time, decides lost jobs, and
- * releases jobs whose cancel was not acknowledged.
- */
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
 import { second } from "../../../common/units.ts";
 import { system } from "../audit/audit.ts";
@@ -86,8 +82,7 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
           await removeWorker(tx, afterCommit, worker, system, context.now());
       });
   }
-  // While the server was down no runner could acknowledge, and it may not even have received the
-  // cancel.
+  // While the server was down no runner could receive or acknowledge a cancel.
   if (now - readyAt < unansweredCancelMilliseconds) return;
   const before = now - unansweredCancelMilliseconds;
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))
@@ -100,10 +95,7 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     });
 }
 
-/**
- * All jobs of a worker, unless it came back in the meantime. After a crash, the next round decides
- * the rest.
- */
+/** Unless it came back. After a crash, the next round decides the rest. */
 async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
   let isMore: boolean;
   do {

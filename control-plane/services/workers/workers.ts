@@ -1,4 +1,3 @@
-/** Workers: registration, metadata, and the actions of users. */
 import { v7 as uuid } from "uuid";
 import type {
   RegisterWorker,
@@ -35,10 +34,7 @@ import { viewWithJobs, viewWorker } from "./views.ts";
 
 type Metadata = Record<string, unknown>;
 
-/**
- * How a caller of the register endpoint may register: as a user, with a token's hash, or as the
- * worker itself.
- */
+/** As a user, by a token's hash, or as the worker itself. */
 export type Registrant =
   | { readonly kind: "user"; readonly user: UserCaller }
   | { readonly kind: "token"; readonly token_hash: string; readonly origin: Origin }
@@ -111,10 +107,7 @@ export async function listWorkers(
   return workers.filter((worker) => worker !== undefined);
 }
 
-/**
- * GET /api/workers/{id} with worker headers. Returns the worker itself, or the one that its
- * DESTROY_WORKER job names.
- */
+/** The worker itself, or the one that its DESTROY_WORKER job names. */
 export async function readWorker(
   { store }: Context,
   caller: WorkerCaller,
@@ -124,10 +117,7 @@ export async function readWorker(
   return viewWorker(worker, worker.owner_id);
 }
 
-/**
- * How many jobs each worker holds now. A heartbeat is older, and that of a worker that is offline
- * is stale.
- */
+/** From the jobs: the last heartbeat is older, and stale for an offline worker. */
 export async function countHeldJobs(
   { store }: Context,
   { space_id: owner }: UserCaller,
@@ -256,9 +246,7 @@ interface NewWorkerOf {
   readonly ephemeral?: number;
 }
 
-/**
- * Creates a worker; without an owner it is cloud-hosted. `of` may be found in the same transaction.
- */
+/** Without an owner it is cloud-hosted. `of` may be found in the same transaction. */
 export async function addWorker(
   context: Context,
   of: NewWorkerOf | ((tx: Queries) => Promise<NewWorkerOf>),

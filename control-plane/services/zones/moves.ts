@@ -28,10 +28,7 @@ export function targetSpace({ spaces }: UserCaller, team: string | null): Space 
   );
 }
 
-/**
- * Moves a zone with its configurations, their jobs and their states. The audit log stays where it
- * is, and both spaces get an entry.
- */
+/** The audit log stays where it is; both spaces get an entry. */
 export async function moveZone(
   context: Context,
   tx: Queries,

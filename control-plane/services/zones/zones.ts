@@ -1,7 +1,4 @@
-/**
- * Zones. The configurations of a zone may be large, so its JSON is written configuration by
- * configuration.
- */
+/** Configurations may be large, so a zone's JSON is written configuration by configuration. */
 import { v7 as uuid } from "uuid";
 import type {
   Configuration,

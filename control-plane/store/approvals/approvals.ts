@@ -1,4 +1,3 @@
-/** SQL of approvals: which deployments wait for them, and what people have decided. */
 import { sql, type RawBuilder } from "kysely";
 import type { ApprovalColumns, ApprovalRow } from "../../domain/approvals.ts";
 import type { JobRow } from "../../domain/job.ts";
@@ -33,10 +32,7 @@ const isCovered = (job: string): RawBuilder<unknown> => sql`(
   ${sql.ref(`${job}.job_type`)} <> 'PLAN'
   and (specs.approval_when = 'always' or ${sql.ref(`${job}.destructive`)} = 1))`;
 
-/**
- * Whether a job of `specs`, which has an approval rule, may not run yet. Without a plan there is
- * nothing that people could approve.
- */
+/** For a job of `specs` with an approval rule. Without a plan there is nothing to approve. */
 const isUnapproved = (job: string): RawBuilder<unknown> => sql`(
   ${isCovered(job)} and (
     ${sql.ref(`${job}.plan_job_id`)} is null or specs.approval_count > ${countApprovals(job)}))`;
@@ -60,10 +56,7 @@ export type RefreshedJob = Pick<
 >;
 const queuedColumns = sql`id, owner_id, assigned_worker_id, job_type, labels, features, unapproved`;
 
-/**
- * Puts queued jobs of a configuration into the queue, or out of it, after a vote or a change of the
- * rule. Returns those that changed.
- */
+/** After a vote or a change of the rule. Returns the jobs that changed. */
 export const refreshUnapproved = statement<{ spec: string; owner: string }, RefreshedJob>(
   (db, { spec, owner }) => {
     const query = sql`update jobs set unapproved = 1 - unapproved

@@ -1,4 +1,3 @@
-/** SQL of the deployments that wait for approvals, as one person sees them. */
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { statement } from "../statement.ts";

@@ -49,10 +49,7 @@ const hasApprovalRule = sql<number>`(
   select count(approval_when) from specs where specs.id = jobs.spec_id)`;
 
 export const claimOwnJob = claimOwn("skip locked");
-/**
- * Like `claimOwnJob`, but waits for jobs that concurrent claims have locked, because such a claim may
- * be rolled back.
- */
+/** Waits for jobs that concurrent claims have locked, because those may be rolled back. */
 export const claimOwnJobLeft = claimOwn("");
 
 export const claimAnyJob = claimAny("skip locked");

@@ -1,4 +1,3 @@
-/** SQL of the values that a configuration had in its earlier deployments. */
 import { sql } from "kysely";
 import { jobsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -8,10 +7,7 @@ export interface EarlierValues {
   readonly claimed_at: number;
   /** Null if it has no sealed value, or the same values as the claimed job. */
   readonly config_snapshot: string | null;
-  /**
-   * 1 if it succeeded and its plan was an ordinary one, so that no older value is left in the
-   * state. Zero for a plan with targets, and for a teardown, which may have some.
-   */
+  /** 0 for a plan with targets and for a teardown: older values may be left in the state. */
   readonly is_whole: number;
 }
 

@@ -14,10 +14,7 @@ export const findArchive = statement<{ owner: string; sha256: string }, ArchiveR
       .where("sha256", "=", sha256),
 );
 
-/**
- * Adds an archive, or begins its time anew if it is there and its blob is not `lost`. Returns
- * whether its content is the new blob.
- */
+/** Renews one that is there, unless its blob is `lost`. Returns whether the new blob is used. */
 export async function addArchive(
   { sql: db }: Queries,
   row: ArchiveRow,

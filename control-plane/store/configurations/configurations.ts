@@ -1,4 +1,3 @@
-/** SQL of specs (configurations) and their components. */
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { definitionBytes } from "../definitions/definitions.ts";
@@ -99,7 +98,6 @@ export const findComponents = statement<{ spec: string }, ComponentRow>((db, { s
   db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),
 );
 
-/** Whether a spec is there and not deleted. */
 export const findLiveSpec = statement<{ id: string }, { id: string }>((db, { id }) =>
   db.selectFrom("specs").select("id").where("id", "=", id).where("deleted_owner_id", "is", null),
 );
@@ -155,10 +153,7 @@ export const setDeployedBackend = statement<{ id: string; backend: "managed" | "
     db.updateTable("specs").set({ deployed_backend: backend }).where("id", "=", id),
 );
 
-/**
- * Replaces what a spec's last deployment left: the three named values, one component per output,
- * and how many outputs have none.
- */
+/** Three named values, a component per output, and how many outputs have none. */
 export async function replaceOutputs(
   tx: Queries,
   spec: string,

@@ -1,4 +1,3 @@
-/** SQL of deleting specs. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";

@@ -1,4 +1,3 @@
-/** SQL of the one time that environments are sealed. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";

@@ -1,7 +1,4 @@
-/**
- * SQL of specs in short. An index holds all that is read here, because a definition has up to five
- * megabytes and the columns behind it are reached only through it.
- */
+/** Reads from an index only: a definition may have five megabytes. */
 import { sql } from "kysely";
 import type { Source } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";

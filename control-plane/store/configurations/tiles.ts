@@ -1,4 +1,3 @@
-/** SQL of the configurations as the overview shows them. */
 import { sql } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { statement } from "../statement.ts";

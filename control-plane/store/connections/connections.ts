@@ -1,4 +1,3 @@
-/** SQL of connections to code hosts and their events. */
 import type { Queries } from "../db.ts";
 import { connectionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";

@@ -1,7 +1,4 @@
-/**
- * Group commit: all changes of one turn of the event loop share one transaction, because a commit
- * costs a disk flush (docs/decisions.md, "Group commit").
- */
+/** A commit costs a disk flush, so one turn shares it (docs/decisions.md, "Group commit"). */
 import type { Queries, ShareOptions } from "../db.ts";
 import { asSystem, currentSpaces, inSpaces } from "../spaces.ts";
 
@@ -27,10 +24,7 @@ export interface Change {
 /** A change waits for so many turns of the event loop at most, in each of which others came. */
 const turnsTogether = 4;
 
-/**
- * So many changes of those that may wait are committed at once. Otherwise thousands of them would
- * share one long transaction.
- */
+/** As many changes that may wait share a commit: thousands would make it long. */
 const enough = 16;
 
 /**
@@ -43,10 +37,7 @@ export const gapMilliseconds = 20;
 export interface GroupCommitOptions {
   /** How many changes may share a transaction. Default: any number. */
   readonly most?: number;
-  /**
-   * How long after the commit of changes that may wait the next such changes are committed, if
-   * nothing else is. Default 0.
-   */
+  /** Pause between commits of changes that may wait; default 0. */
   readonly gapMilliseconds?: number;
 }
 
@@ -60,10 +51,7 @@ export class GroupCommit {
   #committing: Promise<void> | undefined;
   #closed = false;
 
-  /**
-   * `commit` runs changes in one transaction. It resolves with what made the commit itself fail;
-   * then nothing of them happened.
-   */
+  /** Resolves with the error of the commit itself; then nothing of the changes happened. */
   constructor(
     commit: (changes: readonly Change[]) => Promise<unknown>,
     { most = Infinity, gapMilliseconds = 0 }: GroupCommitOptions = {},
@@ -118,10 +106,7 @@ export class GroupCommit {
     while (this.#committing) await this.#committing;
   }
 
-  /**
-   * Takes everything that this turn of the event loop brings, and the next ones as long as each
-   * brings more; then commits; until the queue is empty.
-   */
+  /** Takes all of this turn of the event loop, and the next ones as long as each brings more. */
   async #commitSoon(): Promise<void> {
     await this.#waitForMore();
     let before: number;

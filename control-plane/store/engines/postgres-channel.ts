@@ -1,7 +1,4 @@
-/**
- * One connection that listens, for as long as the process lives: it connects again by itself. It
- * also holds a shared lock, by which a control plane learns whether it is alone.
- */
+/** Reconnects by itself. Its shared lock shows a control plane whether it is alone. */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { every } from "../../../common/every.ts";

@@ -165,10 +165,7 @@ const keepAliveMilliseconds = 10 * second;
  * end that wait, in which it holds the locks of the transaction; on a Unix socket nothing does.
  */
 const untakenMilliseconds = 10 * second;
-/**
- * PostgreSQL asks an idle connection as soon whether its host is still there. By default it asks
- * after two hours, until when a machine without power would count as a running server.
- */
+/** By default after two hours: until then a machine without power counts as a running server. */
 const goneOptions = `-c tcp_keepalives_idle=${keepAliveMilliseconds / second} -c tcp_keepalives_interval=5`;
 
 export const connectionOf = (url: string): pg.ClientConfig => ({
@@ -182,10 +179,7 @@ export const connectionOf = (url: string): pg.ClientConfig => ({
   connectionTimeoutMillis: connectMilliseconds,
 });
 
-/**
- * Refuses a standby, to which an address may lead during a failover: it has old data, and a
- * connection to it would stay there after the failover.
- */
+/** A failover may lead to a standby, which has old data and would keep the connection. */
 export async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ is_standby: number }>(
     "select pg_is_in_recovery() as is_standby",

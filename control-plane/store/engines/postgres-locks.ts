@@ -15,8 +15,5 @@ export const isConflict = (error: unknown): boolean => /^40(P01|001)$/.test(code
 /** Two changes insert the same key. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === "23505";
 
-/**
- * A prepared statement returns other columns than when it was prepared: a server of a newer release
- * has added some.
- */
+/** A newer server has added columns since the statement was prepared. */
 export const isOutdated = (error: unknown): boolean => codeOf(error) === "0A000";

@@ -14,10 +14,7 @@ const oldestVersion = 15;
 
 const migrationAttempts = 5;
 
-/**
- * Creates or migrates the tables. With the address of an owner, its role does that, and the role of
- * `client` gets no more rights than a server needs.
- */
+/** With an owner's address, the role of `client` gets no more rights than a server needs. */
 export async function prepareDatabase(
   client: pg.ClientBase,
   ownerUrl: string | undefined,
@@ -120,10 +117,7 @@ async function showAllRows(owner: pg.ClientBase, schema: string, role: string): 
   for (const { name } of rows) await run(owner, showAll(name, pg.escapeIdentifier(role)));
 }
 
-/**
- * Returns the role in which queries of people run on this connection; undefined if there is none to
- * which row security applies.
- */
+/** Undefined if there is none to which row security applies. */
 export async function findPeopleRole(client: pg.ClientBase): Promise<string | undefined> {
   const { rows } = await client.query<{ role: string }>("select current_user as role");
   const role = peopleRoleOf(rows[0]!.role);

@@ -30,10 +30,7 @@ export interface PostgresOptions {
   readonly ownerUrl?: string | undefined;
 }
 
-/**
- * No statement, wait or pause inside a transaction takes longer: a process that is stopped while it
- * holds a lock would stop all others.
- */
+/** A process that stops while it holds a lock would stop all others. */
 const limits = {
   statement_timeout: 30 * second,
   idle_in_transaction_session_timeout: 10 * second,
@@ -114,8 +111,7 @@ export class PostgresStore implements Store {
         idleTimeoutMillis: idleMilliseconds,
         onConnect: beginConnection,
       });
-      // A connection that breaks while it is idle is replaced; one that breaks in use fails its
-      // query. Without these listeners either would end the process.
+      // Idle connections are replaced; a broken query fails. Unheard, either ends the process.
       made.on("error", ignore);
       made.on("connect", (client) => void client.on("error", ignore));
       return made;
@@ -186,10 +182,7 @@ export class PostgresStore implements Store {
     await Promise.all([this.#writers.end(), this.#readers.end()]);
   }
 
-  /**
-   * Returns what made the round itself fail. Unless the connection broke during the commit, nothing
-   * of the round happened.
-   */
+  /** Returns the round's own error. Then nothing happened, unless the commit's connection broke. */
   async #commitRound(mode: Mode, changes: readonly Change[]): Promise<unknown> {
     try {
       await repeated(isConflict, () =>
@@ -276,10 +269,7 @@ async function repeated<T>(
 /** How a transaction takes the lock of changes: alone, with others, or not at all. */
 type Mode = "" | "_shared" | "_ahead";
 
-/**
- * Frequent statements are planned once for all values. Otherwise PostgreSQL plans a claim at each
- * execution, which takes longer than running it.
- */
+/** PostgreSQL would otherwise plan a claim at each execution, longer than running it. */
 const planOnce: Record<Mode, string> = {
   "": "",
   _shared: "set local plan_cache_mode = force_generic_plan; ",

@@ -17,10 +17,7 @@ import { driverOver } from "./kysely-driver.ts";
 /** While a store is opened, another process that opens it too may hold its locks this long. */
 const busyTimeoutMilliseconds = 5000;
 
-/**
- * One SQLite connection: runs hot statements directly, the rest through Kysely; prepares every SQL
- * text once.
- */
+/** Hot statements run directly, the rest through Kysely; every SQL text is prepared once. */
 export class Connection implements Queries {
   readonly database: Database.Database;
   writes = 0;
@@ -63,10 +60,7 @@ export class Connection implements Queries {
     prepared.run(...bind(compiled, params));
   }
 
-  /**
-   * Gives so many free pages at the end of the file back to the disk. Not as a prepared statement:
-   * that ends after the first page.
-   */
+  /** Not as a prepared statement: that ends after the first page. */
   giveBack(pages: number): void {
     this.database.exec(`pragma incremental_vacuum(${pages})`);
     this.writes += 1;
@@ -83,8 +77,7 @@ export class Connection implements Queries {
   prepare(sql: string): Database.Statement {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      // Kysely makes a new text for each shape of query (the length of an `in` list), so the number of
-      // prepared statements needs a bound.
+      // Kysely makes a new text for each length of an `in` list: prepared statements need a bound.
       if (this.#prepared.size >= 500) this.#prepared.clear();
       prepared = this.database.prepare(sql);
       this.#prepared.set(sql, prepared);
@@ -103,10 +96,7 @@ export class Connection implements Queries {
   }
 }
 
-/**
- * So long at most a reader looks at the same moment of the store; another process's writes show
- * that much later.
- */
+/** Another process's writes show at most this much later. */
 const turnMilliseconds = 10;
 
 /**
@@ -132,8 +122,7 @@ export class TurnReader extends Connection {
       try {
         this.endTurn();
       } catch {
-        // A failing disk must not end the server: the next read or commit meets the error in a
-        // request.
+        // A failing disk must not end the server: the next request meets the error.
       }
     }, turnMilliseconds);
   }

@@ -51,9 +51,7 @@ export function openSqlite(file: string): Promise<Store> {
   });
 }
 
-/**
- * Opens the database of a server that may be running. Throws `SchemaError` instead of migrating it.
- */
+/** The server may be running. Throws `SchemaError` instead of migrating. */
 export function openBeside(file: string): Promise<Store> {
   return open(file, { fileMustExist: true }, async (writer) =>
     requireSchema(await readSchema(writer.sql)),
@@ -72,8 +70,7 @@ async function open(
     writer.database.pragma("synchronous = FULL");
     writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
     await prepare(writer);
-    // From here on waiting for a lock is not SQLite's business: it would stop every other request
-    // too.
+    // From here on a wait for a lock must not be SQLite's: it would stop every other request.
     writer.database.pragma("busy_timeout = 0");
     // A statement that triggers follow keeps the old pages until its end. More than 16 of them, as
     // a claim has, go to a temporary file by default: a claim then takes 77 µs instead of 26.
@@ -169,10 +166,7 @@ class SqliteStore implements Store {
     if (this.walBytes() > walLimitBytes && !this.#writer.database.inTransaction) this.#cutWal();
   }
 
-  /**
-   * Moves the whole write-ahead log into the database and empties the file, unless another process
-   * still reads it.
-   */
+  /** Moves all into the database and empties the log, unless another process reads it. */
   #cutWal(): void {
     this.#reader.endTurn();
     this.#writer.database.pragma("wal_checkpoint(TRUNCATE)");
@@ -185,10 +179,7 @@ class SqliteStore implements Store {
     this.#writer.database.close();
   }
 
-  /**
-   * Returns what made the commit itself fail: a full disk, a database locked for too long. Then
-   * nothing of this round happened.
-   */
+  /** A full disk or a database locked for too long: then nothing of this round happened. */
   async #commitRound(changes: readonly Change[]): Promise<unknown> {
     try {
       if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
@@ -228,10 +219,7 @@ class SqliteStore implements Store {
     return untilUnlocked(() => this.#writer.execute("begin immediate"));
   }
 
-  /**
-   * The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one
-   * failed half way, all is undone.
-   */
+  /** Savepoints cost as much as a heartbeat. False: one failed half way, all is undone. */
   async #tryAll(changes: readonly Change[]): Promise<boolean> {
     await this.#begin();
     for (const change of changes) {

@@ -7,10 +7,7 @@ export type StorageTrouble =
   | "STORE_READONLY"
   | "STORE_REFUSES";
 
-/**
- * Nothing was changed, unless the connection broke during a commit. The message never contains the
- * address, which may hold a password.
- */
+/** Nothing changed, unless a commit broke. Never has the address, which may hold a password. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: StorageTrouble;

@@ -42,7 +42,6 @@ export const findSnapshot = statement<{ id: string }, { config_snapshot: StoredJ
   (db, { id }) => db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
 );
 
-/** Jobs that a worker holds: claimed and not released. */
 export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker }) =>
   db
     .selectFrom(heldByWorker)
@@ -113,7 +112,6 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
 /** What state changes may change, and what the spec was before. */
 type Mutable = keyof JobState | "spec_status_before";
 
-/** Saves what state changes may change. */
 export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
 
 export async function insertJob(
@@ -270,10 +268,7 @@ export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
   (db, { id, omitted_at }) => db.updateTable("jobs").set({ omitted_at }).where("id", "=", id),
 );
 
-/**
- * Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent
- * meanwhile has said nothing since.
- */
+/** `period` in milliseconds. A worker that fell silent meanwhile has said nothing since. */
 export const findOmitted = statement<{ period: number }, JobRow>((db, { period }) =>
   db
     .selectFrom(jobsBy("jobs_omitted"))

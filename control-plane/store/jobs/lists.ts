@@ -42,10 +42,7 @@ export const searchedJobs = 2000;
 const listJobIds = (queries: Queries, filter: JobFilter): Promise<{ id: string }[]> =>
   jobsOf(queries, filter).select("jobs.id").execute();
 
-/**
- * What a table of jobs shows: no part that can have megabytes, and the name that the configuration
- * had.
- */
+/** Without parts of megabytes; with the name that the configuration had. */
 export type JobSummaryRow = Pick<JobRow, (typeof summaryColumns)[number]> & {
   /** Null after the configuration was deleted, even while jobs still refer to it. */
   readonly configuration_id: string | null;
@@ -100,10 +97,7 @@ export interface JobPage<T> {
   readonly jobs: readonly T[];
   /** Where the list continues; undefined at its end. */
   readonly next: string | undefined;
-  /**
-   * Until when jobs were searched, in epoch milliseconds, if not all were; then the page may have
-   * few jobs, or none.
-   */
+  /** Epoch milliseconds up to which jobs were searched; the page may have few jobs, or none. */
   readonly searchedUntil: number | undefined;
 }
 

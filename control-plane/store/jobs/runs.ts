@@ -1,14 +1,10 @@
-/** SQL of the last runs of configurations, as a strip of them shows. */
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { isPostgres } from "../dialect.ts";
 import { statement } from "../statement.ts";
 import type { Tables } from "../tables.ts";
 
-/**
- * The counts of the plan that a job made or applies, as JSON. Not `coalesce`, which would keep
- * PostgreSQL from using the index where row security applies.
- */
+/** Counts as JSON. `coalesce` would keep PostgreSQL from the index under row security. */
 export const changesOfJob = sql<string | null>`(
   select json_extract(plan_summary, '$.counts') from plan_summaries indexed by plan_summaries_counts
   where plan_summaries.job_id = case when jobs.plan_job_id is null then jobs.id else jobs.plan_job_id end)`;
@@ -48,10 +44,7 @@ export const findRunsOfWorkers = statement<
   ),
 );
 
-/**
- * `ids`: as JSON; `range`: those of one of them. SQLite has no lateral join, and PostgreSQL would
- * compare each of the ids with each job.
- */
+/** `ids` is JSON. No lateral join: SQLite has none, PostgreSQL would compare ids with all jobs. */
 function newestOfEach(
   db: Kysely<Tables>,
   index: "jobs_spec" | "jobs_worker",

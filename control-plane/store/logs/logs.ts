@@ -1,6 +1,4 @@
-/**
- * SQL of log chunks, in prepared statements: 89,000 inserts a second instead of Kysely's 27,000.
- */
+/** Prepared statements: 89,000 inserts a second instead of Kysely's 27,000. */
 import { sql } from "kysely";
 import type { LogChunk, StreamType } from "../../../protocol/jobs.ts";
 import { statement } from "../statement.ts";
@@ -45,10 +43,7 @@ export const findLastSeq = statement<{ job: string }, { id: number; seq: number 
     .limit(1),
 );
 
-/**
- * The id under which a numbered chunk is stored that is not archived. A repeat is always of a recent one, so the newest
- * are looked at first.
- */
+/** Of a chunk not archived. Repeats are recent, so the newest are looked at first. */
 export const findBySeq = statement<{ job: string; seq: number }, { id: number }>(
   (db, { job, seq }) =>
     db

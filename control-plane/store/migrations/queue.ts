@@ -10,10 +10,7 @@ const isTeardown = (row: string) => `(${row}job_type = 'DESTROY_WORKER')`;
 /** The labels that a worker must have. A job for one worker needs none. */
 const wantedLabels = (row: string): string =>
   `(case when ${row}assigned_worker_id is not null and ${row}job_type <> 'DESTROY_WORKER' then '[]' else ${row}labels end)`;
-/**
- * Each feature behind a `+`, with which no label begins, so that no label can stand for a feature.
- * Names are letters and `_`.
- */
+/** No label begins with `+`, so none can stand for a feature. Names are letters and `_`. */
 const marks = (row: string) => `replace(replace(${row}features, '["', '["+'), ',"', ',"+')`;
 /** The labels, then the features. Both are JSON lists without spaces. */
 export const wanted = (row: string): string => `(case
@@ -47,10 +44,7 @@ const headOf = (
 ) => `${kindOf(row)}, coalesce(json_extract(${wanted(row)}, '$[0]'), ''),
   ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
 
-/**
- * Fills the empty table. It reads `jobs` under another name: inside of `isFree`, `jobs` is the job
- * that is held.
- */
+/** Reads `jobs` under another name: inside of `isFree`, `jobs` is the job that is held. */
 export const fillQueueHeads = `insert into queue_heads (${headColumns})
     select ${headOf("queued.", "min(queued.id)")} from jobs as queued where ${isQueued("queued.")} group by ${kindOf("queued.")}`;
 

@@ -33,10 +33,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     await sql.raw(statement).execute(db);
 }
 
-/**
- * Creates everything in an empty database: 0.1.0 had no PostgreSQL.
- * test/control-plane/store/engines/postgres.process.test.ts compares both engines.
- */
+/** 0.1.0 had no PostgreSQL. engines/postgres.process.test.ts compares both engines. */
 export async function upPostgres(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`
     select quote_ident(current_schema()) as schema`.execute(db);

@@ -14,17 +14,11 @@ export interface MovedTable {
 export interface MoveDatabase {
   tables(): Promise<MovedTable[]>;
   count(table: string): Promise<number>;
-  /**
-   * Returns all rows, as they were at one moment, in batches of bounded size. No other method may
-   * be called meanwhile.
-   */
+  /** As of one moment, in bounded batches. No other method may be called meanwhile. */
   rows(table: Pick<MovedTable, "name" | "columns">): AsyncGenerator<MovedRow[]>;
   insert(table: Pick<MovedTable, "name" | "columns">, rows: readonly MovedRow[]): Promise<void>;
   empty(table: string): Promise<void>;
-  /**
-   * Runs changes of a table in a transaction. Its triggers do not fire: what they wrote at the source
-   * is moved too.
-   */
+  /** Triggers do not fire: what they wrote at the source is moved too. */
   change(table: string, work: () => Promise<void>): Promise<void>;
   /** Returns the last number that the table has given to a row; undefined: it gives none. */
   lastNumber(table: string): Promise<number | undefined>;

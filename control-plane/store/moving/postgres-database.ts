@@ -7,10 +7,7 @@ import { batchBytes, batchRows, sizeOf, type MoveDatabase, type Value } from "./
 
 const quoted = pg.escapeIdentifier;
 
-/**
- * Opens a database that has this version's tables; undefined while a control plane, or another
- * move, uses it.
- */
+/** Undefined while a control plane or another move uses it. Tables are of this version. */
 export async function openPostgresDatabase(url: string): Promise<MoveDatabase | undefined> {
   const client = new pg.Client(connectionOf(url));
   // A broken connection fails its query.

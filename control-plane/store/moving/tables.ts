@@ -40,10 +40,7 @@ export interface MovedTables {
   readonly rows: number;
 }
 
-/**
- * Fills the tables that are not complete yet, then compares every table with the source by the
- * number and the digests of its rows. Throws `MoveError` if they differ.
- */
+/** Compares each table by number and digests of rows. Throws `MoveError` if they differ. */
 export async function moveTables(
   from: MoveDatabase,
   to: MoveDatabase,

@@ -1,4 +1,3 @@
-/** SQL of what the server logs and counts of a job. */
 import { sql } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { nameOfJob } from "../jobs/lists.ts";

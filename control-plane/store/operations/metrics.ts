@@ -5,10 +5,7 @@ import { isPostgres } from "../dialect.ts";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
-/**
- * How many jobs wait (the status is a literal, or SQLite would not use the partial index), and
- * since when the oldest does.
- */
+/** The status is a literal, or SQLite would not use the partial index. */
 export const countQueued = statement<
   Record<string, never>,
   { count: number; oldest: number | null }
@@ -19,9 +16,7 @@ export const countQueued = statement<
     .where("status", "=", sql.lit("QUEUED")),
 );
 
-/**
- * How many jobs a worker holds, by status: also a cancelled one is held until its worker said so.
- */
+/** Counts a cancelled job until its worker acknowledged it. */
 export const countHeld = statement<Record<string, never>, { status: string; count: number }>((db) =>
   db
     .selectFrom(heldByWorker)

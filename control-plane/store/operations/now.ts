@@ -1,10 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 
-/**
- * The time of a shared database, in epoch milliseconds: its control planes compare times that
- * others wrote.
- */
+/** Epoch milliseconds: control planes compare times that others wrote. */
 export async function findNow({ sql: db }: Queries): Promise<number> {
   const { rows } = await sql<{ now: number }>`
     select cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint) as now`.execute(db);

@@ -1,4 +1,3 @@
-/** SQL of access tokens. */
 import type { Kysely } from "kysely";
 import type { Role } from "../../../protocol/roles.ts";
 import type { Queries } from "../db.ts";

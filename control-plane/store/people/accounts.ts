@@ -1,4 +1,3 @@
-/** SQL of accounts at sign-in providers. */
 import type { Queries } from "../db.ts";
 import type { Row } from "../tables.ts";
 
@@ -55,10 +54,7 @@ export async function setMissingHosts(
     .execute();
 }
 
-/**
- * The addresses of a user, each verified by a provider or by an operator's link; the
- * same one may be there more than once.
- */
+/** Verified by a provider or by an operator's link; may repeat. */
 export async function listAddressesOf({ sql }: Queries, user: string): Promise<string[]> {
   const rows = await sql
     .selectFrom("users")

@@ -1,4 +1,3 @@
-/** SQL of what permits a person to stay signed in, of blocked people, and of the end of all logins of a person. */
 import { sql as raw } from "kysely";
 import type { Queries } from "../db.ts";
 import { contains } from "../search/contains.ts";
@@ -54,10 +53,7 @@ export async function saveAdmission(
   await sql.updateTable("users").set(change).where("id", "=", user).execute();
 }
 
-/**
- * Ends all logins of a user, and what could still become one: approved device logins, and one-time
- * links. Returns how many logins ended.
- */
+/** Also ends approved device logins and one-time links. Returns how many logins ended. */
 export async function endLoginsOf(
   { sql }: Queries,
   { id, link_email }: Pick<PersonRow, "id" | "link_email">,

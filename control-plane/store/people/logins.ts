@@ -1,4 +1,3 @@
-/** SQL of users, one-time links, logins and device logins. */
 import type { Role } from "../../../protocol/roles.ts";
 import type { Queries } from "../db.ts";
 import { loginsBy } from "../indexed.ts";
@@ -15,10 +14,7 @@ export type LoginOfTeam = Pick<LoginRow, "id" | "user_id" | "kind"> & {
   readonly team_role: Role | null;
 };
 
-/**
- * A login that works now, with its user: what every signed-in call asks. One row for each team of
- * the user, and one if there is none.
- */
+/** One row for each team of the user, and one if there is none. */
 export const findLogin = statement<{ id: string; now: number }, LoginOfTeam>((db, { id, now }) =>
   db
     .selectFrom("logins")
@@ -49,10 +45,7 @@ export const findFamily = statement<{ id: string }, LoginRow & { email: string }
     .where("logins.id", "=", id),
 );
 
-/**
- * Makes `next` the one refresh token that works, in one statement: of many that show `previous` at
- * once, one gets a row.
- */
+/** One statement: of many that show `previous` at once, one gets a row. */
 export const rotateFamily = statement<
   { id: string; next: string; previous: string; now: number; expires_at: number },
   { id: string }
@@ -131,10 +124,7 @@ export async function insertCliLogin(tx: Queries, login: CliLoginRow): Promise<v
   await tx.sql.insertInto("cli_logins").values(login).execute();
 }
 
-/**
- * Takes one of a device login's guesses, in one statement, before the guess is checked: of any number
- * of concurrent guesses, at most `limit` are checked.
- */
+/** Before the guess is checked: of concurrent guesses, at most `limit` are checked. */
 export const takeGuess = statement<
   { device_code: string; limit: number; now: number },
   CliLoginRow

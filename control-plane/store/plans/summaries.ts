@@ -1,4 +1,3 @@
-/** SQL of plan summaries. */
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
@@ -6,7 +5,6 @@ export const findPlanSummary = statement<{ job: string }, { plan_summary: string
   db.selectFrom("plan_summaries").select("plan_summary").where("job_id", "=", job),
 );
 
-/** The attributes of its changes, in their order. */
 export const findPlanAttributes = statement<{ job: string }, { attributes: string }>(
   (db, { job }) => db.selectFrom("plan_attributes").select("attributes").where("job_id", "=", job),
 );

@@ -1,4 +1,3 @@
-/** SQL of runner releases. */
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";

@@ -1,4 +1,3 @@
-/** SQL of a search for a part of a name. */
 import { sql, type RawBuilder } from "kysely";
 
 /** How many different letters outside of ASCII are found in any case; others only as written. */

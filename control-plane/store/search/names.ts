@@ -1,7 +1,4 @@
-/**
- * SQL of the search over names. It reads the names of everything that an owner has, by an index; of
- * no table does an owner have more rows because of a long history.
- */
+/** Reads names by an index. No table read here has more rows because of a long history. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { cloudIdentitiesBy, specsBy, variableSetsBy, workersBy, zonesBy } from "../indexed.ts";

@@ -1,6 +1,4 @@
-/**
- * SQL of managed terraform state: its versions and its lock. The content of a version is in a blob.
- */
+/** The content of a version is in a blob. */
 import type { Queries } from "../db.ts";
 import { stateVersionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -20,7 +18,6 @@ export const findState = statement<{ spec: string }, StateVersionRow>((db, { spe
     .limit(1),
 );
 
-/** Corrects how many resources a version records. */
 export const setResourceCount = statement<{ id: number; count: number }>((db, { id, count }) =>
   db
     .updateTable("state_versions")
@@ -36,7 +33,6 @@ export async function addState({ sql: db }: Queries, row: NewStateVersion): Prom
     .execute();
 }
 
-/** Who holds the lock of a spec's state. */
 export const findLock = statement<{ spec: string }, StateLockRow>((db, { spec }) =>
   db.selectFrom("state_locks").selectAll().where("spec_id", "=", spec),
 );
@@ -56,7 +52,6 @@ export const findLeftLocks = statement<
     .limit(limit),
 );
 
-/** Takes a lock that is free. */
 export async function addLock({ sql: db }: Queries, row: StateLockRow): Promise<void> {
   await db.insertInto("state_locks").values(row).execute();
 }

@@ -1,15 +1,10 @@
-/**
- * SQL of orphaned blobs, which no row names. They are noted in the transaction that removes the row
- * and deleted later, so a crash loses none.
- */
+/** Noted in the transaction that removes the row and deleted later, so a crash loses none. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import { blobTables } from "./blob-tables.ts";
 
-/**
- * Notes blobs that may be deleted from this moment on; one that is noted already keeps its time.
- */
+/** A blob that is noted already keeps its time. */
 export async function addUnnamed(
   { sql: db }: Queries,
   blobs: readonly string[],

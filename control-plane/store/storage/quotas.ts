@@ -1,7 +1,4 @@
-/**
- * SQL of quotas: each is read by an index or from a total that triggers keep, and counts no further
- * than its limit.
- */
+/** Read by an index or from a total of triggers; counts no further than the limit. */
 import { statement } from "../statement.ts";
 
 /** The sizes of an owner's archives and states. Triggers maintain it. */

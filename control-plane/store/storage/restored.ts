@@ -34,10 +34,7 @@ export const removeOpenInvitations = ({
     .returning(["id", "space_id", "email"])
     .execute();
 
-/**
- * Ends and answers all sessions and logins, and removes every link, code and registration token:
- * they may have been ended or used.
- */
+/** Links, codes and registration tokens too: they may have been ended or used. */
 export async function endAllSignIns(
   { sql: db }: Queries,
   now: number,

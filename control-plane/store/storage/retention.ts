@@ -68,10 +68,7 @@ export const deleteLogRemoval = statement<{ job: string }>((db, { job }) =>
   db.deleteFrom("log_removals").where("job_id", "=", job),
 );
 
-/**
- * Removes plan artifacts whose job, and every job that names it, ended before this moment; answers
- * their blobs.
- */
+/** Also every job that names the artifact must have ended. Returns the blobs. */
 export const deleteOldArtifacts = statement<Old, { blob: string }>((db, { before, limit }) =>
   raw(
     sql`delete from plan_artifacts where job_id in (
@@ -133,9 +130,7 @@ export const setNamed = statement<{ owner: string; sha256: string; now: number }
       .where("sha256", "=", sha256),
 );
 
-/**
- * Removes an archive that was last named before this moment and is not named now. Returns its blob.
- */
+/** Last named before this moment and not now. Returns its blob. */
 export const deleteUnnamedArchive = statement<
   { owner: string; sha256: string; before: number },
   { blob: string }
@@ -171,10 +166,7 @@ const oldStates = (spec: string, newest: number, before: number, limit: number) 
       and id < (select id from state_versions indexed by state_versions_spec where spec_id = ${spec} order by id desc limit 1 offset ${newest} - 1)
     order by id limit ${limit}`;
 
-/**
- * Removes versions of a spec's state that are older than this moment and not among its newest ones.
- * Returns their blobs.
- */
+/** Older than this moment and not among the newest. Returns their blobs. */
 export const deleteOldStates = statement<Old & { spec: string; newest: number }, { blob: string }>(
   (db, { spec, newest, before, limit }) =>
     raw(

@@ -4,10 +4,6 @@ import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 import { blobTables } from "./blob-tables.ts";
 
-/**
- * Where definitions with sealed values are: of configurations, of variable sets, of connections, of
- * jobs, large ones of them, and in the metadata of workers.
- */
 export const sealedTables = [
   "specs",
   "variable_sets",

@@ -1,7 +1,3 @@
-/**
- * SQL of backups: a copy of the database as it was at one moment, what it names, whether it is
- * sound.
- */
 import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "../facts.ts";
@@ -9,18 +5,13 @@ import { checkSchema, type StoredSchema } from "../migrate.ts";
 import { blobTables } from "./blob-tables.ts";
 import { hour } from "../../../common/units.ts";
 
-/**
- * Keeps the blobs that a copy names from being deleted, by whatever process, until it is released.
- */
+/** Keeps a copy's blobs from being deleted, by any process, until the release. */
 export interface BlobPin {
   renew(): void;
   release(): void;
 }
 
-/**
- * A crashed backup holds up the deletion of files for at most so long; the copy of a very large
- * database takes less.
- */
+/** Bounds how long a crashed backup holds up deletions; a large copy takes less. */
 const pinMilliseconds = 6 * hour;
 
 /**

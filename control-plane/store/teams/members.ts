@@ -86,10 +86,7 @@ export const deleteTokensOf = statement<{ space: string; user: string }, { id: s
       .returning("id"),
 );
 
-/**
- * Deletes what a former admin may have kept: the links of invitations, and registration tokens, of
- * which it is not known who created them.
- */
+/** Registration tokens do not say who created them, so all are deleted. */
 export async function deleteSecretsOfAdmin(
   { sql }: Queries,
   { space, user }: { readonly space: string; readonly user: string },

@@ -51,10 +51,7 @@ export const findWorkerOf = statement<{ owner: string }, { id: string }>((db, { 
   db.selectFrom(workersBy("workers_owner")).select("id").where("owner_id", "=", owner).limit(1),
 );
 
-/**
- * Deletes a team with everything that only it could use. Its space stays, because ended jobs and
- * the audit log belong to it.
- */
+/** Its space stays: ended jobs and the audit log belong to it. */
 export async function deleteTeam({ sql }: Queries, id: string): Promise<void> {
   for (const table of [
     "access_tokens",

@@ -1,4 +1,3 @@
-/** SQL of variable sets and of what they are attached to. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { definitionBytes } from "../definitions/definitions.ts";

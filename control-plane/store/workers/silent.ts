@@ -1,4 +1,3 @@
-/** SQL of workers that make no calls, and of the jobs they hold. */
 import { sql, type ExpressionBuilder, type Kysely, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import { heldByWorker } from "../indexed.ts";
@@ -56,10 +55,7 @@ export const findLeftEphemeral = statement<{ before: number }, WorkerRow>((db, {
     .limit(100),
 );
 
-/**
- * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder
- * by the index, so what one of them holds costs nothing.
- */
+/** Goes from holder to holder by the index, so what one holds costs nothing. */
 export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
   const query = sql`with recursive holders (id) as (
       select ${holderAfter(sql`''`)}

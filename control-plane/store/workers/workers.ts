@@ -1,4 +1,3 @@
-/** SQL of workers and registration tokens. */
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../db.ts";
@@ -103,10 +102,7 @@ export interface HeartbeatParams {
   readonly active_job_ids: string | null;
 }
 
-/**
- * Records a heartbeat; what it does not mention stays as it was, except the lists of active jobs
- * and of features. Brings the worker back from OFFLINE.
- */
+/** Keeps what it does not mention, except active jobs and features. Ends OFFLINE. */
 export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
   db
     .updateTable("workers")
@@ -137,9 +133,7 @@ export const recordCall = statement<{ id: string; now: number }>((db, { id, now 
   db.updateTable("workers").set({ last_call_at: now }).where("id", "=", id),
 );
 
-/**
- * The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first.
- */
+/** Their own and the cloud-hosted ones, newest first. */
 export async function listWorkerIds(
   { sql: db }: Queries,
   owner: string,
@@ -188,10 +182,7 @@ export async function deleteWorker(tx: Queries, id: string): Promise<void> {
   await tx.sql.deleteFrom("workers").where("id", "=", id).execute();
 }
 
-/**
- * Takes one use of a registration token in one statement; undefined when there is none left or it
- * is too late.
- */
+/** In one statement; undefined if it is used up or expired. */
 export const useRegistrationToken = statement<
   { token_hash: string; now: number },
   { owner_id: string; ephemeral: number }
@@ -280,9 +271,6 @@ type CandidateRow = Pick<
   | "last_heartbeat_at"
 >;
 
-/**
- * The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them.
- */
 export const findCandidates = statement<{ owner: string }, CandidateRow>((db, { owner }) =>
   candidates(db, owner),
 );

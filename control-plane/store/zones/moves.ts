@@ -1,4 +1,3 @@
-/** SQL that moves a zone with its configurations, jobs and states to another space. */
 import { sql } from "kysely";
 import type { OpenJob } from "../../domain/open-job.ts";
 import type { Queries } from "../db.ts";
@@ -9,10 +8,7 @@ export interface ZoneMove {
   readonly to: string;
 }
 
-/**
- * A job that has not ended, or that a runner may still work on: of the zone, or of one of its
- * configurations, which may have been in another zone when the job was queued.
- */
+/** Also of configurations that were in another zone when the job was queued. */
 export async function findBusyJob(
   tx: Queries,
   { zone, from }: ZoneMove,

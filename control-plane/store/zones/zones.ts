@@ -1,4 +1,3 @@
-/** SQL of zones. */
 import type { Queries } from "../db.ts";
 import { zonesBy } from "../indexed.ts";
 import { statement } from "../statement.ts";

@@ -1,12 +1,6 @@
-/**
- * Functions that statements use on both engines and that PostgreSQL lacks or spells differently
- * (engines/postgres-text.ts).
- */
+/** For statements that both engines share (engines/postgres-text.ts). */
 
-/**
- * JSON in a text column may contain \u0000, which PostgreSQL's JSON functions refuse. What they
- * extract never depends on it.
- */
+/** PostgreSQL's JSON functions refuse \u0000. What they extract never depends on it. */
 const json = (text: string) => String.raw`replace(${text}, '\u0000', '\ufffd')::json`;
 
 export const functions = [

@@ -1,7 +1,4 @@
-/**
- * PostgreSQL's triggers: those of SQLite, and what a claim does to the queue (../queue.ts) in fewer
- * statements.
- */
+/** Those of SQLite, and what a claim does to the queue (../queue.ts) in fewer statements. */
 import { decidesQueued, headColumns, isHeld, isQueued, wanted } from "../queue.ts";
 import { kindOfJob } from "./indexes.ts";
 
