@@ -36,7 +36,8 @@ const reasons: readonly [RegExp, string][] = [
     /^sudo\b|\| sudo tee\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/,
     "needs systemd",
   ],
-  [/^(\w+=\S+ )?docker\b|^kubectl\b/, "needs a container engine"],
+  [/^(\w+=\S+ )?docker\b/, "needs a container engine"],
+  [/^(kubectl|helm)\b/, "needs a cluster; test/deploy/helm.process.test.ts renders the chart"],
   [
     /^(cd deploy|mkdir|chmod|printf|openssl|\w+=\$\(openssl|export WINDLASS_HOSTNAME)\b/,
     "docs/deploy.md: writes secrets for containers",
