@@ -31,7 +31,7 @@ export const configurationPage = (
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
     </nav>
-    <div class="configuration-head">
+    <div class="page-head">
       <div>
         <header class="title" id="standing" data-live>
           <h1>${name}</h1>

@@ -22,7 +22,7 @@ export const empty = ({ icon: picture, title, text, command, more = null }: Empt
   </div>`;
 
 /** A command as it is typed, with a button that copies it. */
-const commandLine = (command: string): Html => {
+export const commandLine = (command: string): Html => {
   const id = command.replaceAll(/\W+/g, "-");
   return html`<div class="command">
     <code id="${id}">${command}</code>${copyIcon(id, "Copy the command")} ${copyScript}

@@ -29,6 +29,7 @@ export const iconNames = [
   "settings",
   "terminal",
   "trash-2",
+  "triangle-alert",
   "user-check",
   "users",
   "x",

@@ -6,6 +6,7 @@ import {
   openInvitation,
   type ShownInvitation,
 } from "../../services/teams/invitations.ts";
+import { door } from "../page/door.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -30,35 +31,36 @@ const invitationPage = (
   { team, role, created_by, expires_at, isMember, isForCaller, ...invitation }: ShownInvitation,
   token: string,
 ): Html =>
-  html`<div class="door">
-    <h1>Join the team ${team.name}?</h1>
-    <p>
-      <strong>${created_by}</strong> invites you to the team <strong>${team.name}</strong> as
-      <strong>${role}</strong>: ${roleTexts[role]}
-    </p>
-    ${
-      isMember
-        ? html`<p>
-            You are a member of this team already.
-            <a href="${overviewOf(team.slug)}">Open the team</a>
-          </p>`
-        : isForCaller
-          ? html`<form method="post" action="/invitations/${token}">
-              <button>Join as ${email}</button>
-            </form>`
-          : html`<p>
-              This invitation is for <strong>${invitation.email}</strong>, and you are signed in as
-              <strong>${email}</strong>. Sign out, open the link again, and sign in with an account
-              that has this verified address.
-            </p>`
-    }
-    ${
-      invitation.email === null || !isForCaller
-        ? null
-        : html`<p>Only <strong>${invitation.email}</strong> can accept this invitation.</p>`
-    }
-    <p class="soft">The link works once, and expires ${clock(expires_at)}.</p>
-  </div>`;
+  door(
+    {
+      sign: "users",
+      title: `Join the team ${team.name}?`,
+      text: html`<strong>${created_by}</strong> invites you to the team
+        <strong>${team.name}</strong> as <strong>${role}</strong>: ${roleTexts[role]}`,
+    },
+    isMember
+      ? html`<p>You are a member of this team already.</p>
+          <div class="ways">
+            <a class="button" href="${overviewOf(team.slug)}">Open the team</a>
+          </div>`
+      : isForCaller
+        ? html`<form method="post" action="/invitations/${token}">
+            <button>Join as ${email}</button>
+          </form>`
+        : html`<p class="error flow">
+            This invitation is for <strong>${invitation.email}</strong>, and you are signed in as
+            <strong>${email}</strong>. Sign out, open the link again, and sign in with an account
+            that has this verified address.
+          </p>`,
+    html`<p class="small">
+      ${
+        invitation.email === null || !isForCaller
+          ? null
+          : html`Only <strong>${invitation.email}</strong> can accept this invitation.`
+      }
+      The link works once, and expires ${clock(expires_at)}.
+    </p>`,
+  );
 
 const roleTexts = {
   viewer: "you can read everything of the team except secrets.",

@@ -86,51 +86,57 @@ export const zonePage = (
   forms: FormsOf,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
-    <h1>${zone.name}</h1>
-    ${
-      configurations.length === 0
-        ? empty({
-            icon: "layers",
-            title: "No configuration in this zone yet",
-            text: "A configuration says where Terraform files come from and with which values they run. Create one here, or with this command in a directory of Terraform files:",
-            command: `windlass up --zone ${shellWord(zone.name)}`,
-          })
-        : null
-    }
-    <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>
+    <div class="page-head">
+      <h1>${zone.name}</h1>
+      <a class="button" href="/zones/${zone.id}/new">New configuration</a>
+    </div>
     <div id="configurations" data-live>
-      ${configurations.length === 0 ? null : configurationTable(configurations, runs, now)}
+      ${
+        configurations.length === 0
+          ? empty({
+              icon: "layers",
+              title: "No configuration in this zone yet",
+              text: "A configuration says where Terraform files come from and with which values they run. Create one here, or with this command in a directory of Terraform files:",
+              command: `windlass up --zone ${shellWord(zone.name)}`,
+            })
+          : configurationTable(configurations, runs, now)
+      }
     </div>
     ${olderLink(`/zones/${zone.id}`, next, "configurations")}
     ${attachedSets(`/zones/${zone.id}`, sets, forms("sets"))}
-    ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
-    ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}
-    <section aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
-      ${trouble(forms("remove"))}
-      ${
-        configurations.length > 0
-          ? html`<p class="soft">
-              A zone can be deleted when it has no configurations. Delete them, or move them to
-              another zone, on their pages.
-            </p>`
-          : ask(
-              "Delete this zone…",
-              html`<p>Its jobs and their logs stay, without a zone.</p>
-                <form method="post" action="/zones/${zone.id}/delete">
+    <div class="rows">
+      ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
+      ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}
+      <section aria-labelledby="delete">
+        <div>
+          <h2 id="delete">Delete</h2>
+          <p class="soft">
+            ${configurations.length === 0 ? "Its jobs and their logs stay, without a zone." : "Possible when it has no configurations. Delete them, or move them to another zone, on their pages."}
+          </p>
+        </div>
+        ${trouble(forms("remove"))}
+        ${
+          configurations.length > 0
+            ? null
+            : ask(
+                "Delete this zone…",
+                html`<form method="post" action="/zones/${zone.id}/delete">
                   <button class="danger">Delete the zone</button>
                 </form>`,
-            )
-      }
-    </section>`;
+              )
+        }
+      </section>
+    </div>`;
 
 const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
   html`<section aria-labelledby="move">
-    <h2 id="move">Move to another space</h2>
-    <p class="soft">
-      Its configurations, jobs and states move with it. Workers, cloud identities and variable sets
-      stay: its jobs then run on the workers of the other space.
-    </p>
+    <div>
+      <h2 id="move">Move to another space</h2>
+      <p class="soft">
+        Its configurations, jobs and states move with it. Workers, cloud identities and variable
+        sets stay: its jobs then run on the workers of the other space.
+      </p>
+    </div>
     <form method="post" action="/zones/${id}/team" class="form row">
       ${trouble(form)}
       ${choice(

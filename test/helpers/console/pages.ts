@@ -22,6 +22,9 @@ export const pagesOf = (
   settings: "/settings",
   operator: "/operator",
   "cli-login": `/cli/login?device_code=${randomUUID()}`,
+  "cli-refused": "/cli/login",
   login: "/login",
+  "link-used": "/login/link/used",
+  "no-page": "/nope",
   missing: `/jobs/${randomUUID()}`,
 });
