@@ -1,12 +1,13 @@
 /** The messages of a runner about the job it holds. Unknown fields are ignored. */
 import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
-import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
+import { about, ErrorMessage, Nullable, OneOf, Sha256, Timestamp, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
 import { JobFailure } from "./job-failure.ts";
 import { PlanOptions } from "./plan-options.ts";
-import { formerSecretsLimit, waitSecondsLimit } from "./limits.ts";
+import { formerSecretsLimit, waitSecondsLimit, withheldLimit } from "./limits.ts";
 import { PlanSummary } from "./plan-summary.ts";
+import { SourceMerge } from "./source-merge.ts";
 
 /** Limit of the chunks in one log post. */
 export const logChunksLimit = 200;
@@ -21,6 +22,14 @@ export const CloudIdentityCredentials = Type.Object({
   external_id: Type.Optional(Type.String()),
 });
 export type CloudIdentityCredentials = Static<typeof CloudIdentityCredentials>;
+
+/** Credentials for the address of the source, while it is fetched. */
+export const SourceAccess = Type.Object({
+  username: Type.String({ minLength: 1, maxLength: 255 }),
+  token: Type.String({ minLength: 1, maxLength: 4096 }),
+  expires_at: Nullable(Timestamp),
+});
+export type SourceAccess = Static<typeof SourceAccess>;
 
 /** A claimed job. The fields after `zone_id` are optional additions to the interface. */
 export const ClaimedJob = Type.Object({
@@ -75,6 +84,30 @@ export const ClaimedJob = Type.Object({
       about(
         Type.Array(Type.String(), { maxItems: formerSecretsLimit }),
         "Sensitive texts of earlier deployments that may still be in the state and that `config_snapshot` no longer has. Only for masking: never give them to terraform. Absent if there are none.",
+      ),
+    ),
+    source_access: Type.Optional(
+      about(
+        SourceAccess,
+        "For the address of the source and for fetching it only. Mask the token in the log.",
+      ),
+    ),
+    merge: Type.Optional(
+      about(
+        SourceMerge,
+        "PLAN of a pull request: plan `config_snapshot.source.ref`, the head, merged into its base.",
+      ),
+    ),
+    plan_digest_key: Type.Optional(
+      about(
+        Sha256,
+        "PLAN: a key in hex, for the sensitive values in the `digest` of the plan summary.",
+      ),
+    ),
+    withheld: Type.Optional(
+      about(
+        Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: withheldLimit }),
+        "PLAN of a pull request: the variables and environment whose values it does not get.",
       ),
     ),
   }),

@@ -6,23 +6,37 @@ export const features = [
   "backend_config",
   "debug",
   "exclude",
+  "merge",
+  "plan_digest",
   "plan_options",
+  "source_access",
   "submodules",
   "var_files",
 ] as const;
 export type Feature = (typeof features)[number];
 
-/** Features that a request asks for. The configuration asks for the others. */
-export type RequestFeatures = Readonly<Record<"debug" | "exclude" | "plan_options", boolean>>;
+/** Features that a request or its connection asks for. The configuration asks for the others. */
+const requested = [
+  "debug",
+  "exclude",
+  "merge",
+  "plan_digest",
+  "plan_options",
+  "source_access",
+] as const satisfies readonly Feature[];
+type Requested = (typeof requested)[number];
+/** What is absent is not asked for. */
+export type RequestFeatures = Readonly<Partial<Record<Requested, boolean>>>;
 
 /** Returns the features that a runner needs for a job of this snapshot. */
 export const featuresOf = (snapshot: ConfigSnapshot, request: RequestFeatures): Feature[] =>
   features.filter((feature) =>
-    feature in request
-      ? request[feature as keyof RequestFeatures]
-      : isUsed(snapshot[feature as Exclude<Feature, keyof RequestFeatures>]),
+    isRequested(feature) ? request[feature] === true : isUsed(snapshot[feature]),
   );
 
-function isUsed(field: ConfigSnapshot[Exclude<Feature, keyof RequestFeatures>]): boolean {
+const isRequested = (feature: Feature): feature is Requested =>
+  (requested as readonly Feature[]).includes(feature);
+
+function isUsed(field: ConfigSnapshot[Exclude<Feature, Requested>]): boolean {
   return typeof field === "object" ? Object.keys(field).length > 0 : field === true;
 }

@@ -8,6 +8,8 @@ export type FailureKind =
   | "command"
   | "missing_variables"
   | "unsuitable_variables"
+  | "values_withheld"
+  | "merge_conflict"
   | "plan_overtaken"
   | "timed_out"
   | "stopped";
@@ -15,7 +17,7 @@ export type FailureKind =
 export const JobFailure = Type.Object({
   kind: about(
     Type.String({ pattern: "^[a-z_]{1,64}$" }),
-    "`command`: a command of terraform failed, for one of these reasons if it is known: `missing_variables` (`variables` have no value), `unsuitable_variables` (the values of `variables` have a wrong type), `plan_overtaken` (the state has changed since the plan; nothing was applied). `timed_out`: it ran longer than `timeout_seconds`. `stopped`: it was cancelled, or its runner was stopped. Accept unknown kinds: `error_message` describes them too.",
+    "`command`: a command of terraform failed, for one of these reasons if it is known: `missing_variables` (`variables` have no value), `unsuitable_variables` (the values of `variables` have a wrong type), `values_withheld` (`variables` have no value because their values are withheld from plans of pull requests), `plan_overtaken` (the state has changed since the plan; nothing was applied). `merge_conflict`: the head of the pull request cannot be merged into its base. `timed_out`: it ran longer than `timeout_seconds`. `stopped`: it was cancelled, or its runner was stopped. Accept unknown kinds: `error_message` describes them too.",
   ),
   summary: Type.Optional(
     about(

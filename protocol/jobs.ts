@@ -17,6 +17,7 @@ import {
 import { JobFailure } from "./job-failure.ts";
 import { JobWarnings } from "./job-warnings.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
+import { MergedCommits } from "./source-merge.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 import { plannedFiles } from "./planned-files.ts";
@@ -54,6 +55,7 @@ export const ExecutionMetadata = Type.Object(
         "Of a source in git: the commit that the runner checked out, whatever the end of the job.",
       ),
     ),
+    merged: Type.Optional(MergedCommits),
     warnings: Type.Optional(
       about(
         JobWarnings,

@@ -82,6 +82,12 @@ export const planGraphLimit = 128 * 1024;
 /** Characters of the value of an attribute; the rest is cut. */
 export const planValueLimit = 4096;
 
+/** How many directories of local modules a plan summary lists. */
+export const localModulesLimit = 200;
+
+/** How many names of withheld values a claimed job has. */
+export const withheldLimit = 200;
+
 /** Limits of the warnings of a job: how many, and how many characters of each. */
 export const jobWarningLimits = { count: 20, summary: 300, detail: 600, place: 1024 };
 

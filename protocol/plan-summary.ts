@@ -1,9 +1,15 @@
 /** Counts, addresses, reasons and what changes in each resource, without sensitive values. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, Nullable, OneOf, Uuid } from "./fields.ts";
+import { about, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
-import { planAttributeCount, planGraphCount, planListLimit, planTextLimit } from "./limits.ts";
+import {
+  localModulesLimit,
+  planAttributeCount,
+  planGraphCount,
+  planListLimit,
+  planTextLimit,
+} from "./limits.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
 
 export { PlanAction } from "./plan-counts.ts";
@@ -110,6 +116,30 @@ export const PlanSummary = Type.Object({
   applyable: Type.Boolean(),
   /** False if another plan is needed after this one is applied (targets, deferred changes). */
   complete: Type.Boolean(),
+  digest: Type.Optional(
+    about(
+      Sha256,
+      "Of all that the plan would apply, sensitive values included, and of nothing else: equal for the same change whenever and wherever it is planned. Only if the claim has a `plan_digest_key`, and absent if the plan is too large.",
+    ),
+  ),
+  has_unknown: Type.Optional(
+    about(Type.Boolean(), "Whether a value that it applies is known only after the apply."),
+  ),
+  has_provisioners: Type.Optional(
+    about(Type.Boolean(), "Whether a resource of the configuration has a provisioner."),
+  ),
+  source_digest: Type.Optional(
+    about(
+      Sha256,
+      "Of the lock file, and of all files in the directory of the configuration and in those of its local modules. Absent if there are too many.",
+    ),
+  ),
+  local_modules: Type.Optional(
+    about(
+      Type.Array(Text, { maxItems: localModulesLimit }),
+      "The directories of local modules that the configuration uses, relative to the source.",
+    ),
+  ),
 });
 export type PlanSummary = Static<typeof PlanSummary>;
 

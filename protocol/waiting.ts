@@ -12,7 +12,10 @@ export const WaitingReason = OneOf([
   "needs_backend_config",
   "needs_debug",
   "needs_exclude",
+  "needs_merge",
+  "needs_plan_digest",
   "needs_plan_options",
+  "needs_source_access",
   "needs_submodules",
   "needs_var_files",
   /** There are such workers, none of them online. */
