@@ -16,6 +16,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { Follow, WriteFollow } from "./follow.ts";
 import { parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
 import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
@@ -155,6 +156,13 @@ const writtenFields = {
   ),
 };
 
+const writtenFollow = Type.Optional(
+  about(
+    Nullable(WriteFollow),
+    "Follow a branch of a connection's repository, which must be the git source's; replaces it whole, null ends it. `values: all`, `forks` and `commands` need the role admin.",
+  ),
+);
+
 /** What a runner needs to run a configuration, fixed when the job is created. */
 export const ConfigSnapshot = Type.Object({
   name: Type.Optional(StoredName),
@@ -261,6 +269,9 @@ export const Configuration = Type.Object({
     }),
   ),
   approval: shownApproval,
+  follow: Type.Optional(
+    about(Nullable(Follow), "The branch of a code host that it follows; null: none."),
+  ),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -275,6 +286,7 @@ export const CreateConfiguration = Type.Object(
     labels: Type.Optional(Labels),
     origin: Type.Optional(Origin),
     approval: writtenApproval,
+    follow: writtenFollow,
     ...writtenFields,
   },
   { additionalProperties: false },
@@ -294,6 +306,7 @@ export const UpdateConfiguration = Type.Object(
     labels: Type.Optional(Labels),
     origin: Type.Optional(Origin),
     approval: writtenApproval,
+    follow: writtenFollow,
     ...writtenFields,
     source: Type.Optional(Source),
   },

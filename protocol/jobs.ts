@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { changeFields } from "./follow.ts";
 import { JobFailure } from "./job-failure.ts";
 import { JobWarnings } from "./job-warnings.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
@@ -128,6 +129,7 @@ export const Job = Type.Object({
     Nullable(Type.String()),
     "The name of the person who created it, as in the audit log; null if this is not known.",
   ),
+  ...changeFields,
   changes: about(
     Nullable(PlanCounts),
     "How many resources its plan changes; null if its runner has not reported a plan.",

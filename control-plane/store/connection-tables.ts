@@ -33,3 +33,75 @@ export interface ConnectionEventsTable {
   delivery_id: string;
   received_at: Millis;
 }
+
+/** The branch that a configuration follows. */
+export interface FollowsTable {
+  spec_id: string;
+  connection_id: string;
+  /** Stays when the repository is renamed. */
+  repository_id: string;
+  /** Its full name, as the host said last. */
+  repository: string;
+  branch: string;
+  /** The other fields of `WriteFollow`, with their defaults. */
+  settings: Json;
+  /** The newest commit of the branch for which everything was queued. */
+  seen_commit: string | null;
+  updated_at: Millis;
+}
+
+export interface PullRequestsTable {
+  id: string;
+  owner_id: string;
+  connection_id: string;
+  repository_id: string;
+  repository: string;
+  number: number;
+  title: string;
+  /** The account at the host. */
+  author_id: string;
+  author: string;
+  url: string;
+  state: "open" | "merged" | "closed";
+  head_branch: string;
+  head_commit: string;
+  base_branch: string;
+  /** The tip of the base when the host was asked last. */
+  base_commit: string | null;
+  is_fork: 0 | 1;
+  is_draft: 0 | 1;
+  merged_commit: string | null;
+  /** The commit of a fork that a person lets be planned. */
+  approved_commit: string | null;
+  /** The head for which everything was queued. */
+  planned_commit: string | null;
+  /** Why the head starts nothing. */
+  skipped: string | null;
+  comment_id: string | null;
+  /** The SHA-256 of the comment, and of the aggregate status with its commit, that the host has. */
+  posted_comment: string | null;
+  posted_status: string | null;
+  post_error: string | null;
+  /** When the host is to be told something; null: nothing. */
+  post_at: Millis | null;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+/** What a job of a connection runs, and what the host knows of it. */
+export interface JobChangesTable {
+  job_id: string;
+  connection_id: string | null;
+  pull_request_id: string | null;
+  spec_id: string | null;
+  commit_id: string;
+  /** `Change` of the protocol. */
+  change: Json;
+  /** Names of withheld values. */
+  withheld: Json;
+  /** Of everything but the source, with all values: equal for equal settings. */
+  settings_hash: string;
+  posted_status: string | null;
+  post_error: string | null;
+  post_at: Millis | null;
+}

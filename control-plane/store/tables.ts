@@ -11,7 +11,13 @@ import type { StreamType } from "../../protocol/jobs.ts";
 import type { ApprovalColumns, ApprovalRow } from "../domain/approvals.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
-import type { ConnectionEventsTable, ConnectionsTable } from "./connection-tables.ts";
+import type {
+  ConnectionEventsTable,
+  ConnectionsTable,
+  FollowsTable,
+  JobChangesTable,
+  PullRequestsTable,
+} from "./connection-tables.ts";
 import type {
   AccessTokensTable,
   AccountsTable,
@@ -378,6 +384,9 @@ export interface Tables {
   cli_logins: CliLoginsTable;
   connections: ConnectionsTable;
   connection_events: ConnectionEventsTable;
+  follows: FollowsTable;
+  job_changes: JobChangesTable;
+  pull_requests: PullRequestsTable;
   cloud_identities: CloudIdentitiesTable;
   variable_sets: VariableSetsTable;
   variable_set_attachments: VariableSetAttachmentsTable;

@@ -32,6 +32,7 @@ const policies: Readonly<Record<string, string>> = {
       "connections",
       "jobs",
       "owner_usage",
+      "pull_requests",
       "queue_heads",
       "registration_tokens",
       "variable_sets",
@@ -45,6 +46,7 @@ const policies: Readonly<Record<string, string>> = {
     [
       "debug_logs",
       "job_approvals",
+      "job_changes",
       "job_snapshots",
       "log_archives",
       "log_chunks",
@@ -56,7 +58,7 @@ const policies: Readonly<Record<string, string>> = {
     ].map((table) => [table, withParent(table, "jobs", "job_id")]),
   ),
   ...Object.fromEntries(
-    ["components", "state_locks", "state_versions"].map((table) => [
+    ["components", "follows", "state_locks", "state_versions"].map((table) => [
       table,
       withParent(table, "specs", "spec_id"),
     ]),
