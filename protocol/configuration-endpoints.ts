@@ -70,6 +70,7 @@ export const configurationEndpoints = {
     status: 201,
     answer: Configuration,
     refusals: [
+      "host_unavailable",
       "not_found",
       "forbidden_environment_name",
       "name_taken",
@@ -91,6 +92,7 @@ export const configurationEndpoints = {
     bodyLimit: 4 * 1024 * 1024,
     answer: Configuration,
     refusals: [
+      "host_unavailable",
       "forbidden_environment_name",
       "name_taken",
       "configuration_not_empty",

@@ -16,7 +16,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { Follow, WriteFollow } from "./follow.ts";
+import { shownFollow, writtenFollow } from "./follow.ts";
 import { parallelismLimit, timeoutSecondsLimit } from "./limits.ts";
 import { TeamSlug } from "./teams.ts";
 import { numbersNote, TextValue, valueFields, VariableName } from "./values.ts";
@@ -156,13 +156,6 @@ const writtenFields = {
   ),
 };
 
-const writtenFollow = Type.Optional(
-  about(
-    Nullable(WriteFollow),
-    "Follow a branch of a connection's repository, which must be the git source's; replaces it whole, null ends it. `values: all`, `forks` and `commands` need the role admin.",
-  ),
-);
-
 /** What a runner needs to run a configuration, fixed when the job is created. */
 export const ConfigSnapshot = Type.Object({
   name: Type.Optional(StoredName),
@@ -269,9 +262,7 @@ export const Configuration = Type.Object({
     }),
   ),
   approval: shownApproval,
-  follow: Type.Optional(
-    about(Nullable(Follow), "The branch of a code host that it follows; null: none."),
-  ),
+  follow: shownFollow,
   created_at: Timestamp,
   updated_at: Timestamp,
 });

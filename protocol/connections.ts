@@ -209,6 +209,7 @@ export const connectionEndpoints = {
     summary: "Delete a connection through which no configuration follows a branch",
     permission: "administer",
     params,
+    refusals: ["connection_in_use"],
   }),
   checkConnection: endpoint("POST /api/cli/connections/{id}/check", {
     summary: "Ask the host what the credential may do, and what each missing permission prevents",

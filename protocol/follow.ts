@@ -80,6 +80,18 @@ export const Follow = Type.Object({
 });
 export type Follow = Static<typeof Follow>;
 
+/** The fields of a configuration, in requests and responses. */
+export const writtenFollow = Type.Optional(
+  about(
+    Nullable(WriteFollow),
+    "Follow a branch of a connection's repository, which must be the git source's; replaces it whole, null ends it. `values: all`, `forks` and `commands` need the role admin.",
+  ),
+);
+
+export const shownFollow = Type.Optional(
+  about(Nullable(Follow), "The branch of a code host that it follows; null: none."),
+);
+
 /** The commit that a job of a connection runs. */
 export const Change = Type.Object({
   connection_id: Uuid,

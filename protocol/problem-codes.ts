@@ -43,6 +43,7 @@ export const problemCodes = {
   job_not_retryable: [409, "Only a failed or cancelled job can be retried"],
   webhook_not_allowed: [409, "The credential may not register webhooks"],
   cloud_identity_in_use: [409, "Configurations still use this cloud identity"],
+  connection_in_use: [409, "Configurations still follow branches through this connection"],
   configuration_busy: [409, "A job of the configuration has not ended"],
   configuration_not_empty: [409, "The managed state still records resources"],
   variable_set_in_use: [409, "The variable set is still attached"],

@@ -87,6 +87,6 @@ export const pullRequestEndpoints = {
       { additionalProperties: false },
     ),
     answer: PullRequest,
-    refusals: ["not_found", "conflict"],
+    refusals: ["not_found", "changed_meanwhile"],
   }),
 };

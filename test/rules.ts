@@ -277,7 +277,7 @@ const testRegistrars: Readonly<Record<string, string>> = {
  * back up are counted, and their number may only fall.
  */
 const serviceOrder =
-  "search connections jobs operations logs graphs zones claims states identities approvals configurations people variable-sets teams releases workers plans storage job-changes audit".split(
+  "search jobs operations logs graphs zones claims states identities approvals configurations connections people variable-sets teams releases workers plans storage job-changes audit".split(
     " ",
   );
 const mostImportsUp = 6;

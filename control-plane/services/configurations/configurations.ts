@@ -33,6 +33,8 @@ import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { findFollowed } from "../connections/follow.ts";
+import { applyFollow, onBranch, viewFollow } from "./follows.ts";
 import { time } from "../../domain/moments.ts";
 import { reading, sealedText, wholeText, writingOf, type Writing } from "../definitions.ts";
 import { inTurn, untilUnchanged } from "../large-work.ts";
@@ -46,10 +48,12 @@ import { findAttachedSets } from "../variable-sets/attached.ts";
 export async function createConfiguration(
   context: Context,
   user: UserCaller,
-  input: CreateConfiguration,
+  { follow, ...given }: CreateConfiguration,
 ): Promise<Configuration> {
   const { space_id: owner } = user;
   const id = uuid();
+  const followed = follow ? await findFollowed(context, user, follow, given.source) : undefined;
+  const input = followed ? { ...given, source: onBranch(given.source, followed) } : given;
   const at = context.now();
   const sealed = sealedText(seal(definitionOf(input), context.box("variables"), id));
   const written = ({ definition, definition_id }: Writing): SpecRow => ({
@@ -85,14 +89,17 @@ export async function createConfiguration(
       await refuseIdAsName(tx, owner, spec.name);
       await checkNames(tx, spec);
       await insertSpec(tx, spec);
-      await recordOwn(tx, user, { action: "configuration.create", id, name: spec.name }, at);
+      const details = await applyFollow(tx, user, id, followed, at);
+      const created = { action: "configuration.create", id, name: spec.name, details } as const;
+      await recordOwn(tx, user, created, at);
       return spec;
     });
   const created = inTurn(owner, sealed.text.length, () => writingOf(context, id, sealed, add));
   const spec = await countRefusal(context, created);
   const variable_sets = await findAttachedSets(context.store.read, spec);
   const viewed = viewSpec(spec, sealed.text);
-  return { ...viewed, state_backend: viewed.backend ?? null, failed_job: null, variable_sets };
+  const shown = { follow: await viewFollow(context.store.read, spec, viewed), variable_sets };
+  return { ...viewed, state_backend: viewed.backend ?? null, failed_job: null, ...shown };
 }
 
 /** GET /api/cli/configurations/{name}: by name, or by id. */
@@ -235,7 +242,8 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
     viewSpec(spec, await wholeText(queries, spec.definition), components, deployed),
   );
   const state_backend = await findStateBackend(queries, spec, viewed.backend);
-  return { ...viewed, state_backend, failed_job, variable_sets };
+  const follow = await viewFollow(queries, spec, viewed);
+  return { ...viewed, state_backend, failed_job, follow, variable_sets };
 }
 
 export function viewSpec(

@@ -25,6 +25,7 @@ import {
   currentDraft,
   lengthOf,
   sealedText,
+  shortOf,
   wholeText,
   writingOf,
   type SealedText,
@@ -40,9 +41,14 @@ import {
   refuseIdAsName,
   viewSpec,
 } from "./configurations.ts";
+import { findFollow } from "../../store/connections/follows.ts";
+import { findFollowed, type Followed } from "../connections/follow.ts";
+import { applyFollow, followChange, type FollowChange } from "./follows.ts";
 import { refuseResources } from "./resources.ts";
 
-type Asked = UpdateConfiguration | ((now: Configuration, marks: ValueMarks) => UpdateConfiguration);
+type Asked =
+  | UpdateConfiguration
+  | ((now: Configuration, marks: ValueMarks) => Omit<UpdateConfiguration, "follow">);
 
 /**
  * PATCH /api/cli/configurations/{name}. Existing jobs keep their snapshot; a plan of another
@@ -57,9 +63,15 @@ export async function updateConfiguration(
 ): Promise<Configuration> {
   const { space_id: owner } = user;
   const { read } = context.store;
-  const { id } = await findNamed(read, owner, name);
+  const { id, definition } = await findNamed(read, owner, name);
   const { bytes = 0 } = (await read.first(findSpecBriefly, { id, owner })) ?? {};
-  const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked);
+  const { source, follow } = typeof asked === "function" ? {} : asked;
+  const known = source ?? shortOf<Definition>(definition).source;
+  const followed =
+    follow && known
+      ? await findFollowed(context, user, follow, known, await read.first(findFollow, { spec: id }))
+      : undefined;
+  const draftFrom = (queries: Queries) => draftOf(context, queries, user, id, asked, followed);
   const update = async () => {
     const draft = await draftFrom(read);
     if (draft)
@@ -81,6 +93,7 @@ interface Draft {
   readonly plain: Definition;
   readonly definition: Definition;
   readonly sealed: SealedText;
+  readonly follow: FollowChange;
 }
 
 /** Opens and seals. Returns undefined if nothing is to be changed. */
@@ -90,6 +103,7 @@ async function draftOf(
   { space_id: owner }: UserCaller,
   id: string,
   asked: Asked,
+  followed: Followed | undefined,
 ): Promise<Draft | undefined> {
   const box = boxOf("variables");
   const before = await queries.first(findSpec, { id, owner });
@@ -98,15 +112,17 @@ async function draftOf(
   const { length } = stored;
   const plain = unsealReadable(JSON.parse(stored) as Definition, box, id);
   await letOthers(length);
-  const change =
+  const given: UpdateConfiguration =
     typeof asked === "function"
       ? asked(viewSpec(before, stored), markSecrets(plain, box, id))
       : asked;
-  if (Object.keys(change).length === 0) return undefined;
+  if (Object.keys(given).length === 0) return undefined;
+  const { follow, source } = await followChange(queries, id, given, plain.source, followed);
+  const change = source === undefined ? given : { ...given, source };
   const definition = updatedDefinition(plain, change);
   await letOthers(length);
   const sealed = sealedText(seal(definition, box, id));
-  return { before, change, plain, definition, sealed };
+  return { before, change, plain, definition, sealed, follow };
 }
 
 async function save(
@@ -121,6 +137,7 @@ async function save(
     change,
     plain,
     definition,
+    follow,
   } = draft;
   const { space_id: owner } = user;
   const before = await tx.first(findSpec, { id, owner });
@@ -153,6 +170,7 @@ async function save(
   if (hasOtherRule) await refreshQueue(tx, afterCommit, after);
   const details = {
     fields: Object.keys(change),
+    ...(await applyFollow(tx, user, id, follow, after.updated_at)),
     ...(hasOtherRule ? { approval: approvalWords(approvalRule(after)) } : {}),
   };
   const named = { id: after.id, name: after.name, details };

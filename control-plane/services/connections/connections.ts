@@ -20,6 +20,7 @@ import {
   updateConnection as updateRow,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
+import { findFollower } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -131,6 +132,12 @@ export async function deleteConnection(
 ): Promise<void> {
   await store.write(async (tx) => {
     const row = await findRow(tx, user, id);
+    const follower = await tx.first(findFollower, { connection: row.id });
+    if (follower)
+      throw new RefusalError(
+        "connection_in_use",
+        `the configuration "${follower.name}" follows a branch through it: end that first`,
+      );
     await deleteRow(tx, row.id);
     await recordOwn(tx, user, { action: "connection.delete", id: row.id, name: row.name }, now());
   });

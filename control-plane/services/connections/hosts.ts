@@ -1,5 +1,6 @@
 import type { ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
+import type { HostRepository } from "../../code-hosts/code-host.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { openHost, type OpenHost } from "../../code-hosts/kinds.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -26,7 +27,7 @@ function hostOf(context: Context, row: ConnectionRow): OpenHost {
 }
 
 /** Records whether the request worked. Throws `host_unavailable` with the host's reason. */
-async function ask<T>(
+export async function ask<T>(
   context: Context,
   row: ConnectionRow,
   question: (opened: OpenHost) => Promise<T>,
@@ -54,7 +55,7 @@ async function keepError(
 }
 
 /** A HostError as a refusal of a person's request. */
-async function refusing<T>(answer: Promise<T>): Promise<T> {
+export async function refusing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -82,6 +83,23 @@ export async function checkConnection(
   };
 }
 
+/** Throws HostError, which says nothing about the connection: it may lack this permission alone. */
+export async function registerWebhook(
+  context: Context,
+  row: ConnectionRow,
+  repository: HostRepository,
+): Promise<void> {
+  const { webhook_secret = "" } = openSecrets(context, row);
+  await hostOf(context, row).host.addWebhook(
+    repository,
+    eventsUrl(context, row.id),
+    webhook_secret,
+  );
+}
+
+export const webhookHelp = (context: Context, { id }: ConnectionRow, full_name: string): string =>
+  `Add a webhook to ${full_name} by hand: address ${eventsUrl(context, id)}, content type application/json, the connection's secret, events for pushes, pull requests and comments`;
+
 export async function addWebhook(
   context: Context,
   user: UserCaller,
@@ -89,19 +107,15 @@ export async function addWebhook(
   full_name: string,
 ): Promise<void> {
   const row = await findRow(context.store.read, user, id);
-  const url = eventsUrl(context, row.id);
-  const { webhook_secret = "" } = openSecrets(context, row);
   try {
-    await ask(context, row, async ({ host }) => {
-      const repository = await host.repository({ full_name });
-      await host.addWebhook(repository, url, webhook_secret);
-    });
+    const repository = await ask(context, row, ({ host }) => host.repository({ full_name }));
+    await registerWebhook(context, row, repository);
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
     if (error.status === 403 || error.status === 404)
       throw new RefusalError(
         "webhook_not_allowed",
-        `${error.message}. Add a webhook to ${full_name} by hand: address ${url}, content type application/json, the connection's secret, events for pushes, pull requests and comments`,
+        `${error.message}. ${webhookHelp(context, row, full_name)}`,
       );
     throw new RefusalError("host_unavailable", error.message);
   }

@@ -16,6 +16,7 @@ import {
   type StoredSnapshot,
 } from "../../domain/snapshot-values.ts";
 import { changeDefinition, findDefined } from "../../store/configurations/configurations.ts";
+import { deleteFollow, findFollow } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { record, system } from "../audit/audit.ts";
@@ -104,6 +105,8 @@ export interface Takeover {
   readonly version: number;
   readonly fields: readonly string[];
   readonly writing: Writing;
+  /** Whether the source is elsewhere than the branch that the configuration follows. */
+  readonly endsFollow: boolean;
 }
 
 const attempts = 3;
@@ -129,10 +132,9 @@ export async function withTakeover<T>(
       if (!spec || !files) break;
       const { version, definition } = spec;
       const before = JSON.parse(await wholeText(read, definition)) as Definition;
-      const after = sealedText(withFiles(before, files));
-      const fields = Object.keys(files);
+      const { after, ...taken } = await takenOver(read, job.spec_id, before, files);
       return await writingOf(context, job.spec_id, after, (writing) =>
-        start({ version, fields, writing }),
+        start({ version, ...taken, writing }),
       );
     } catch (error) {
       if (!(error instanceof ChangedMeanwhileError)) throw error;
@@ -157,6 +159,7 @@ export async function takeOverFiles(
   const spec = await tx.first(findDefined, { id });
   if (spec?.version !== made.version) throw new ChangedMeanwhileError();
   await changeDefinition(tx, id, made.writing, now);
+  if (made.endsFollow) await tx.run(deleteFollow, { spec: id });
   const details = { fields: made.fields, job_id: job.id };
   const what = { action: "configuration.update", id, name: spec.name, details } as const;
   await record(tx, { by: system, owner, ...what }, now);
@@ -171,7 +174,21 @@ async function takeoverNow(
   const spec = files && (await tx.first(findDefined, { id: about }));
   if (!spec) return undefined;
   const before = JSON.parse(await wholeText(tx, spec.definition)) as Definition;
-  const after = sealedText(withFiles(before, files));
+  const { after, ...taken } = await takenOver(tx, about, before, files);
   const writing = await writingNow({ now: () => now }, tx, about, after);
-  return { version: spec.version, fields: Object.keys(files), writing };
+  return { version: spec.version, ...taken, writing };
+}
+
+/** A source at the same address stays on the branch that the configuration follows. */
+async function takenOver(queries: Queries, spec: string, before: Definition, files: OwnFiles) {
+  const { source } = files;
+  const follow = await queries.first(findFollow, { spec });
+  const isSame =
+    source.type === "git" && before.source.type === "git" && source.url === before.source.url;
+  const taken = follow && isSame ? { ...files, source: { ...source, ref: follow.branch } } : files;
+  return {
+    after: sealedText(withFiles(before, taken)),
+    fields: Object.keys(files),
+    endsFollow: follow !== undefined && !isSame,
+  };
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { deleteFollow } from "../connections/follows.ts";
 import type { Queries } from "../db.ts";
 import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -47,6 +48,7 @@ export async function abandonSpec(tx: Queries, id: string): Promise<void> {
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   await tx.run(detachSets, { id });
+  await tx.run(deleteFollow, { spec: id });
   await tx.run(moveToNobody, { id });
 }
 

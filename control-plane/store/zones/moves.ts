@@ -96,6 +96,7 @@ export async function measureZone(tx: Queries, zone: string): Promise<ZoneSize> 
 /**
  * Moves a zone. Jobs go with their configuration, and so do those that ran in another zone; those of
  * deleted configurations go with the zone in which they ran. So no job names a zone of another space.
+ * They follow no branch there, because a connection stays in its space.
  * The archives that configurations and jobs name are copied, without their content.
  */
 export async function moveZone(
@@ -122,6 +123,7 @@ export async function moveZone(
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
     sql`insert into owner_usage (owner_id, state_bytes) values (${to}, ${state_bytes})
       on conflict (owner_id) do update set state_bytes = owner_usage.state_bytes + excluded.state_bytes`,
+    sql`delete from follows where spec_id in (select id from specs where zone_id = ${zone})`,
     sql`update specs set owner_id = ${to} where zone_id = ${zone}`,
     sql`update zones set owner_id = ${to} where id = ${zone}`,
   ];

@@ -1,0 +1,43 @@
+import type { Queries } from "../db.ts";
+import { followsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type FollowRow = Row<"follows">;
+
+/** With the time of the last event that its connection has received. */
+export const findFollow = statement<
+  { spec: string },
+  FollowRow & { readonly last_event_at: number | null }
+>((db, { spec }) =>
+  db
+    .selectFrom("follows")
+    .innerJoin("connections", "connections.id", "follows.connection_id")
+    .selectAll("follows")
+    .select("connections.last_event_at")
+    .where("follows.spec_id", "=", spec),
+);
+
+/** A configuration that follows through a connection. */
+export const findFollower = statement<{ connection: string }, { name: string }>(
+  (db, { connection }) =>
+    db
+      .selectFrom(followsBy("follows_connection"))
+      .innerJoin("specs", "specs.id", "follows.spec_id")
+      .select("specs.name")
+      .where("follows.connection_id", "=", connection)
+      .limit(1),
+);
+
+export async function saveFollow(tx: Queries, row: FollowRow): Promise<void> {
+  const { spec_id: _, ...fields } = row;
+  await tx.sql
+    .insertInto("follows")
+    .values(row)
+    .onConflict((conflict) => conflict.column("spec_id").doUpdateSet(fields))
+    .execute();
+}
+
+export const deleteFollow = statement<{ spec: string }>((db, { spec }) =>
+  db.deleteFrom("follows").where("spec_id", "=", spec),
+);
