@@ -4,7 +4,7 @@ import { addUser } from "../helpers/people/user.ts";
 import { testProgram } from "../helpers/agent/engines.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent/agent-process.ts";
-import { inlineFixture, longRunning } from "../helpers/agent/fixtures.ts";
+import { inlineFixture } from "../helpers/agent/fixtures.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
 import { isolationForHeldApply, startHeldApply } from "../helpers/agent/held-apply.ts";
@@ -17,21 +17,6 @@ const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
 
 describe.concurrent("an agent", () => {
-  test("cancels its job on a second signal and reports that", async () => {
-    await using machine = await machineWithAgent();
-    const { user, agent, work } = machine;
-    const configuration_id = await user.configure(longRunning(60));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
-    agent.kill("SIGTERM");
-    await until(() => agent.log().includes("no new jobs"));
-    agent.kill("SIGTERM");
-    expect(await agent.exited).toBe(0);
-    const end = await user.read(deploy);
-    expect(end).toMatchObject({ status: "CANCELLED" });
-    expect(end.error_message).toMatch(/^the agent was stopped during apply/);
-  });
-
   test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
     await using machine = await userMachine(plane, {
       agent: (place) => ({

@@ -212,27 +212,6 @@ describe.concurrent("a job", () => {
         "STS returns no credentials; trying again",
       );
     });
-
-    test("gets credentials from the next agent when its agent is killed during the apply", async () => {
-      await using here = await openFixture();
-      await using s3 = await inS3(here);
-      here.sts.life = 6;
-      const job = await deploy(here, running("echo applying; sleep 10", s3.backend), {
-        backend: "own",
-      });
-      await says(here, job, "applying");
-      const before = endpointOf(here, job);
-      const { length: usedBefore } = s3.used;
-      here.owner.agent.kill("SIGKILL");
-      await here.owner.agent.exited;
-      here.owner.restart();
-      await until(() => here.owner.agent.log().includes("continuing it"));
-      expect(endpointOf(here, job)).toEqual(before);
-      expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
-      expect(s3.refused).toEqual([]);
-      expect(s3.used.length).toBeGreaterThan(usedBefore);
-      expect(await s3.state()).toContain("terraform_data");
-    });
   });
 
   test("without a cloud identity gets no credentials of the agent or its machine", async () => {

@@ -174,6 +174,7 @@ describe.each(working)("at level %s", (level) => {
       status: "SUCCESS",
       execution_metadata: { cluster_name: "survivor" },
     });
+    expect(job.claims).toBe(1);
     const log = server.log(job, "STDOUT");
     for (let tick = 1; tick <= 10; tick++) expect(log).toContain(`tick-${tick}-`);
     expect(log.match(/Apply complete! Resources: 1 added/g)).toHaveLength(1);
@@ -203,26 +204,6 @@ describe.each(working)("at level %s", (level) => {
     await expect.poll(() => processesOf(join(work, "workspaces"))).toEqual([]);
     expect(await agent.exited).toBe(0);
     expect(readdirSync(join(work, "workspaces"))).toEqual([]);
-  });
-});
-
-describe.each(proving ? working : [strongest])("at level %s", (level) => {
-  test("a DEPLOY applies the plan of a PLAN, and a DESTROY finds the agent's local state", async () => {
-    const work = join(place, `plan-${level}`);
-    await using agent = startAgent(settingsFor(work, level));
-    const config_snapshot = inline(
-      `resource "terraform_data" "here" { input = "here" }
-       output "cluster_name" { value = terraform_data.here.output }`,
-    );
-    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot }));
-    expect(plan.status).toBe("SUCCESS");
-    const deploy = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot, plan }));
-    expect(deploy.reports.at(-1)).toMatchObject({ status: "SUCCESS" });
-    const destroy = await ended(
-      server.enqueue({ job_type: "DESTROY", config_snapshot, spec_id: plan.spec_id }),
-    );
-    expect(server.log(destroy, "STDOUT")).toContain("1 destroyed");
-    await stopped(agent);
   });
 });
 

@@ -124,27 +124,6 @@ test("terraform takes the same time when the server is slow or away, and its log
   for (const of of ["slow", "away"] as const) expect(ratio(of)).toBeLessThan(limit);
 });
 
-test("a plan is uploaded when the server is back, and can be deployed", async () => {
-  await using one = await machineBehindProxy(plane);
-  const { owner, proxy, user } = one;
-  let isAway = false;
-  proxy.onRequest = (call) => {
-    if (call.path.endsWith("/plan-artifact")) isAway ||= tries === 0;
-    return !isAway || isOfState(call);
-  };
-  let tries = 0;
-  const configuration_id = await user.configure({ source: printing("echo once") });
-  const job = await user.queue({ job_type: "PLAN", configuration_id });
-  await until(() => (owner.agent.log().match(/upload plan.*repeated/g) ?? []).length >= 3);
-  const kept = one.keep(job);
-  tries = 3;
-  isAway = false;
-  expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
-  expect(await user.log(job)).toBe(written(kept, "stdout"));
-  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: job.id });
-  expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
-});
-
 /** Seconds between two tries, instead of the default of 30. */
 const pause = 0.01;
 const hoursAway = proving ? 24 : 2;

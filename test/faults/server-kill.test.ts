@@ -13,6 +13,7 @@ import { seeded } from "../helpers/plane/hostile-values.ts";
 import { findBreaches, Acknowledged } from "../helpers/load/acknowledged.ts";
 import { Load } from "../helpers/load/load.ts";
 import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { untilAllKinds, untilAnswered } from "../helpers/plane/control-planes.ts";
 import { newLink, spawnServer } from "../helpers/plane/server-process.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
@@ -79,9 +80,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         times.push(server.readyMilliseconds());
         work.push(server.readyCpuMilliseconds());
       }
-      const { ended, logs, states, artifacts } = load.acknowledged;
-      const parts = [ended, logs, states, artifacts];
-      while (parts.some(({ size }) => size < 3) && load.failures.length === 0) await sleep(10);
+      await untilAllKinds(load);
       await load.stop();
       expect(load.failures).toEqual([]);
       expect(await findUnserved(load)).toEqual([]);
@@ -89,6 +88,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       expect(await server.exited).toBe(0);
       expect(await findBreaches(directory, load.acknowledged)).toEqual([]);
       expect(await readdir(join(artifactsDirectory, "unfinished"))).toEqual([]);
+      const { ended, artifacts } = load.acknowledged;
       const sorted = times.map(Math.round).toSorted((a, b) => a - b);
       const slowest = sorted.at(-1) ?? Infinity;
       process.stderr.write(
@@ -102,9 +102,3 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
   },
   proving ? 600_000 : 240_000,
 );
-
-/** Waits until the clients have received this many more responses. */
-async function untilAnswered(load: Load, more: number): Promise<void> {
-  const before = load.answered;
-  while (load.answered < before + more && load.failures.length === 0) await sleep(1);
-}

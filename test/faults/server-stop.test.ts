@@ -136,6 +136,7 @@ describe("SIGTERM of the server", () => {
     expect([claimed.headers.connection, beaten.headers.connection]).toEqual(["close", "close"]);
     expect(await bodyOf(beaten)).toContain('"cancelled_job_ids":[]');
     expect(await streamed).toMatch(/^event: status\n/);
+    expect(await streamed).not.toContain("event: end");
     // Without the signal they wait for 30 s.
     expect(performance.now() - startedAt).toBeLessThan(25_000);
     await expect(ask({ url }, "GET", "/readyz")).rejects.toThrow(/ECONNREFUSED/);

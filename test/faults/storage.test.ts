@@ -10,6 +10,7 @@ import { findBreaches } from "../helpers/load/acknowledged.ts";
 import { Load } from "../helpers/load/load.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { findUnserved } from "../helpers/load/find-unserved.ts";
+import { untilAnswered } from "../helpers/plane/control-planes.ts";
 import { newLink, spawnServer } from "../helpers/plane/server-process.ts";
 import { fillDisk, needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
 import { proving } from "../helpers/project/proving.ts";
@@ -38,12 +39,6 @@ async function untilProblem(url: string, problem: string | undefined): Promise<v
   }
 }
 
-/** Waits until the clients have received this many more responses. */
-async function untilAnswered(load: Load, more = 50): Promise<void> {
-  const before = load.answered;
-  while (load.answered < before + more && load.failures.length === 0) await sleep(20);
-}
-
 describe("the storage", () => {
   it(
     "when full, refuses changes with the reason, damages nothing, and works again within 10 s",
@@ -56,7 +51,7 @@ describe("the storage", () => {
       load.url = await server.ready;
       await load.start(await newLink(disk.path));
       for (let round = 0; round < rounds; round += 1) {
-        await untilAnswered(load);
+        await untilAnswered(load, 50);
         const filler = join(disk.path, "filler");
         fillDisk(filler);
         await untilProblem(load.url, "disk is full");
@@ -71,7 +66,7 @@ describe("the storage", () => {
         expect(read.status).toBe(200);
         rmSync(filler);
         const freedAt = performance.now();
-        await untilAnswered(load);
+        await untilAnswered(load, 50);
         expect(performance.now() - freedAt).toBeLessThan(10_000);
         expect(load.failures).toEqual([]);
       }
@@ -96,7 +91,7 @@ describe("the storage", () => {
     const load = new Load(seeded(12));
     load.url = await server.ready;
     await load.start(await newLink(directory));
-    await untilAnswered(load);
+    await untilAnswered(load, 50);
     const lock = await holdLock(join(directory, "windlass.db"));
     const named = untilProblem(load.url, "another program holds a lock");
     const slowest: number[] = [];
@@ -115,7 +110,7 @@ describe("the storage", () => {
     lock.stdin?.end();
     await once(lock, "exit");
     const freedAt = performance.now();
-    await untilAnswered(load);
+    await untilAnswered(load, 50);
     expect(performance.now() - freedAt).toBeLessThan(10_000);
     await untilProblem(load.url, undefined);
     await load.stop();
