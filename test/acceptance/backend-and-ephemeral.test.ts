@@ -1,10 +1,8 @@
 /** Backends, ephemeral variables and files of variables, with a real agent and terraform. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
-import { testProgram } from "../helpers/agent/engines.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { httpBackend } from "../helpers/agent/http-backend.ts";
 import { userMachine, type UserMachine } from "../helpers/cli/user-machine.ts";
@@ -19,51 +17,6 @@ beforeAll(async () => {
   machine = await userMachine(plane, { agent: { WINDLASS_ISOLATION: "process" } });
 });
 afterAll(() => machine[Symbol.asyncDispose]());
-
-describe("a configuration that declares a backend, without a choice", () => {
-  const files = () => ({
-    "main.tf": `
-terraform {
-  backend local {
-    path = ${JSON.stringify(join(elsewhere, "terraform.tfstate"))}
-  }
-}
-resource "terraform_data" "a" {}
-`,
-  });
-
-  test("uses its existing state until a managed backend is chosen, which the log reports", async () => {
-    const { user } = machine;
-    writeFileSync(join(elsewhere, "main.tf"), files()["main.tf"]);
-    for (const args of [["init"], ["apply", "-auto-approve"]])
-      await execa(testProgram, args, { cwd: elsewhere, env: { CHECKPOINT_DISABLE: "1" } });
-
-    const configuration_id = await user.configure({ source: { type: "inline", files: files() } });
-    const creates = async () => {
-      const plan = await user.queue({ job_type: "PLAN", configuration_id });
-      expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
-      const { plan_summary } = await user.client.call("getPlanSummary", { params: plan });
-      return [plan_summary?.counts.create, await user.log(plan, "SYSTEM")];
-    };
-    expect(await creates()).toEqual([0, expect.stringContaining("--backend managed")]);
-
-    const params = { name: configuration_id };
-    const body = { backend: "managed" as const };
-    await user.client.call("updateConfiguration", { params, body });
-    expect(await creates()).toEqual([1, expect.stringContaining("is not used")]);
-  });
-
-  test("is FAILED with what to do when its state would be lost with the workspace", async () => {
-    const { user } = machine;
-    const text = 'terraform {\n  backend "local" {}\n}\n';
-    const configuration_id = await user.configure({
-      source: { type: "inline", files: { "main.tf": text } },
-    });
-    const plan = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
-    expect(plan.status).toBe("FAILED");
-    expect(plan.error_message).toContain("Choose a backend: --backend managed");
-  });
-});
 
 test("a backend that was used is replaced by a managed state only after its state was pushed or a DESTROY", async () => {
   const { user } = machine;

@@ -263,17 +263,6 @@ describe("a backup of a running server", () => {
   test("without a data store exits with code 78", async () => {
     expect((await command(["backup", file], join(scratch, "typo"))).exitCode).toBe(78);
   });
-
-  test("is documented by --help, as is the restore", async () => {
-    const { stdout } = await command(["--help"], scratch);
-    expect(stdout).toMatch(/backup FILE/);
-    expect(stdout).toMatch(/restore FILE/);
-    for (const words of [
-      ["backup", "--help"],
-      ["restore", "--help"],
-    ])
-      expect((await command(words, scratch)).stdout).toContain("Usage: windlass server");
-  });
 });
 
 describe("the secrets in a backup", () => {

@@ -205,6 +205,9 @@ describe.concurrent("a failure is reported with terraform's words:", () => {
     const configuration = await machine.json<Configuration>("configurations", "show", name);
     const { jobs } = await machine.user.client.call("listJobs");
     const job = jobs.find(({ configuration_id }) => configuration_id === configuration.id);
+    expect(job).toMatchObject({ status: "FAILED", log_complete: true });
+    const made = configuration.deployed?.resources ?? 0;
+    expect(made > 0).toBe(name === "an apply that fails half-way");
     const said = job?.error_message ?? "";
     expect(said).toContain(error.slice(0, 60));
     expect(said).toContain(`${file}:${line}: `);

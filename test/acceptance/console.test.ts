@@ -1,35 +1,42 @@
-/** The console with a real server, OAuth servers, agent, terraform and client. */
+/** The console with a real server, an OAuth server, an agent, terraform and client. */
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { providerTitles, type ProviderName } from "../../control-plane/domain/providers.ts";
 import { scratch, startAgent } from "../helpers/agent/agent-process.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
 import { callsOf, type Calls } from "../helpers/plane/calls.ts";
 import { freePort } from "../helpers/network/free-port.ts";
-import { spawnProviders, type ProviderProcesses } from "./oauth-providers.ts";
+import { startPlainProvider, type FakeProvider } from "../helpers/people/providers.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
 import { skipAt } from "../helpers/project/tools.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 
 const directory = folderForFile();
-let providers: ProviderProcesses;
+let github: FakeProvider;
 let server: ServerProcess;
 let url: string;
 let start: () => ServerProcess;
 beforeAll(async () => {
   const port = await freePort();
-  providers = await spawnProviders(`http://127.0.0.1:${port}`);
-  start = () => spawnServer(directory, { ...providers.settings, WINDLASS_PORT: String(port) });
+  github = await startPlainProvider("github");
+  github.person.email = "ada@github.example";
+  start = () =>
+    spawnServer(directory, {
+      WINDLASS_PORT: String(port),
+      GITHUB_CLIENT_ID: "client",
+      GITHUB_CLIENT_SECRET: "client-secret",
+      GITHUB_BASE_URL: github.url,
+      WINDLASS_SIGN_IN_ALLOW: "*",
+    });
   server = start();
   url = await server.ready;
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  await providers[Symbol.asyncDispose]();
+  await github.close();
 });
 
 describe("in a browser", () => {
@@ -43,21 +50,18 @@ describe("in a browser", () => {
     return visit;
   }
 
-  test.each(Object.entries(providerTitles) as [ProviderName, string][])(
-    "a user signs in with %s, is redirected to the requested page, and signs out",
-    async (name, title) => {
-      const { page, complaints } = await visitor.open(url, providers.urls[name]);
-      await page.goto(`${url}/settings`);
-      await page.getByRole("link", { name: `Continue with ${title}` }).click();
-      await page.getByRole("heading", { name: "Settings" }).waitFor();
-      expect(page.url()).toBe(`${url}/settings`);
-      await page.locator(".who", { hasText: `ada@${name}.example` }).waitFor({ state: "attached" });
-      await page.locator(".account summary").click();
-      await page.getByRole("button", { name: "Sign out" }).click();
-      await page.getByRole("heading", { name: "Sign in" }).waitFor();
-      expect(complaints).toEqual([]);
-    },
-  );
+  test("a user signs in with GitHub, is redirected to the requested page, and signs out", async () => {
+    const { page, complaints } = await visitor.open(url, github.url);
+    await page.goto(`${url}/settings`);
+    await page.getByRole("link", { name: "Continue with GitHub" }).click();
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    expect(page.url()).toBe(`${url}/settings`);
+    await page.locator(".who", { hasText: "ada@github.example" }).waitFor({ state: "attached" });
+    await page.locator(".account summary").click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
 
   test("a user approves a client with the code on the page, and revokes its login", async () => {
     const { page, complaints } = await signedIn();

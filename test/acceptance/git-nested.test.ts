@@ -74,14 +74,6 @@ describe("submodules", () => {
     expect(readdirSync(place)).not.toContain("pwned");
   });
 
-  test("are not fetched unless the configuration asks for them", async () => {
-    const commit = host.commit("team/leaf", { leaf: "" });
-    nest("team/plain", "../leaf", commit);
-    const at = workspace();
-    await fetch("team/plain", false, at);
-    expect(readdirSync(join(at.source, "inner"))).toEqual([]);
-  });
-
   test.each([
     ["a local directory", "/etc", /must begin with https:/],
     ["a file address", "file:///etc", /must begin with https:/],

@@ -78,10 +78,4 @@ describe("windlass server login-link", () => {
     expect(stderr).toContain(join(empty, "typo", "windlass.db"));
     await rm(empty, { recursive: true });
   });
-
-  test("documents its options with --help", async () => {
-    const { exitCode, stdout } = await loginLink(["--help"]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("--email");
-  });
 });

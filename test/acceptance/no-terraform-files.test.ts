@@ -1,7 +1,6 @@
 /** A directory without terraform files must not destroy what is deployed. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { packDirectory } from "../../cli/configurations/pack.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { fixtureFiles, writeFiles } from "../helpers/agent/fixtures.ts";
@@ -94,24 +93,6 @@ test.concurrent.each([
   const source = { type: "inline" as const, files: { [file]: file.endsWith("json") ? "{}" : "" } };
   const name = `alone ${engine} ${file}`;
   const configuration_id = await ada.user.configure({ name, engine, source });
-  expect(await end({ job_type: "PLAN", configuration_id })).toMatchObject({ status: "SUCCESS" });
-});
-
-test.concurrent("an archive with its files in a directory is refused until that is named", async () => {
-  const directory = writeFiles(join(ada.path, "nested"), { "sized/main.tf": "" });
-  const { bytes } = await packDirectory(directory);
-  const source = { type: "archive" as const, sha256: await ada.user.upload(bytes) };
-  const configuration_id = await ada.user.configure({
-    name: "nested archive",
-    engine: "terraform",
-    source,
-  });
-  expect(await end({ job_type: "PLAN", configuration_id })).toMatchObject({
-    status: "FAILED",
-    error_message:
-      "source: it has no terraform files (*.tf, *.tf.json), so terraform would destroy everything. Check the working directory",
-  });
-  await move("nested archive", "--working-directory", "sized");
   expect(await end({ job_type: "PLAN", configuration_id })).toMatchObject({ status: "SUCCESS" });
 });
 

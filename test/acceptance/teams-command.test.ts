@@ -149,27 +149,6 @@ describe.concurrent("the team in which a command acts", () => {
   });
 });
 
-test.concurrent("a zone moves between the personal space and a team", async () => {
-  using ada = await person();
-  using bob = await person();
-  const slug = await teamOf(ada, bob, "deployer");
-  const unnamed = await ada.run(["zones", "move", "zone"]);
-  expect(unnamed).toMatchObject({ exitCode: 2 });
-  expect(unnamed.stderr).toContain("Pass --team TEAM");
-  const moved = await ada.run(["zones", "move", "zone", "--team", slug, "--yes"]);
-  expect(moved).toMatchObject({ exitCode: 0 });
-  expect(moved.stderr).toContain(`The zone "zone" is in the team "${slug}" now.`);
-  expect(await names(ada)).toEqual([]);
-  expect(await names(bob, "--team", slug)).toEqual(["zone"]);
-  await ada.run(["teams", "use", slug]);
-  // There is nothing to ask.
-  const same = await ada.run(["zones", "move", "zone", "--team", slug]);
-  expect(same).toMatchObject({ exitCode: 0, stdout: "" });
-  expect(same.stderr).toBe(`The zone "zone" is in the team "${slug}" already.`);
-  await ada.run(["zones", "move", "zone", "--team", "", "--yes"]);
-  expect(await names(ada, "--team", "")).toEqual(["zone"]);
-});
-
 test.concurrent("a team follows its slug, and leaves the profile of who leaves or deletes it", async () => {
   using ada = await person();
   using bob = await person();

@@ -22,14 +22,6 @@ const configuration = `
 terraform {
   backend "http" {}
 }
-variable "mib" {
-  type    = number
-  default = 0
-}
-resource "terraform_data" "pad" {
-  count = var.mib
-  input = join("", [for i in range(1024) : format("%01024d", i + 1024 * count.index)])
-}
 resource "terraform_data" "a" {
   input = "stored-by-the-control-plane"
 }
@@ -138,13 +130,6 @@ test("a job reads and destroys what an earlier job deployed, and the earlier job
   expect([late.exitCode, late.text]).toEqual([1, expect.stringContaining("requires auth")]);
 });
 
-test("a state of 20 MB can be saved and read", async () => {
-  expect((await apply(job, ["-var=mib=10"])).exitCode).toBe(0);
-  const pulled = await terraform(job, ["state", "pull"]);
-  expect(pulled.stdout.length).toBeGreaterThan(20_000_000);
-  expect(await serials()).toEqual([[1, 11]]);
-});
-
 test("terraform fails with the ID of another holder's lock, or waits for it with -lock-timeout", async () => {
   const { username, password } = jobCredential(plane, job);
   const headers = {
@@ -204,15 +189,3 @@ test.for(["LOCK", "POST", "UNLOCK"])(
     expect(await lockRow()).toBeUndefined();
   },
 );
-
-test("an older state does not overwrite a newer one", async () => {
-  expect(await apply(job)).toMatchObject({ exitCode: 0 });
-  const { stdout: old } = await terraform(job, ["state", "pull"]);
-  expect(await apply(job, ["-replace=terraform_data.a"])).toMatchObject({ exitCode: 0 });
-  const file = join(directory, "old.tfstate");
-  await writeFile(file, old);
-  const pushed = await terraform(job, ["state", "push", "-force", file]);
-  expect(pushed.exitCode).toBe(1);
-  expect(pushed.text).toContain("HTTP error: 409");
-  expect(await lockRow()).toBeUndefined();
-});

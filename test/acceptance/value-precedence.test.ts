@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
+import type { Job } from "../../protocol/jobs.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { root } from "../helpers/project/source-files.ts";
 import { userMachine } from "../helpers/cli/user-machine.ts";
@@ -39,9 +40,9 @@ const hcl = (source: Source): string =>
 const asOptions = (option: string, values: Record<string, string>, prefix = ""): string[] =>
   Object.entries(values).flatMap(([name, value]) => [option, `${prefix}${name}=${value}`]);
 
-test("the sources of values win in the order that docs/up.md shows", async () => {
+test("the sources of values win in the order that docs/up.md shows, and what a set has beyond the declared is no warning", async () => {
   await using machine = await userMachine(plane, { agent: true });
-  const { run, json, path } = machine;
+  const { json, path } = machine;
   const directory = join(path, "network");
   mkdirSync(directory);
   const write = (name: string, text: string): void => writeFileSync(join(directory, name), text);
@@ -65,7 +66,8 @@ test("the sources of values win in the order that docs/up.md shows", async () =>
       "variable-sets",
       "create",
       name,
-      ...asOptions("--var", valuesOf(`set ${name}`)),
+      // The files do not declare `region`: a set is for many configurations.
+      ...asOptions("--var", { ...valuesOf(`set ${name}`), region: "eu" }),
       ...(environment ? asOptions("--env", valuesOf(environment), "TF_VAR_") : []),
     );
   const attach = (name: string, ...to: string[]) => json("variable-sets", "attach", name, ...to);
@@ -74,25 +76,32 @@ test("the sources of values win in the order that docs/up.md shows", async () =>
     "--var-file",
     join(directory, name),
   ]);
-  const up = async (...options: string[]): Promise<void> => {
-    const { exitCode, stderr } = await run("up", directory, "--zone", "z", "--yes", ...options);
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+  /** Returns the warnings of the plan. */
+  const up = async (...options: string[]) => {
+    const job = await json<Job>("up", directory, "--zone", "z", "--yes", ...options);
+    const plan = await json<Job>("jobs", "show", job.plan_job_id ?? "");
+    return plan.execution_metadata?.warnings;
   };
   await json("zones", "create", "z");
   await addSet("b");
   await addSet("a", "environment of set a");
   for (const name of ["b", "a"]) await attach(name, "--zone", "z");
-  await up(...files);
+  expect(await up(...files)).toBeUndefined();
   await addSet("d");
   await addSet("c", "environment of set c");
   for (const name of ["d", "c"]) await attach(name, "--configuration", "network");
-  await up(
+  const warnings = await up(
     ...files,
-    ...asOptions("--var", valuesOf("--var")),
+    // A value of the configuration itself may be misspelt.
+    ...asOptions("--var", { ...valuesOf("--var"), regoin: "eu" }),
     "--var-file",
     join(directory, "own.tfvars.json"),
     ...asOptions("--env", valuesOf("--env"), "TF_VAR_"),
   );
+  const detail = 'a variable named "regoin" but a value was found in file "job.';
+  expect(warnings).toEqual([
+    { summary: "Value for undeclared variable", detail: expect.stringContaining(detail) },
+  ]);
 
   const { components } = await json<Configuration>("configurations", "show", "network");
   expect(Object.fromEntries(components.map(({ name, value }) => [name, value]))).toEqual(
