@@ -20,38 +20,6 @@ const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
 
 describe.concurrent("a job", () => {
-  test("that changes a secret masks the value of the sensitive output before", async () => {
-    await using machine = await machineWithAgent();
-    const { user } = machine;
-    const files = {
-      "main.tf": `variable "password" {
-  type      = string
-  sensitive = true
-}
-resource "terraform_data" "login" {
-  input = var.password
-}
-output "password" {
-  value     = var.password
-  sensitive = true
-}`,
-    };
-    const deploy = async (password: string, configuration_id: string) => {
-      await user.client.call("updateConfiguration", {
-        params: { name: configuration_id },
-        body: { variables: { password: { value: password, sensitive: true } } },
-      });
-      const job = await user.queue({ job_type: "DEPLOY", configuration_id });
-      expect(await user.released(job)).toMatchObject({ status: "SUCCESS" });
-      return stripVTControlCharacters(await user.log(job));
-    };
-    const id = await user.configure({ source: { type: "inline", files } });
-    await deploy("hunter-before", id);
-    const log = await deploy("hunter-after", id);
-    expect(log).toMatch(/~ output = "\*+" -> \(known after apply\)/);
-    expect(log).not.toContain("hunter-");
-  });
-
   test("that changes secrets which a provider stores unmarked masks the values before", async () => {
     await using machine = await machineWithAgent();
     const { user } = machine;
@@ -199,17 +167,6 @@ output "stored" {
     expect(await second.exited).toBe(0);
   });
 
-  test("is stopped and FAILED when it takes longer than its timeout", async () => {
-    await using machine = await machineWithAgent();
-    const { user } = machine;
-    const configuration_id = await user.configure({ ...longRunning(60), timeout_seconds: 3 });
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    const end = await user.released(deploy);
-    expect(end.status).toBe("FAILED");
-    expect(end.error_message).toMatch(/^timed out after 3 s during \w+/);
-    expect(end.failure?.kind).toBe("timed_out");
-  });
-
   test("goes to a worker by the labels that a person gave it, also after its agent starts again", async () => {
     await using machine = await machineWithAgent();
     const { user } = machine;
@@ -223,50 +180,6 @@ output "stored" {
     const configuration_id = await user.configure({ ...longRunning(0), labels: ["eu"] });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
-  });
-
-  test("can read neither the worker's token nor the environment of the agent", async () => {
-    await using machine = await machineWithAgent({
-      CANARY: "agent-environment",
-      NOTIFY_SOCKET: "/run/systemd/notify",
-    });
-    const { user } = machine;
-    const { workerToken } = await machine.identity();
-    const half = Math.floor(workerToken.length / 2);
-    const configuration_id = await user.configure({
-      source: {
-        type: "inline",
-        files: {
-          "main.tf": `
-            resource "terraform_data" "thief" {
-              provisioner "local-exec" {
-                quiet       = true
-                environment = { A = ${JSON.stringify(workerToken.slice(0, half))}, B = ${JSON.stringify(workerToken.slice(half))} }
-                command     = <<-EOT
-                  echo "environment: $(env | grep -c "$A$B")"
-                  echo "arguments: $(cat /proc/$PPID/cmdline | tr '\\0' '\\n' | grep -c "$A$B")"
-                  echo "files: $(grep -rl "$A$B" "$HOME/.." | wc -l)"
-                  echo "canary: $(env | grep -c CANARY)"
-                  env | cut -d= -f1 | sort | tr '\\n' ' '
-                EOT
-              }
-            }`,
-        },
-      },
-      environment: { GREETING: "hello" },
-    });
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
-    const log = await user.log(deploy);
-    for (const place of ["environment", "arguments", "files", "canary"]) {
-      expect(log).toContain(`${place}: 0`);
-    }
-    expect(log).toContain("GREETING");
-    expect(log).not.toContain("NOTIFY_SOCKET");
-    // Programs of a provisioner keep Go's default, and so does a plan of many resources.
-    expect(log).not.toContain("GOGC");
-    // WINDLASS_JOB marks the processes of a job.
-    expect(log.replaceAll(/\bWINDLASS_JOB\b/g, "")).not.toContain("WINDLASS");
   });
 });
 

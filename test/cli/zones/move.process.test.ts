@@ -11,13 +11,18 @@ test("a refused move names what is in the way, and the command that detaches it"
   await ada.json("teams", "create", "Platform", "--slug", "platform");
   await ada.json("zones", "create", "europe");
   await ada.json("variable-sets", "create", "eu", "--var", "region=eu-west-1", "--zone", "europe");
+  const unnamed = await ada.run("zones", "move", "europe");
+  expect(unnamed).toMatchObject({ exitCode: 2 });
+  expect(unnamed.stderr).toContain("Pass --team TEAM");
   const move = ["zones", "move", "europe", "--team", "platform", "--yes"];
   const refused = await ada.run(...move);
   expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
   expect(refused.stderr).toMatch(/^windlass: The zone uses the variable set "eu"/);
   expect(refused.stderr).toContain("\n  windlass variable-sets detach SET --zone europe (or ");
   await ada.json("variable-sets", "detach", "eu", "--zone", "europe");
-  expect((await ada.run(...move)).exitCode).toBe(0);
+  const moved = await ada.run(...move);
+  expect(moved).toMatchObject({ exitCode: 0 });
+  expect(moved.stderr).toContain('The zone "europe" is in the team "platform" now.');
 });
 
 test("a zone that is not in the space of the command is named with its space", async () => {

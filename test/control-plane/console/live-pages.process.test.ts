@@ -59,18 +59,6 @@ describe("the pages of workers", () => {
       "It has run no job that is in this space.",
     );
   });
-
-  test("say what to do about a silent worker", async () => {
-    const { id } = await addTestWorker(plane, fixture.owner);
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .updateTable("workers")
-        .set({ offline_at: Date.now(), last_heartbeat_at: Date.now() - 120_000 })
-        .where("id", "=", id)
-        .execute(),
-    );
-    expect(await read(`/workers/${id}`)).toMatch(/No heartbeat for 2 min.*doctor/);
-  });
 });
 
 describe("the commands that install an agent", () => {
