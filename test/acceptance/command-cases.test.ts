@@ -11,8 +11,6 @@ import { windlass } from "../helpers/cli/windlass.ts";
 
 const { plane } = planeForFile();
 
-const inline = { type: "inline", files: { "main.tf": "" } };
-
 /** The status of a request for the worker with its own token: 200 if the token is valid. */
 const tokenStatus = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
   const headers = { "x-worker-id": worker_id, "x-worker-token": worker_token };
@@ -58,7 +56,7 @@ describe.concurrent("the command line", () => {
     const { worker_id: id } = await user.client.call("createWorker", {
       body: { name: "old", labels: ["eu"] },
     });
-    await user.configure({ name: "network", source: inline });
+    await user.configure({ name: "network" });
     const update = (...words: string[]) => ada.run("workers", "update", ...words);
     const changed = ["--name", "new", "--label", "", "--deploy-configuration", "network"];
     const all = await update("old", ...changed);
@@ -70,7 +68,8 @@ describe.concurrent("the command line", () => {
       'Tear down the worker "new": destroy everything in the state of "network", and remove the worker?',
     );
     const file = join(ada.path, "deploy.json");
-    const snapshot = { name: "pool", source: inline };
+    const source = { type: "inline", files: { "main.tf": "" } };
+    const snapshot = { name: "pool", source };
     writeFileSync(file, JSON.stringify({ snapshot, targets: ["module.worker"] }));
     await update(id, "--deploy-file", file);
     const queued = await ada.run("jobs", "destroy-worker", "new", "--yes");
@@ -164,7 +163,7 @@ describe.concurrent("the command line", () => {
       role_arn: `${role}2`,
       external_id: made.external_id,
     });
-    await ada.user.configure({ name: "db", source: inline });
+    await ada.user.configure({ name: "db" });
     await ada.run("configurations", "update", "db", "--identity", "prod");
     const kept = await ada.run("identities", "delete", "prod", "--yes");
     expect(kept).toMatchObject({ exitCode: 1 });
@@ -182,14 +181,14 @@ describe.concurrent("the command line", () => {
 
   test("refuses to print a state to a terminal, and reports a missing state, version or job", async () => {
     await using ada = await userMachine(plane);
-    await ada.user.configure({ name: "db", source: inline });
+    await ada.user.configure({ name: "db" });
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
     const versioned = ["configurations", "update", "db", "--engine-version"];
     expect(await ada.json(...versioned, "~> 1.11")).toMatchObject({ engine_version: "~> 1.11" });
     expect(await ada.json(...versioned, "")).toMatchObject({ engine_version: null });
-    await ada.user.configure({ name: "own", source: inline, backend: "own" });
+    await ada.user.configure({ name: "own", backend: "own" });
     expect((await ada.run("state", "list", "own")).stderr).toContain("terraform state pull");
     expect((await ada.run("state", "versions", "own")).stderr).toContain("terraform state pull");
     const kept = await ada.run("state", "unlock", "own", "--yes");

@@ -102,10 +102,7 @@ output "size" { value = terraform_data.a.output }
 
 it("a configuration is not deleted with a file of an older or another state", async () => {
   await using ada = await userMachine(plane);
-  const id = await ada.user.configure({
-    name: "network",
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  const id = await ada.user.configure({ name: "network" });
   const file = (name: string, serial: number, lineage: string, resources: object[]) => {
     const path = join(ada.path, name);
     writeFileSync(path, JSON.stringify({ version: 4, serial, lineage, outputs: {}, resources }));

@@ -92,8 +92,7 @@ test("every printed command has --team, if the command before had it", async () 
 test("commands printed in the personal space keep --team '', if another team is the default", async () => {
   await using ada = await userMachine(plane);
   await ada.json("teams", "create", "Sales", "--slug", "sales");
-  const source = { type: "inline", files: { "main.tf": "" } };
-  await ada.user.configure({ name: "net", source });
+  await ada.user.configure({ name: "net" });
   const env = { ...ada.environment, WINDLASS_TEAM: "sales" };
   for (const words of [
     ["jobs", "list", "--status", "queued", "--team", ""],

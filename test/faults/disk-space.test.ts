@@ -1,5 +1,4 @@
 /** A real agent on a full disk, and on a small disk where one can be mounted. */
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,6 +8,7 @@ import {
   type InterfaceOnlyServer,
 } from "../helpers/agent/interface-only-server.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
+import { needsRoot, smallDisk } from "../helpers/machine/small-disk.ts";
 
 const place = folderForFile();
 let server: InterfaceOnlyServer;
@@ -49,27 +49,17 @@ test("an agent with too little disk space takes no job, sends heartbeats, and re
   job.status = "CANCELLED";
 });
 
-/** Mounts a file system of 64 MiB. Returns undefined where that is not permitted. */
-function smallDisk(): (Disposable & { readonly path: string }) | undefined {
-  const path = join(place, "small");
-  mkdirSync(path, { recursive: true });
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=0711", "tmpfs", path], {
-      stdio: "ignore",
-    });
-  } catch {
-    return undefined;
-  }
-  return { path, [Symbol.dispose]: () => execFileSync("umount", ["--lazy", path]) };
-}
-
 test("an agent takes jobs again as soon as there is space", async (context) => {
-  using disk = smallDisk();
-  if (!disk) return context.skip("mounting a file system is not permitted");
+  await using disk = await smallDisk(64);
+  if (!disk) return context.skip(needsRoot);
   const ballast = join(disk.path, "ballast");
   writeFileSync(ballast, Buffer.alloc(40 * 1024 * 1024));
   const job = enqueue();
-  await using agent = agentIn(join(disk.path, "agent"), { WINDLASS_FREE_DISK_MIB: "32" });
+  await using agent = agentIn(join(disk.path, "agent"), {
+    WINDLASS_FREE_DISK_MIB: "32",
+    // The users of jobs cannot reach the disk.
+    WINDLASS_ISOLATION: "process",
+  });
   await until(() => low(agent.log()) > 0);
   expect(job.claims).toBe(0);
   rmSync(ballast);

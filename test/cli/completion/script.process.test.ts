@@ -27,10 +27,9 @@ describe.concurrent("completion", () => {
       if (lack !== undefined) return context.skip(lack);
       const [start, load] = shells[shell]!;
       await using ada = await userMachine(plane);
-      const inline = { type: "inline", files: { "main.tf": "" } };
-      const configuration_id = await ada.user.configure({ name: "network", source: inline });
+      const configuration_id = await ada.user.configure({ name: "network" });
       // A shell must not run what a name contains.
-      await ada.user.configure({ name: "odd $(touch odd) name", source: inline });
+      await ada.user.configure({ name: "odd $(touch odd) name" });
       const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
       const env = {
         ...ada.environment,

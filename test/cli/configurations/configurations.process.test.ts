@@ -168,7 +168,7 @@ describe.concurrent("windlass configurations", () => {
 
   test("--sensitive reads a value from a pipe or without echo, and never prints it", async () => {
     await using ada = await userMachine(plane);
-    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    await ada.user.configure({ name: "db" });
     const secret = "correct horse battery staple";
     const words = ["configurations", "update", "db", "--sensitive"];
     const piped = await windlass([...words, "password"], {
@@ -303,7 +303,6 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
     await using ada = await userMachine(plane);
     await ada.user.configure({
       name: "prod",
-      source: { type: "inline", files: { "main.tf": "" } },
       environment: { A: "1", B: { value: "2", sensitive: true }, C: "3" },
       backend_config: { bucket: "states", region: "eu" },
     });
@@ -332,10 +331,9 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
 
   test("- is the configuration created from the current directory, and in jobs its latest job", async () => {
     await using ada = await userMachine(plane);
-    const source = { type: "inline", files: { "main.tf": "" } };
     const origin = randomUUID();
-    const configuration_id = await ada.user.configure({ name: "here", source, origin });
-    await ada.user.configure({ name: "elsewhere", source });
+    const configuration_id = await ada.user.configure({ name: "here", origin });
+    await ada.user.configure({ name: "elsewhere" });
     const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
     const linked = JSON.stringify({ origin });
     const cwd = writeFiles(join(ada.path, "here"), { ".windlass/link.json": linked });
@@ -382,7 +380,7 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
       expect([words, refused.exitCode]).toEqual([words, 2]);
       expect(refused.stderr).toContain("- is not a name");
     }
-    await ada.user.configure({ name: "twice", source, origin });
+    await ada.user.configure({ name: "twice", origin });
     const both = await show(cwd);
     expect(both).toMatchObject({ exitCode: 2, stdout: "" });
     expect(both.stderr).toMatch(/Pass (twice\/- or here\/-|here\/- or twice\/-)$/);
@@ -390,7 +388,7 @@ output "seen" { value = sha256("\${var.pw}-\${var.token}-\${var.key}") }`,
 
   test("delete asks for confirmation on a terminal", async () => {
     await using ada = await userMachine(plane);
-    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    await ada.user.configure({ name: "db" });
     for (const [answer, code] of [
       ["n\r", 1],
       ["\u0003", 130],

@@ -8,9 +8,7 @@ const { plane } = planeForFile();
 
 test("jobs are listed from a time on and before another", async () => {
   await using ada = await userMachine(plane);
-  const configuration_id = await ada.user.configure({
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  const configuration_id = await ada.user.configure({});
   const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
   const list = async (...words: string[]) =>
     (await ada.json<Job[]>("jobs", "list", ...words)).map((job) => job.id);
@@ -25,9 +23,7 @@ test("jobs are listed from a time on and before another", async () => {
 
 test("the list of jobs leaves out columns rather than break its rows in a narrow terminal", async () => {
   await using ada = await userMachine(plane);
-  const configuration_id = await ada.user.configure({
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  const configuration_id = await ada.user.configure({});
   const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
   expect(await ada.run("jobs", "cancel", id)).toMatchObject({ exitCode: 0 });
   await using terminal = openTerminal(["jobs", "list"], ada.environment);

@@ -8,10 +8,7 @@ const { plane } = planeForFile();
 
 test("without a terminal, a destruction is repeated only with --yes", async () => {
   await using ada = await userMachine(plane);
-  await ada.user.configure({
-    name: "network",
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  await ada.user.configure({ name: "network" });
   const { id } = await ada.json<Job>("jobs", "destroy", "network", "--yes");
   await ada.json("jobs", "cancel", id);
   const refused = await ada.run("jobs", "retry", id);

@@ -13,7 +13,6 @@ test("a planner's up and update pack nothing, and its jobs destroy plans nothing
   await using ada = await userMachine(plane);
   await ada.user.configure({
     name: "app",
-    source: { type: "inline", files: { "main.tf": "" } },
     approval: { when: "always", count: 1, by_author: true },
   });
   const body = { name: "ci", role: "planner" } as const;
@@ -36,10 +35,7 @@ test("a planner's up and update pack nothing, and its jobs destroy plans nothing
 
 test("a refusal names the role that is enough, whatever the role of the caller", async () => {
   await using ada = await userMachine(plane);
-  const configuration = await ada.user.configure({
-    name: "app",
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  const configuration = await ada.user.configure({ name: "app" });
   const deployment = await ada.user.queue({
     job_type: "DEPLOY",
     configuration_id: configuration,

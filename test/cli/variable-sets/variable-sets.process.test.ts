@@ -12,11 +12,7 @@ const { plane } = planeForFile();
 
 test("a set is created, changed, attached and detached, and its secrets are never shown", async () => {
   await using ada = await userMachine(plane);
-  const id = await ada.user.configure({
-    name: "network",
-    source: { type: "inline", files: { "main.tf": "" } },
-    variables: { size: { value: 3 } },
-  });
+  const id = await ada.user.configure({ name: "network", variables: { size: { value: 3 } } });
   const secret = "correct horse battery staple";
   const words = ["create", "common", "--var", "size=9", "--var", "region=eu", "--zone", "zone"];
   const secretly = ["--env", "HELM_DRIVER=secret", "--sensitive-env", "DNS_API_TOKEN"];

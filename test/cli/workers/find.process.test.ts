@@ -14,10 +14,7 @@ test("a name of several workers is refused with a list of them, and an id is tak
   for (const name of ["dup", "dup"])
     ids.push((await ada.json<{ worker_id: string }>("workers", "create", name)).worker_id);
   const [first, second] = ids as [string, string];
-  const configuration = await ada.user.configure({
-    name: "network",
-    source: { type: "inline", files: { "main.tf": "" } },
-  });
+  const configuration = await ada.user.configure({ name: "network" });
   const before = await ada.json<Worker[]>("workers", "list");
 
   for (const words of [

@@ -9,8 +9,7 @@ const { plane } = planeForFile();
 test("a teardown is announced once it is accepted; a refusal names the client's command", async () => {
   await using ada = await userMachine(plane);
   const { worker_id: id } = await ada.json<WorkerIdentity>("workers", "create", "old");
-  const source = { type: "inline", files: { "main.tf": "" } };
-  await ada.user.configure({ name: "network", source });
+  await ada.user.configure({ name: "network" });
   const destroy = ["jobs", "destroy-worker", "old", "--yes"];
   const refused = await ada.run(...destroy);
   expect(refused).toMatchObject({ exitCode: 1, stdout: "" });

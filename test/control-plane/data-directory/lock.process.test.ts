@@ -131,14 +131,3 @@ describe("a store of another release", () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o755);
   });
 });
-
-describe("a data directory that cannot be made", () => {
-  it("ends the start with 78 and the name of the setting", async () => {
-    const { exitCode, stderr } = await execa(bin, ["server"], {
-      reject: false,
-      env: { WINDLASS_PORT: "0", WINDLASS_DATA_DIR: "/dev/null/windlass" },
-    });
-    expect(stderr).toMatch(/^windlass server: .*set WINDLASS_DATA_DIR .*$/);
-    expect(exitCode).toBe(78);
-  });
-});

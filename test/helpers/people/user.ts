@@ -21,7 +21,7 @@ export interface User {
   readonly environment: { readonly WINDLASS_URL: string; readonly WINDLASS_TOKEN: string };
   /** The API as the user's client calls it. */
   readonly client: Calls;
-  /** Creates a configuration in the user's zone. */
+  /** Creates a configuration in the user's zone, with one empty file unless `fields` have a source. */
   configure(fields: Record<string, unknown>): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
   read(job: Job): Promise<Job>;
@@ -74,6 +74,7 @@ export function userOf(
         name: `configuration ${++count}`,
         zone_id: owner.zone,
         engine: testEngine,
+        source: { type: "inline", files: { "main.tf": "" } },
         ...fields,
       };
       return (await client.call("createConfiguration", { body: body as never })).id;
