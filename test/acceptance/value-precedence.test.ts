@@ -40,7 +40,7 @@ const hcl = (source: Source): string =>
 const asOptions = (option: string, values: Record<string, string>, prefix = ""): string[] =>
   Object.entries(values).flatMap(([name, value]) => [option, `${prefix}${name}=${value}`]);
 
-test("the sources of values win in the order that docs/up.md shows, and what a set has beyond the declared is no warning", async () => {
+test("the sources of values win in the order that docs/up.md shows, and only a misspelt value of the configuration itself is warned of", async () => {
   await using machine = await userMachine(plane, { agent: true });
   const { json, path } = machine;
   const directory = join(path, "network");
