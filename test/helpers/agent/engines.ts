@@ -71,6 +71,7 @@ export const withEngine = {
     "agent-lossy",
     "agent-many",
     "agent-orders",
+    "agent-reboot",
     "agent-signals",
     "apply-kills",
     "cloud-credentials",
