@@ -23,6 +23,13 @@ test("a refused move names what is in the way, and the command that detaches it"
   const moved = await ada.run(...move);
   expect(moved).toMatchObject({ exitCode: 0 });
   expect(moved.stderr).toContain('The zone "europe" is in the team "platform" now.');
+  expect(await ada.json("zones", "list", "--team", "platform")).toMatchObject([{ name: "europe" }]);
+  // There is nothing to ask.
+  const same = await windlass(move.slice(0, -1), {
+    env: { ...ada.environment, WINDLASS_TEAM: "platform" },
+  });
+  expect(same).toMatchObject({ exitCode: 0, stdout: "" });
+  expect(same.stderr).toBe('The zone "europe" is in the team "platform" already.');
 });
 
 test("a zone that is not in the space of the command is named with its space", async () => {
