@@ -6,12 +6,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { packDirectory } from "../../cli/configurations/pack.ts";
 import { findingsOf } from "../helpers/console/accessibility.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { writeState } from "../helpers/console/sample-pages.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;
@@ -28,7 +27,6 @@ const openTab = (page: Page, name: string) =>
 const read = (name: string) => fixture.client.call("getConfiguration", { params: { name } });
 
 describe("in a browser", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a user creates a zone and a configuration, adds a plain and a sensitive variable, and plans", async () => {

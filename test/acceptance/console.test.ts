@@ -5,13 +5,12 @@ import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { scratch, startAgent } from "../helpers/agent/agent-process.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { callsOf, type Calls } from "../helpers/plane/calls.ts";
 import { freePort } from "../helpers/network/free-port.ts";
 import { startPlainProvider, type FakeProvider } from "../helpers/people/providers.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
 
 const directory = folderForFile();
@@ -40,7 +39,6 @@ afterAll(async () => {
 });
 
 describe("in a browser", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   /** A page of a user who signed in with the operator's link. */

@@ -1,7 +1,7 @@
 /** Every page on wide and narrow screens: accessibility, and what does not fit. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { pagesOf } from "../helpers/console/pages.ts";
 import { addSamplePages } from "../helpers/console/sample-pages.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -11,7 +11,6 @@ import {
   sampleSettings,
   type SampleUser,
 } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
@@ -35,7 +34,6 @@ const unpadded = `[...document.querySelectorAll("main td")]
   .some((cell) => getComputedStyle(cell).paddingLeft === "0px")`;
 
 describe("every page", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   const limit = 15 * 60_000;

@@ -1,10 +1,9 @@
 /** The page of a deployment that needs approvals. */
 import { describe, expect, test } from "vitest";
 import { approvalSteps } from "../helpers/people/approvals.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { addPerson, addTeamSpec, callsWithin, openTeam } from "../helpers/people/teams.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 
@@ -20,7 +19,6 @@ async function openWaiting(count: number) {
 }
 
 describe("the page of a deployment that needs approvals", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test.each(["approve", "reject"] as const)(

@@ -1,12 +1,11 @@
 /** The graph of resources as a canvas. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { stateResource, writeState } from "../helpers/console/sample-pages.ts";
 import { emptySummary } from "../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;
@@ -22,7 +21,6 @@ beforeAll(async () => {
 });
 
 describe("the graph", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
   /** Where a node is on the screen, and how wide the drawing is in its own pixels. */
   const place = `(() => {

@@ -2,10 +2,9 @@
 import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 import { proving } from "../helpers/project/proving.ts";
 
 const { plane } = planeForFile();
@@ -83,7 +82,6 @@ async function numberBeside(page: Page, text: string): Promise<string | undefine
 }
 
 describe("the bars of an apply", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("appear while it runs, and each leads to its lines of the log", async () => {
@@ -129,7 +127,6 @@ interface Place {
 }
 
 describe("the log of a running apply", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
   const lastLine = `(() => {
     const { top, bottom } = [...document.querySelectorAll(".block > div")].at(-1).getBoundingClientRect();
@@ -198,7 +195,6 @@ describe("the log of a running apply", () => {
 });
 
 describe("the log of a job", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("has the lines of the runner in the accent colour, and its failure in that of a failure", async () => {

@@ -1,12 +1,11 @@
 /** Keys, the command palette, and times as the reader wants them. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/console/accessibility.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { chooseTimes } from "../helpers/console/launch.ts";
 import { openTeam } from "../helpers/people/teams.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const email = "ada@example.com";
 /** Ends a test that hangs, however slow the machine is. */
@@ -18,7 +17,6 @@ beforeAll(async () => {
 });
 
 describe("in a browser", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("keys lead to the pages of the team", async () => {

@@ -1,6 +1,6 @@
 /** The pages: the changes of a plan, no JavaScript, live updates. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { ask, clientHeaders } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import {
@@ -9,7 +9,6 @@ import {
   sampleSettings,
   type SampleUser,
 } from "../helpers/plane/sample-data.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
@@ -25,7 +24,6 @@ interface Place {
 }
 
 describe("the pages", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("searches, filters and copies the changes of a plan", async () => {

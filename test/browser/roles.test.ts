@@ -2,11 +2,10 @@
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { approvalSteps } from "../helpers/people/approvals.ts";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { addPerson, addTeamSpec, callsWithin, openTeam } from "../helpers/people/teams.ts";
 import { addHeldJob, ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 
@@ -47,7 +46,6 @@ const contrastOf = (selector: string) => `(() => {
 })()`;
 
 describe("the page of a job, to a viewer", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
   let viewed: Awaited<ReturnType<typeof openViewed>>;
   beforeAll(async () => {

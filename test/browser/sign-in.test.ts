@@ -1,15 +1,13 @@
 /** Signing in and out in a real browser. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { newLink } from "../helpers/people/sign-in.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 
 describe("in a browser", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a one-time link opens the overview, and signing out opens the sign-in page", async () => {

@@ -1,9 +1,8 @@
 /** Workers in a real browser with the real API. */
 import { describe, expect, test } from "vitest";
-import { lackOfBrowser, withBrowser } from "../helpers/console/browser.ts";
+import { withBrowser } from "../helpers/console/browser.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { skipAt } from "../helpers/project/tools.ts";
 
 const { plane } = planeForFile();
 
@@ -14,7 +13,6 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
   });
 
 describe("in a browser", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a user adds a worker with a token shown once, drains it, rotates its token and removes it", async () => {

@@ -5,11 +5,8 @@
 import { chromium, type Browser, type BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, inject } from "vitest";
 import { openPage, visit, type Visit } from "./launch.ts";
+import { skipAt } from "../project/tools.ts";
 import type { Plane } from "../plane/plane.ts";
-
-/** Returns why no browser can be started here; undefined where one can. */
-export const lackOfBrowser = (): string | undefined =>
-  inject("browser") === null ? "there is no Chromium: name one in CHROMIUM" : undefined;
 
 export interface Visitor {
   /**
@@ -21,8 +18,9 @@ export interface Visitor {
   open(...servers: readonly string[]): Promise<Visit>;
 }
 
-/** Starts the browser of a test file. */
+/** Starts the browser of a test file. Skips the tests here if there is none. */
 export function withBrowser(): Visitor {
+  skipAt(inject("browser") === null ? "there is no Chromium: name one in CHROMIUM" : undefined);
   let browser: Browser | undefined;
   beforeAll(async () => {
     const address = inject("browser");
