@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { openApi } from "../../../cli/api/api.ts";
 import { cancel, deploy } from "../../../cli/jobs/create.ts";
 import type { Run } from "../../../cli/run.ts";
-import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
+import { clientApiOf } from "../../helpers/cli/client-api.ts";
+import { setRows } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -10,9 +10,7 @@ const { plane } = planeForFile();
 
 test("a cancel says whether the runner stops terraform", async () => {
   const user = await openSampleUser(plane);
-  const { authorization } = await clientHeaders(plane, user.owner);
-  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
-  const api = openApi({ settings, server: undefined, profile: undefined });
+  const api = await clientApiOf(plane, user.owner);
   const said: string[] = [];
   const run = { api, done: (text: string) => void said.push(text), show: () => undefined };
   const configuration_id = await user.configure("network");
@@ -39,9 +37,7 @@ test("a cancel says whether the runner stops terraform", async () => {
 
 test("only a plan that succeeded is deployed; another one is named with what to do", async () => {
   const user = await openSampleUser(plane);
-  const { authorization } = await clientHeaders(plane, user.owner);
-  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
-  const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
+  const run = { api: await clientApiOf(plane, user.owner) } as Run;
   const configuration_id = await user.configure("network");
   const refusal = (named: string, name: string | undefined = "network") =>
     deploy(run, name, { plan: named }).then(

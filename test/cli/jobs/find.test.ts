@@ -1,23 +1,20 @@
 import { expect } from "vitest";
-import { openApi } from "../../../cli/api/api.ts";
 import { configurationOf } from "../../../cli/configurations/find.ts";
 import { findJob } from "../../../cli/jobs/find.ts";
 import type { Run } from "../../../cli/run.ts";
 import { CliError } from "../../../cli/terminal/output.ts";
-import { clientHeaders, setRows } from "../../helpers/plane/plane.ts";
+import { clientApiOf, openClientApi } from "../../helpers/cli/client-api.ts";
+import { setRows } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../helpers/plane/rows.ts";
 import { addTeam, addTeamSpec } from "../../helpers/people/teams.ts";
-import { addTestUser } from "../../helpers/people/user.ts";
+import { addTestUser, type TestUser } from "../../helpers/people/user.ts";
 
 const { plane, it: base } = planeForFile();
 
 /** The id that a user gets, or the exit code and the message. */
 const it = base.extend("find", async ({ owner }) => {
-  const { authorization } = await clientHeaders(plane, owner);
-  const token = authorization.replace("Bearer ", "");
-  const settings = { url: plane.url, token, directory: "/nowhere" };
-  const api = openApi({ settings, server: undefined, profile: undefined });
+  const api = await clientApiOf(plane, owner);
   return async (text: string, configuration?: string): Promise<string> => {
     try {
       const choice = configuration && {
@@ -61,17 +58,14 @@ it("what is in another space of the user is named with that space, and with no o
   const { slug } = await addTeam(plane, user);
   const { space, spec } = await addTeamSpec(plane, slug);
   const { id: job } = await addJob(store, space, { spec_id: spec });
-  const openFor = async (headers: Record<string, string>, team?: string) => {
-    const token = (headers["authorization"] ?? "").replace("Bearer ", "");
-    const settings = { url: plane.url, token, directory: "/nowhere" };
-    return openApi({ settings, server: undefined, profile: undefined, team });
-  };
+  const openFor = ({ environment }: TestUser, team?: string) =>
+    openClientApi(plane.url, environment.WINDLASS_TOKEN, team);
   const refusal = (attempt: Promise<unknown>): Promise<string> =>
     attempt.then(
       () => "found",
       (error: unknown) => (error as Error).message,
     );
-  const api = await openFor(user.headers);
+  const api = openFor(user);
   const there = ` It is in the team "${slug}": add --team ${slug}`;
   const findIn = (text: string) => refusal(findJob({ api } as Run, text));
   expect(await findIn(job.slice(0, 18))).toMatch(new RegExp(`${there}$`));
@@ -80,14 +74,14 @@ it("what is in another space of the user is named with that space, and with no o
   expect(await refusal(configurationOf(api, spec))).toBe("found");
   expect(api.team).toBe(slug);
   const start = spec.slice(0, 35);
-  expect(await refusal(configurationOf(await openFor(user.headers), start))).toBe(
+  expect(await refusal(configurationOf(openFor(user), start))).toBe(
     `There is no configuration "${start}" here.${there}`,
   );
   const own = (await addSpec(store, user.owner)).slice(0, 35);
-  expect(await refusal(configurationOf(await openFor(user.headers, slug), own))).toContain(
+  expect(await refusal(configurationOf(openFor(user, slug), own))).toContain(
     'It is in your personal space: add --team ""',
   );
-  const other = await openFor((await addTestUser(plane)).headers);
+  const other = openFor(await addTestUser(plane));
   expect(await refusal(configurationOf(other, start))).not.toContain("team");
 });
 

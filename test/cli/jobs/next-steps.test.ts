@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openApi } from "../../../cli/api/api.ts";
+import type { Api } from "../../../cli/api/api.ts";
 import { deployedText } from "../../../cli/configurations/deployed.ts";
 import { remove } from "../../../cli/configurations/verbs.ts";
 import { showConfiguration } from "../../../cli/configurations/show.ts";
@@ -13,23 +13,19 @@ import { outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
 import { nextSteps } from "../../../cli/jobs/next-steps.ts";
 import { adviseWorker } from "../../../cli/workers/advise.ts";
 import { callsOf } from "../../helpers/plane/calls.ts";
+import { clientApiOf, openClientApi } from "../../helpers/cli/client-api.ts";
 import { addTestWorker, ask, clientHeaders } from "../../helpers/plane/plane.ts";
 import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
-import { addOwner, addRows, addSpec } from "../../helpers/plane/rows.ts";
+import { addOwner, addRows, addSpec, type Owner } from "../../helpers/plane/rows.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
 const { plane } = planeForFile();
 
-async function runOf(owner: { id: string; zone: string }) {
-  const { authorization } = await clientHeaders(plane, owner);
-  return runWith(authorization.replace("Bearer ", ""));
-}
+const runOf = async (owner: Owner) => runWith(await clientApiOf(plane, owner));
 
-function runWith(token: string) {
-  const settings = { url: plane.url, token, directory: "/n" };
+function runWith(api: Api) {
   const said: string[] = [];
-  const api = openApi({ settings, server: undefined, profile: undefined });
   return { run: { api, done: (text: string) => void said.push(text) } as unknown as Run, said };
 }
 
@@ -272,7 +268,7 @@ test("who may not create tokens is told to ask an admin", async () => {
   const person = callsOf(plane, await clientHeaders(plane, owner));
   const body = { name: "ci", role: "deployer" } as const;
   const { access_token } = await person.call("createAccessToken", { body });
-  const { run, said } = runWith(access_token);
+  const { run, said } = runWith(openClientApi(plane.url, access_token));
   const job = await run.api.call("createJob", { body: { job_type: "PLAN", configuration_id } });
   await adviseWorker(run, job);
   expect(said).toEqual([
@@ -294,7 +290,7 @@ test("who may not deploy is told to ask a deployer to deploy the plan", async ()
   expect(await lastOf(await runOf(user.owner))).toBe(`\nTo deploy exactly this plan: ${command}`);
   const body = { name: "ci", role: "planner" } as const;
   const { access_token } = await user.client.call("createAccessToken", { body });
-  expect(await lastOf(runWith(access_token))).toBe(
+  expect(await lastOf(runWith(openClientApi(plane.url, access_token)))).toBe(
     `\nAsk a deployer to deploy exactly this plan: ${command}`,
   );
   const params = { name: configuration_id };

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { openApi } from "../../../cli/api/api.ts";
 import { jobsCommand } from "../../../cli/commands/jobs.ts";
 import { list } from "../../../cli/jobs/read.ts";
 import type { Run } from "../../../cli/run.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { clientHeaders } from "../../helpers/plane/plane.ts";
+import { clientApiOf } from "../../helpers/cli/client-api.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -12,11 +11,9 @@ const { plane } = planeForFile();
 
 test("jobs are listed by the status that texts name, too", async () => {
   const user = await openSampleUser(plane);
-  const { authorization } = await clientHeaders(plane, user.owner);
-  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
   let listed: readonly Job[] = [];
   const run = {
-    api: openApi({ settings, server: undefined, profile: undefined }),
+    api: await clientApiOf(plane, user.owner),
     list: (items: readonly Job[]) => {
       listed = items;
     },

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { openApi } from "../../../cli/api/api.ts";
 import { refuseSecondRetry } from "../../../cli/jobs/second-retry.ts";
 import type { Run } from "../../../cli/run.ts";
+import { clientApiOf } from "../../helpers/cli/client-api.ts";
 import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
-import { clientHeaders } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
 
@@ -11,9 +10,7 @@ const { plane } = planeForFile();
 
 test("a second retry is refused while the first is open, or its plan can be deployed", async () => {
   const user = await openSampleUser(plane);
-  const { authorization } = await clientHeaders(plane, user.owner);
-  const settings = { url: plane.url, token: authorization.replace("Bearer ", ""), directory: "/n" };
-  const run = { api: openApi({ settings, server: undefined, profile: undefined }) } as Run;
+  const run = { api: await clientApiOf(plane, user.owner) } as Run;
   const configuration_id = await user.configure("network");
   const end = async (plan_job_id?: string) => {
     const made = plan_job_id === undefined ? {} : { plan_job_id };
