@@ -6,22 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../common/redaction/redactor.ts";
 import { startLogServer, type LogServer } from "../agent/logs/log-server.ts";
+import { seeded } from "../helpers/plane/hostile-values.ts";
 import { proving } from "../helpers/project/proving.ts";
 import { scratch } from "../helpers/agent/agent-process.ts";
 
 const seeds = proving ? 200 : 3;
 const secret = "s3cr3t-välue";
-
-/** Mulberry32: the same seed gives the same schedule. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Writes as terraform does: pieces of any size, cut anywhere, sometimes many lines at once. */
 async function writeRuns(directory: string, random: () => number): Promise<void> {
@@ -83,7 +73,7 @@ describe("a log shipper that is killed and restarted", () => {
   test.each(Array.from({ length: seeds }, (_, seed) => seed))(
     "sends each byte once and in order (seed %i)",
     async (seed) => {
-      const random = randomOf(seed);
+      const random = seeded(seed);
       using place = scratch();
       const directory = place.path;
       const server = await startLogServer();

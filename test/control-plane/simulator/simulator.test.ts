@@ -4,7 +4,8 @@
  * restarts and silence. A failure names its seed and its events.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { events, happen, openScene, type Random } from "./events.ts";
+import { seededBelow } from "../../helpers/plane/hostile-values.ts";
+import { events, happen, openScene } from "./events.ts";
 import { check, readJobs } from "./invariants.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -39,7 +40,7 @@ it(`every invariant holds after every event of ${seeds} random orders`, async ()
 });
 
 async function play(seed: number, seen: Set<string>): Promise<number> {
-  const random = randomOf(seed);
+  const random = seededBelow(seed);
   const names = Object.entries(events).flatMap(([name, [weight]]) =>
     Array.from({ length: weight }, () => name),
   );
@@ -62,15 +63,4 @@ async function play(seed: number, seen: Set<string>): Promise<number> {
   }
   for (const { status } of jobs.values()) seen.add(status);
   return jobs.size;
-}
-
-/** mulberry32: a small generator that is good enough to draw events. */
-function randomOf(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0;
-  };
 }

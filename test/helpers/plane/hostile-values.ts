@@ -11,6 +11,12 @@ export function seeded(seed: number): () => number {
   };
 }
 
+/** As `seeded`, for whole numbers below the given one. */
+export function seededBelow(seed: number): (below: number) => number {
+  const random = seeded(seed);
+  return (below) => Math.floor(random() * below);
+}
+
 /** The part of JSON Schema that the protocol uses. */
 export interface Schema {
   readonly type?: string | readonly string[];

@@ -10,6 +10,7 @@ import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { ClaimsTogether } from "../../../../control-plane/services/claims/together.ts";
 import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { lockWorker } from "../../../../control-plane/store/workers/workers.ts";
+import { seededBelow } from "../../../helpers/plane/hostile-values.ts";
 import { readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/plane/rows.ts";
@@ -47,15 +48,6 @@ const addJobs = async (owner: Owner, amount: number, change: Partial<JobRow> = {
   }
   return jobs;
 };
-
-/** A generator that returns the same numbers for the same seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 describe("claims at the same moment", () => {
   it("by equal workers take the oldest jobs", async () => {
@@ -211,7 +203,7 @@ describe("claims at the same moment", () => {
   });
 
   it.each([1, 2, 3, 4])("take every job once and leave none that fits, seed %i", async (seed) => {
-    const random = randomOf(seed);
+    const random = seededBelow(seed);
     const pick = <T>(things: readonly T[]): T => things[random(things.length)]!;
     const owner = await addOwner(plane.context.store);
     const has = ["[]", '["a"]', '["a","b"]', '["b"]'];
