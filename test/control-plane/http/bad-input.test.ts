@@ -2,7 +2,7 @@
  * Invalid input of every known kind: each is refused with its status and code, and changes nothing
  * that is stored.
  */
-import { createHash, createHmac, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -19,10 +19,9 @@ import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import type { TestResponse, TestWorker } from "../../helpers/plane/plane.ts";
 import { sendRaw, type RawResponse } from "./raw-http.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/plane/rows.ts";
-import { approve, bearer, openPerson, type Person, signIn } from "../../helpers/people/sign-in.ts";
+import { bearer, openPerson, type Person, signIn } from "../../helpers/people/sign-in.ts";
 
-const jwtSecret = "bad-input-".repeat(5);
-const { plane } = planeForFile({ CLI_JWT_SECRET: jwtSecret, WINDLASS_REQUEST_SECONDS: "0.5" });
+const { plane } = planeForFile({ WINDLASS_REQUEST_SECONDS: "0.5" });
 let browser: Person;
 let person: Record<string, string>;
 let tokens: { access_token: string; refresh_token: string };
@@ -33,7 +32,7 @@ let job: string;
 let planJob: string;
 let state: { authorization: string };
 /** Things of another user. */
-let foreign: { zone: string; spec: string; job: string; worker: string; state: string };
+let foreign: { zone: string; spec: string; job: string; worker: string };
 
 beforeAll(async () => {
   const { store } = plane.context;
@@ -54,24 +53,19 @@ beforeAll(async () => {
   state = stateHeaders(plane, held);
   const other = await addOwner(store);
   const theirs = await addSpec(store, other);
-  const theirWorker = await addTestWorker(plane, other);
-  const theirJob = await addHeldJob(plane, other, theirWorker, { spec_id: theirs });
   foreign = {
     zone: other.zone,
     spec: theirs,
     job: (await addJob(store, other, { spec_id: theirs })).id,
-    worker: theirWorker.id,
-    state: stateHeaders(plane, theirJob).authorization,
+    worker: (await addTestWorker(plane, other)).id,
   };
 });
 
 /** Runs a request that must be refused and compares everything that is stored before and after. */
 async function unchanged<T>(run: () => Promise<T>): Promise<T> {
-  // Burning a device code writes an audit entry and changes nothing else.
-  const look = async () => (await dump(plane)).filter((line) => !line.includes("device_code.burn"));
-  const before = await look();
+  const before = await dump(plane);
   const result = await run();
-  expect(await look()).toEqual(before);
+  expect(await dump(plane)).toEqual(before);
   return result;
 }
 
@@ -122,6 +116,10 @@ describe("a request body", () => {
     ["with a number of 100,000 digits", `{"name":${"9".repeat(100_000)}}`, "invalid_request"],
     ["with the wrong type", '{"name":["z"]}', "invalid_request"],
     ["with null", '{"name":null}', "invalid_request"],
+    ["with an empty name", '{"name":""}', "invalid_request"],
+    ["without a field", "{}", "invalid_request"],
+    ["that is an array", "[]", "invalid_request"],
+    ["that is a text", '"z"', "invalid_request"],
     ["with a string too long", JSON.stringify({ name: "x".repeat(101) }), "invalid_request"],
     ["of more than 1 MiB", JSON.stringify({ name: "x".repeat(1 << 20) }), "payload_too_large"],
     [
@@ -175,13 +173,6 @@ describe("a request field", () => {
   const config = (more: object) => ({ name: "c", zone_id: mine.zone, source: inline, ...more });
   const [jobs, configurations] = ["/api/jobs", "/api/cli/configurations"];
   it.each<[string, string, () => unknown, ProblemCode]>([
-    ["a job of no type", jobs, () => ({ configuration_id: spec }), "invalid_request"],
-    [
-      "an unknown job type",
-      jobs,
-      () => ({ job_type: "APPLY", configuration_id: spec }),
-      "invalid_request",
-    ],
     [
       "a malformed id",
       jobs,
@@ -200,14 +191,7 @@ describe("a request field", () => {
       () => ({ job_type: "PLAN", configuration_id: spec, assigned_worker_id: foreign.worker }),
       "not_found",
     ],
-    [
-      "a plan that has not ended",
-      jobs,
-      () => ({ job_type: "DEPLOY", configuration_id: spec, plan_job_id: planJob }),
-      "invalid_plan",
-    ],
     ["another user's zone", configurations, () => config({ zone_id: foreign.zone }), "not_found"],
-    ["an unknown engine", configurations, () => config({ engine: "pulumi" }), "invalid_request"],
     [
       "a time that is text",
       configurations,
@@ -219,18 +203,6 @@ describe("a request field", () => {
       configurations,
       () => config({ source: { type: "inline", files: { "../x.tf": "" } } }),
       "invalid_request",
-    ],
-    [
-      "an invalid variable name",
-      configurations,
-      () => config({ variables: { "a b": { value: 1 } } }),
-      "invalid_request",
-    ],
-    [
-      "an environment that loads code",
-      configurations,
-      () => config({ environment: { LD_PRELOAD: "x" } }),
-      "forbidden_environment_name",
     ],
     [
       "an invalid role",
@@ -272,6 +244,7 @@ describe("a request field", () => {
     const paths = (id: string): [string, string, Record<string, string>][] => [
       ["GET", `/api/cli/jobs/${id}`, person],
       ["GET", `/api/cli/jobs/${id}/logs`, person],
+      ["GET", `/api/cli/jobs/${id}/plan`, person],
       ["GET", `/api/cli/jobs/${id}/debug-log`, person],
       ["POST", `/api/cli/jobs/${id}/cancel`, person],
       ["POST", `/api/cli/jobs/${id}/retry`, person],
@@ -294,24 +267,11 @@ describe("a request field", () => {
 });
 
 describe("a credential", () => {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const forged = (header: object, algorithm: string): string => {
-    const payload = tokens.access_token.split(".")[1] ?? "";
-    const text = `${part(header)}.${payload}`;
-    return `${text}.${createHmac(algorithm, jwtSecret).update(text).digest("base64url")}`;
-  };
   const cookieToken = () => browser.headers.cookie.split("=")[1] ?? "";
   it.each<[string, () => Record<string, string>]>([
     ["that is missing", () => ({})],
     ["of another scheme", () => ({ authorization: `Token ${tokens.access_token}` })],
     ["given twice", () => ({ authorization: `Bearer ${tokens.access_token}, Bearer x` })],
-    ["without a signature", () => bearer(forged({ alg: "none" }, "sha256").replace(/[^.]+$/, ""))],
-    ["signed with HS512", () => bearer(forged({ alg: "HS512", typ: "JWT" }, "sha512"))],
-    ["declared as RS256", () => bearer(forged({ alg: "RS256", typ: "JWT" }, "sha256"))],
-    [
-      "with a key of its own",
-      () => bearer(forged({ alg: "HS256", jwk: { kty: "oct", k: "" } }, "md5")),
-    ],
     ["that is a refresh token", () => bearer(tokens.refresh_token)],
     ["that is a session", () => bearer(cookieToken())],
     [
@@ -340,7 +300,9 @@ describe("a credential", () => {
 
   it("of a worker with any fault is refused with the same 401", async () => {
     const [id, token] = [worker.headers["x-worker-id"]!, worker.headers["x-worker-token"]!];
-    const wrongs = [
+    const wrongs: [string?, string?][] = [
+      [],
+      [id],
       [id, `${token}x`],
       [id, token.slice(0, -1)],
       [id, token.toUpperCase()],
@@ -352,44 +314,13 @@ describe("a credential", () => {
     await unchanged(async () => {
       const details = new Set<unknown>();
       for (const [x, y] of wrongs) {
-        const headers = { "x-worker-id": x!, "x-worker-token": y! };
+        const headers = { ...(x && { "x-worker-id": x }), ...(y && { "x-worker-token": y }) };
         const answer = await ask(plane, "POST", "/api/jobs/claim", { headers });
-        expectProblem(answer, "invalid_worker_token", x!);
-        details.add(answer.json()["detail"]);
+        expectProblem(answer, "invalid_worker_token", `${x}`);
+        // Missing headers are named.
+        if (y) details.add(answer.json()["detail"]);
       }
       expect(details.size).toBe(1);
-    });
-  });
-
-  it("of a job gives no access to another job's state", async () => {
-    const wrongs = [foreign.state, `${state.authorization}A`, "Basic !", "Basic Og=="];
-    await unchanged(async () => {
-      for (const authorization of wrongs)
-        expectProblem(
-          await ask(plane, "GET", `/api/state/${spec}`, { headers: { authorization } }),
-          "unauthenticated",
-          authorization,
-        );
-      const other = await ask(plane, "GET", `/api/state/${foreign.spec}`, { headers: state });
-      expectProblem(other, "unauthenticated", "another spec");
-    });
-  });
-
-  it("of a device is checked against its own code, and a sixth guess is not checked", async () => {
-    const [one, two] = [await approve(plane, browser), await approve(plane, browser)];
-    const guess = (verification_code: string) =>
-      ask(plane, "POST", "/api/auth/cli/exchange", {
-        headers: json,
-        body: JSON.stringify({ device_code: one.device_code, verification_code }),
-      });
-    await unchanged(async () => {
-      for (let i = 0; i < 5; i += 1)
-        expectProblem(
-          await guess(two.verification_code),
-          "invalid_verification_code",
-          "a code for another device",
-        );
-      expectProblem(await guess(one.verification_code), "expired_token", "the right one, too late");
     });
   });
 });

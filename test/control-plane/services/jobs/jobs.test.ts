@@ -3,7 +3,7 @@ import { v7 } from "uuid";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { type Calls } from "../../../helpers/plane/calls.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
-import { ask, setJob, setRows } from "../../../helpers/plane/plane.ts";
+import { setJob, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { addArtifact, addJob, type Owner } from "../../../helpers/plane/rows.ts";
@@ -16,10 +16,9 @@ const { plane } = planeForFile();
 let owner: Owner;
 let client: Calls;
 let otherClient: Calls;
-let headers: Record<string, string>;
 let runner: Calls;
 beforeEach(async () => {
-  ({ owner, headers, client, runner } = await addTestUser(plane));
+  ({ owner, client, runner } = await addTestUser(plane));
   ({ client: otherClient } = await addTestUser(plane));
 });
 const configure = (change: Partial<CreateConfiguration> = {}) =>
@@ -42,35 +41,6 @@ describe("a zone", () => {
       ["zone", 0],
     ]);
     expect(await otherClient.refusal("getZone", { params: zone })).toBe("404 not_found");
-  });
-
-  it.each([
-    [{}],
-    [{ name: "" }],
-    [{ name: 5 }],
-    [{ name: null }],
-    [{ name: "x".repeat(101) }],
-    [{ name: "a\u0000" }],
-    [{ name: "z", extra: 1 }],
-    [[]],
-    ["z"],
-  ])("returns 400 for the body %j", async (body) => {
-    expect(await client.refusal("createZone", { body: body as never })).toBe("400 invalid_request");
-  });
-
-  it("returns 400, 413 or 415 for a body that is not valid JSON", async () => {
-    const post = (body: string, type = "application/json") =>
-      ask(plane, "POST", "/api/cli/zones", { headers: { ...headers, "content-type": type }, body });
-    expect((await post('{"name":')).json()).toMatchObject({ status: 400, code: "malformed_json" });
-    expect((await post("")).json()).toMatchObject({ status: 400, code: "malformed_json" });
-    expect((await post("name=z", "application/x-www-form-urlencoded")).json()).toMatchObject({
-      status: 415,
-      code: "unsupported_media_type",
-    });
-    expect((await post(JSON.stringify({ name: "x".repeat(2_000_000) }))).json()).toMatchObject({
-      status: 413,
-      code: "payload_too_large",
-    });
   });
 });
 
@@ -177,13 +147,6 @@ describe("a configuration", () => {
     expect(await client.refusal("createConfiguration", { body })).toBe(refusal);
     expect((await client.call("listConfigurations")).configurations).toEqual([]);
   });
-
-  it("cannot be created in another user's zone", async () => {
-    const { id } = await otherClient.call("createZone", { body: { name: "theirs" } });
-    expect(
-      await client.refusal("createConfiguration", { body: { name: "c", zone_id: id, source } }),
-    ).toBe("404 not_found");
-  });
 });
 
 describe("a job", () => {
@@ -206,11 +169,6 @@ describe("a job", () => {
       config_snapshot: { name: "c", source },
     });
     expect(await client.call("getJob", { params: job })).toEqual(job);
-    expect(await otherClient.refusal("getJob", { params: job })).toBe("404 not_found");
-    expect(await otherClient.refusal("cancelJob", { params: job })).toBe("404 not_found");
-    expect(await otherClient.refusal("getJobLogs", { params: job, query: {} })).toBe(
-      "404 not_found",
-    );
     const cancelled = await client.call("cancelJob", { params: job });
     expect(cancelled).toMatchObject({ status: "CANCELLED", waiting_reason: null });
     expect(cancelled.released_at).not.toBeNull();
@@ -380,26 +338,5 @@ describe("a job", () => {
     await Promise.all(Array.from({ length: 450 }, () => addJob(plane.context.store, owner)));
     const { jobs } = await client.call("listJobs");
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(450);
-  });
-
-  it("returns 400 for a malformed id before any lookup, and 404 for an unknown one", async () => {
-    expect(await client.refusal("getJob", { params: { id: "x" } })).toBe("400 invalid_request");
-    expect(await client.refusal("getJob", { params: { id: unknownId } })).toBe("404 not_found");
-    const bare = await ask(plane, "GET", "/api/cli/jobs/x", {});
-    expect(bare.json()).toMatchObject({ status: 401, code: "unauthenticated" });
-  });
-});
-
-describe("every response", () => {
-  it("carries a request id: the caller's if it is well formed, else a new one", async () => {
-    const given = await ask(plane, "GET", "/healthz", { headers: { "x-request-id": "abc-1" } });
-    expect(given.headers["x-request-id"]).toBe("abc-1");
-    const made = await ask(plane, "GET", "/nowhere", { headers: { "x-request-id": "a b\tc" } });
-    expect(made.json()).toMatchObject({
-      code: "not_found",
-      request_id: made.headers["x-request-id"],
-    });
-    expect(made.headers["content-type"]).toMatch(/^application\/problem\+json/);
-    expect(made.headers["x-request-id"]).not.toBe("a b\tc");
   });
 });

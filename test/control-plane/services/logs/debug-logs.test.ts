@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -118,20 +117,15 @@ describe("the debug log of a job", () => {
     expect(problem(await upload(pruned, content))).toBe("409 job_ended");
   });
 
-  it("is accepted only from the job's holder, and readable only by its owner", async () => {
+  it("is accepted only from the job's holder, and not readable by it", async () => {
     const job = await held();
     const before = await plane.blobs();
     const colleague = await addTestWorker(plane, owner);
-    const other = await addOwner(plane.context.store);
-    const otherWorker = await addTestWorker(plane, other);
+    const otherWorker = await addTestWorker(plane, await addOwner(plane.context.store));
     expect(problem(await upload(job, content, colleague.headers))).toBe("409 not_job_holder");
     expect(problem(await upload(job, content, otherWorker.headers))).toBe("404 not_found");
     expect(await plane.blobs()).toBe(before);
     await upload(job, content);
-    const theirs = await download(job, await clientHeaders(plane, other));
-    const unknown = await download({ id: randomUUID() });
-    for (const refused of [theirs, unknown]) expect(problem(refused)).toBe("404 not_found");
-    expect(theirs.json()["detail"]).toBe(unknown.json()["detail"]);
     expect(problem(await download(job, worker.headers))).toBe("401 unauthenticated");
   });
 

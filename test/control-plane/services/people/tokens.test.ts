@@ -69,6 +69,8 @@ function broken(token: string): [string, string][] {
     ["alg none in another case", `${encode({ alg: "nOnE" })}.${payload}.${signature}`],
     ["alg none in a signed header", forge(token, { alg: "none" })],
     ["another algorithm", forge(token, { alg: "HS512" }, {}, "sha512")],
+    ["an algorithm with a public key", forge(token, { alg: "RS256", typ: "JWT" })],
+    ["a key of its own", forge(token, { ...hs256, jwk: { kty: "oct", k: "" } }, {}, "md5")],
     ["a critical extension", forge(token, { ...hs256, crit: ["b64"], b64: false })],
     [
       "other claims under this signature",

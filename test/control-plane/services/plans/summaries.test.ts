@@ -94,14 +94,6 @@ describe("the summary of a plan", () => {
     expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
   });
 
-  it("is not found by other users", async () => {
-    const { plan } = await planning();
-    const { client: otherClient } = await addTestUser(plane);
-    expect(await otherClient.refusal("getPlanSummary", { params: { id: plan.id } })).toBe(
-      "404 not_found",
-    );
-  });
-
   it("is ignored if it is malformed or too long, and the job still ends", async () => {
     const odd = { ...summary, applyable: "yes" } as unknown as PlanSummary;
     const changes = Array.from({ length: 1100 }, (_, at) => ({

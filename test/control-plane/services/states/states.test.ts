@@ -232,6 +232,7 @@ test("every other credential than the job's own is refused with 401", async () =
     "Basic",
     "Basic !!!",
     `Bearer ${password}`,
+    basic("", ""),
     basic(username, ""),
     basic("", password),
     basic(username, `${password}x`),
