@@ -1,8 +1,7 @@
 /** Makes backups of a running server under load, restores them, and checks the result. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
@@ -29,19 +28,19 @@ import {
 import { addJob, addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
 import { bearer, signIn } from "../helpers/people/sign-in.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
+import { folderForEachTest } from "../helpers/machine/folders.ts";
 
 let plane: Plane;
 let scratch: string;
 let file: string;
+folderForEachTest((path) => {
+  scratch = path;
+  file = join(path, "backup.tar.gz");
+});
 beforeEach(async () => {
   plane = await startPlane();
-  scratch = await mkdtemp(join(tmpdir(), "backup-"));
-  file = join(scratch, "backup.tar.gz");
 });
-afterEach(async () => {
-  await plane.close();
-  await rm(scratch, { recursive: true });
-});
+afterEach(() => plane.close());
 
 const configOf = (directory: string, settings: Record<string, string> = {}): ServerConfig =>
   readConfig({ ...settings, WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });

@@ -1,21 +1,20 @@
 /** A build works outside the checkout. */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { version } from "../../common/version.ts";
 import { startedBy } from "../helpers/machine/units.ts";
 import { root } from "../helpers/project/source-files.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
-const place = mkdtempSync(join(tmpdir(), "build-"));
+const place = folderForFile();
 beforeAll(() => {
   execFileSync(process.execPath, ["scripts/build.ts", "--out", join(place, "dist")], { cwd: root });
   for (const name of ["bin", "package.json"])
     cpSync(join(root, name), join(place, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(place, "node_modules"));
 });
-afterAll(() => rmSync(place, { recursive: true }));
 
 const windlass = (...args: string[]): string =>
   execFileSync(join(place, "bin/windlass"), args, { encoding: "utf8", cwd: place });

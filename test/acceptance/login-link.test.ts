@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
@@ -8,8 +6,10 @@ import { startServer } from "../../control-plane/server.ts";
 import { ask } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const { plane } = planeForFile();
+const place = folderForFile();
 
 const loginLink = (words: readonly string[], env: Record<string, string> = {}) =>
   windlass(["server", "login-link", ...words], {
@@ -28,7 +28,7 @@ describe("windlass server login-link", () => {
   });
 
   test("says that no server runs on the directory, and prints the address of the last one", async () => {
-    const directory = join(await mkdtemp(join(tmpdir(), "stopped-")), "data");
+    const directory = join(place, "stopped", "data");
     await (
       await startServer(
         readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" }),
@@ -43,7 +43,6 @@ describe("windlass server login-link", () => {
     expect(stderr).toMatch(
       /^No server is running on \S+data\. Start it before you open the link\./,
     );
-    await rm(dirname(directory), { recursive: true });
   });
 
   test("uses the public URL", async () => {
@@ -70,12 +69,10 @@ describe("windlass server login-link", () => {
   });
 
   test("reports the path of a missing data store, and creates none", async () => {
-    const empty = await mkdtemp(join(tmpdir(), "empty-"));
     const { exitCode, stderr } = await loginLink(["--email", "ada@example.com"], {
-      WINDLASS_DATA_DIR: join(empty, "typo"),
+      WINDLASS_DATA_DIR: join(place, "typo"),
     });
     expect(exitCode).toBe(78);
-    expect(stderr).toContain(join(empty, "typo", "windlass.db"));
-    await rm(empty, { recursive: true });
+    expect(stderr).toContain(join(place, "typo", "windlass.db"));
   });
 });

@@ -13,6 +13,7 @@ import {
   ask,
   jobCredential,
   setJob,
+  stateHeaders,
   type TestWorker,
 } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
@@ -131,10 +132,7 @@ test("a job reads and destroys what an earlier job deployed, and the earlier job
 });
 
 test("terraform fails with the ID of another holder's lock, or waits for it with -lock-timeout", async () => {
-  const { username, password } = jobCredential(plane, job);
-  const headers = {
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-  };
+  const headers = stateHeaders(plane, job);
   const body = JSON.stringify({ ID: "held-by-another", Who: "them@there" });
   const path = `/api/state/${job.spec_id}`;
   expect((await ask(plane, "LOCK", path, { headers, body })).status).toBe(200);
@@ -150,10 +148,8 @@ test("terraform fails with the ID of another holder's lock, or waits for it with
 });
 
 test("force-unlock is refused if the engine does not send the ID of the lock", async () => {
-  const { username, password } = jobCredential(plane, job);
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   await ask(plane, "LOCK", `/api/state/${job.spec_id}`, {
-    headers: { authorization },
+    headers: stateHeaders(plane, job),
     body: JSON.stringify({ ID: "held-by-another" }),
   });
   const unlock = (id: string) => terraform(job, ["force-unlock", "-force", id]);

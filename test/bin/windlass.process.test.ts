@@ -1,12 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 const root = join(import.meta.dirname, "../..");
-const directory = mkdtempSync(join(tmpdir(), "windlass-"));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = folderForFile();
 const linked = (name: string, target: string): string => {
   const link = join(directory, name);
   mkdirSync(join(link, ".."), { recursive: true });

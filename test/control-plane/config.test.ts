@@ -1,13 +1,17 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { startServer } from "../../control-plane/server.ts";
+import { folderForEachTest } from "../helpers/machine/folders.ts";
 
 const key = "k".repeat(40);
+let directory: string;
+folderForEachTest((path) => {
+  directory = path;
+});
 
 describe("a setting", () => {
   test.each([
@@ -98,26 +102,22 @@ describe("a setting", () => {
   });
 
   test("for older keys accepts a list with commas, or a file with one key per line", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "config-"));
     const file = join(directory, "keys");
     await writeFile(file, `${key},1\n${key}2\n`);
     const inline = readConfig({ WINDLASS_SECRET_KEY_OLD: `${key}1, ${key}2` });
     expect(inline.olderSecretKeys).toEqual([`${key}1`, `${key}2`]);
     const named = readConfig({ WINDLASS_SECRET_KEY_OLD_FILE: file });
     expect(named.olderSecretKeys).toEqual([`${key},1`, `${key}2`]);
-    await rm(directory, { recursive: true });
   });
 
   test.each(["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])(
     "for the public URL is required when the server listens at %s",
     async (host) => {
-      const directory = await mkdtemp(join(tmpdir(), "config-"));
       const config = readConfig({ WINDLASS_HOST: host, WINDLASS_DATA_DIR: directory });
       await expect(startServer(config, pino({ level: "silent" }))).rejects.toThrow(
         /WINDLASS_PUBLIC_URL must be set/,
       );
       expect(await readdir(directory)).toEqual([]);
-      await rm(directory, { recursive: true });
     },
   );
 });
@@ -151,11 +151,9 @@ describe("a setting without effect", () => {
   });
 
   test("causes a warning if it is a secret in a file", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "config-"));
     const file = join(directory, "owner");
     await writeFile(file, "postgres://u@127.0.0.1/x\n");
     expect(readConfig({ WINDLASS_DATABASE_OWNER_URL_FILE: file }).warnings).toHaveLength(1);
-    await rm(directory, { recursive: true });
   });
 });
 
@@ -165,7 +163,6 @@ describe("a sign-in provider", () => {
   });
 
   test("is on with its id and secret, also from a file or a systemd credential", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "config-"));
     await writeFile(join(directory, "GITLAB_CLIENT_SECRET"), "by systemd\n");
     await writeFile(join(directory, "named"), "by file\n");
     const { providers } = readConfig({
@@ -175,7 +172,6 @@ describe("a sign-in provider", () => {
       GOOGLE_CLIENT_SECRET_FILE: join(directory, "named"),
       GITLAB_BASE_URL: "https://git.example/",
     });
-    await rm(directory, { recursive: true });
     expect(providers).toMatchObject({
       gitlab: { clientId: "a", clientSecret: "by systemd", baseUrl: "https://git.example" },
       google: { clientId: "b", clientSecret: "by file" },

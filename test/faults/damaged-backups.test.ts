@@ -16,12 +16,11 @@ import {
   truncate,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import * as tar from "tar";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { makeBackup } from "../../control-plane/backup/backup.ts";
 import type { Manifest } from "../../control-plane/backup/manifest.ts";
 import { restoreBackup } from "../../control-plane/backup/restore.ts";
@@ -30,12 +29,11 @@ import { lockName } from "../../control-plane/data-directory/lock.ts";
 import { addHeldJob, addTestWorker, ask, startPlane } from "../helpers/plane/plane.ts";
 import { addOwner } from "../helpers/plane/rows.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
-let scratch: string;
-let good: string;
+const scratch = folderForFile();
+const good = join(scratch, "good.tar.gz");
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), "damaged-"));
-  good = join(scratch, "good.tar.gz");
   const plane = await startPlane();
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
@@ -50,7 +48,6 @@ beforeAll(async () => {
   await makeBackup(readConfig({ WINDLASS_DATA_DIR: plane.directory }), good, true);
   await plane.close();
 });
-afterAll(() => rm(scratch, { recursive: true }));
 
 /** A directory with a file of the user, into which nothing may be written. */
 let target: string;

@@ -6,14 +6,14 @@
  * place, because no other caller sees that.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ask, type TestResponse, type Plane } from "../helpers/plane/plane.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/people/providers.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/plane/server-process.ts";
 import { cookieOf } from "../helpers/people/sign-in.ts";
+import { folderForFile } from "../helpers/machine/folders.ts";
 
 /**
  * The secrets by name. Each is unique and, except for the six-character code, too long to occur by
@@ -39,13 +39,12 @@ const settings = {
   WINDLASS_LOG_LEVEL: "trace",
   WINDLASS_SIGN_IN_ALLOW: "*",
 };
-let directory: string;
+const directory = folderForFile();
 let github: FakeProvider;
 let server: ServerProcess;
 let plane: Plane;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "planted-"));
   github = await startPlainProvider("github");
   server = spawnServer(directory, { ...settings, GITHUB_BASE_URL: github.url });
   plane = { url: await server.ready } as Plane;
@@ -53,7 +52,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await github.close();
-  await rm(directory, { recursive: true });
 });
 
 interface Sent {

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,6 +11,7 @@ import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs
 import { usualTiming, type Timing } from "../../../agent/logs/shipper.ts";
 import { proving } from "../../helpers/project/proving.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 const never = new Promise<void>(() => undefined);
 const quick: Timing = { ...usualTiming, retry: { first: 20, most: 100 } };
@@ -21,8 +21,10 @@ let server: LogServer;
 let log: JobLog | undefined;
 let reported: { statuses: string[]; refusals: unknown[] };
 
+folderForEachTest((path) => {
+  directory = path;
+});
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), "windlass-log-"));
   server = await startLogServer();
   reported = { statuses: [], refusals: [] };
 });
@@ -30,7 +32,6 @@ afterEach(async () => {
   await log?.close();
   log = undefined;
   await server.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function open(more: Partial<JobLogOptions> = {}, timing = quick): Promise<JobLog> {

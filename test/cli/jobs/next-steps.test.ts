@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Api } from "../../../cli/api/api.ts";
@@ -19,14 +18,24 @@ import { emptySummary } from "../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addOwner, addRows, addSpec, type Owner } from "../../helpers/plane/rows.ts";
 import { openSampleUser } from "../../helpers/plane/sample-data.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 const { plane } = planeForFile();
+const folder = folderForFile();
 
 const runOf = async (owner: Owner) => runWith(await clientApiOf(plane, owner));
 
 function runWith(api: Api) {
   const said: string[] = [];
   return { run: { api, done: (text: string) => void said.push(text) } as unknown as Run, said };
+}
+
+/** Writes a state of this lineage to a file. */
+function writeState(lineage: string): string {
+  const file = join(folder, "state");
+  const state = { version: 4, serial: 9, lineage, outputs: {}, resources: [] };
+  writeFileSync(file, JSON.stringify(state));
+  return file;
 }
 
 const up = { again: "run windlass up again.", set: "add to the command:" };
@@ -199,17 +208,10 @@ test("a lost apply says that its outcome is unknown, and how to unlock the state
   expect(rows["lock"]).toMatch(by);
   expect(rows["lock"]).toContain("windlass state unlock 'a network'");
   await user.client.call("cancelJob", { params: { id: next.id } });
-  const directory = mkdtempSync(join(tmpdir(), "push-"));
-  try {
-    const file = join(directory, "state");
-    const state = { version: 4, serial: 9, lineage: "a", outputs: {}, resources: [] };
-    writeFileSync(file, JSON.stringify(state));
-    const remedy = /run: windlass state unlock 'a network'$/;
-    await expect(push(run, "a network", { file })).rejects.toThrow(remedy);
-    await expect(remove(run, "a network", { yes: true })).rejects.toThrow(remedy);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  const file = writeState("a");
+  const remedy = /run: windlass state unlock 'a network'$/;
+  await expect(push(run, "a network", { file })).rejects.toThrow(remedy);
+  await expect(remove(run, "a network", { yes: true })).rejects.toThrow(remedy);
 });
 
 test("the resources of a state that OpenTofu encrypted are not listed as none", async () => {
@@ -231,24 +233,12 @@ test("a state of another lineage is refused with the option that replaces the st
   const user = await openSampleUser(plane);
   const { run } = await runOf(user.owner);
   await user.configure("network");
-  const directory = mkdtempSync(join(tmpdir(), "push-"));
-  try {
-    const file = join(directory, "state");
-    const write = (lineage: string) =>
-      writeFileSync(
-        file,
-        JSON.stringify({ version: 4, serial: 9, lineage, outputs: {}, resources: [] }),
-      );
-    write("a");
-    await push(run, "network", { file });
-    write("b");
-    await expect(push(run, "network", { file })).rejects.toThrow(
-      /lineage of this state differs [^]*\. To replace the stored state all the same, add --force/,
-    );
-    await push(run, "network", { file, force: true, yes: true });
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  await push(run, "network", { file: writeState("a") });
+  const file = writeState("b");
+  await expect(push(run, "network", { file })).rejects.toThrow(
+    /lineage of this state differs [^]*\. To replace the stored state all the same, add --force/,
+  );
+  await push(run, "network", { file, force: true, yes: true });
 });
 
 test("a job that waits in a space without workers says how to add one", async () => {

@@ -1,13 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ConfigError } from "../../../common/settings/config-error.ts";
 import { readSettingFile } from "../../../common/settings/file.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "setting-files-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile();
 
 test("the file of a setting is read whole", () => {
   const path = join(folder, "key");

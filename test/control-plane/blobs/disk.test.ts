@@ -1,16 +1,15 @@
-import { mkdtemp, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
 import { inPieces } from "../../helpers/machine/pieces.ts";
 import { blobsContract } from "./contract.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let directory: string;
-beforeEach(async () => {
-  directory = join(await mkdtemp(join(tmpdir(), "blobs-")), "blobs");
+folderForEachTest((path) => {
+  directory = join(path, "blobs");
 });
-afterEach(() => rm(join(directory, ".."), { recursive: true }));
 
 const files = async () =>
   (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) =>

@@ -1,20 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
 import { sealedBlobs } from "../../../control-plane/blobs/sealed.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { inPieces } from "../../helpers/machine/pieces.ts";
 import { blobsContract } from "./contract.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "blobs-"));
+folderForEachTest((path) => {
+  directory = path;
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const open = async () =>
   sealedBlobs(

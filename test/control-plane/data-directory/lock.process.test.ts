@@ -1,8 +1,7 @@
 /** Only one process at a time owns the data directory. Commands that may run beside it do. */
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import Database from "better-sqlite3";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -15,23 +14,19 @@ import { version as release010 } from "../../../control-plane/store/migrations/r
 import { openBeside, openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import { spawnServer, type ServerProcess } from "../../helpers/plane/server-process.ts";
 import { bin } from "../../helpers/cli/windlass.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-let directory: string;
-let scratch: string;
+/** Made by the server. */
+const directory = join(folderForFile(), "data");
+const scratch = folderForFile();
 let server: ServerProcess;
 beforeAll(async () => {
-  // Made by the server.
-  directory = join(await mkdtemp(join(tmpdir(), "held-")), "data");
-  scratch = await mkdtemp(join(tmpdir(), "beside-"));
   server = spawnServer(directory);
   await server.ready;
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  for (const path of [dirname(directory), scratch]) await rm(path, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 const refusal = () =>
   `another Windlass server (or a restore, rotate-key or migrate-store) uses ${directory}`;

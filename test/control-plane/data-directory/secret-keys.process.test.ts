@@ -6,11 +6,10 @@ import { insertDefinition } from "../../../control-plane/store/definitions/defin
 import { textOf } from "../../../control-plane/services/definitions.ts";
 import { execa } from "execa";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ConfigError } from "../../../common/settings/config-error.ts";
 import { readConfig } from "../../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../../control-plane/context.ts";
@@ -23,6 +22,7 @@ import { findWorkerCaller } from "../../../control-plane/store/workers/workers.t
 import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/plane/rows.ts";
 import { bin } from "../../helpers/cli/windlass.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -30,10 +30,9 @@ const [first, second] = ["first".padEnd(40, "1"), "second".padEnd(40, "2")];
 const secret = "correct horse battery staple";
 
 let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "keys-"));
+folderForEachTest((path) => {
+  directory = path;
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const settings = (key?: string, older?: string): Record<string, string> => ({
   WINDLASS_DATA_DIR: directory,

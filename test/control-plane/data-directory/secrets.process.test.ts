@@ -1,16 +1,15 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { execa } from "execa";
 import { keptSecret } from "../../../control-plane/data-directory/secrets.ts";
 import { root } from "../../helpers/project/source-files.ts";
+import { folderForEachTest } from "../../helpers/machine/folders.ts";
 
 let directory: string;
-beforeEach(async () => {
-  directory = join(await mkdtemp(join(tmpdir(), "secrets-")), "secrets");
+folderForEachTest((path) => {
+  directory = join(path, "secrets");
 });
-afterEach(() => rm(join(directory, ".."), { recursive: true }));
 
 test("a secret is generated once, kept and readable by its owner only", async () => {
   const secret = await keptSecret(directory, "KEY");

@@ -2,22 +2,19 @@
  * X-Request-Id: adopted if well formed, else generated; on every response, in every problem, and on
  * every log line about the request.
  */
-import { mkdtemp, rm } from "node:fs/promises";
 import { request as rawRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../../control-plane/config.ts";
 import { startServer, type RunningServer } from "../../../control-plane/server.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 let server: RunningServer;
-let directory: string;
+const directory = folderForFile();
 const lines: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "request-id-"));
   const log = pino(
     { level: "debug" },
     { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
@@ -25,10 +22,7 @@ beforeAll(async () => {
   const config = readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
   server = await startServer(config, log);
 });
-afterAll(async () => {
-  await server.close();
-  await rm(directory, { recursive: true });
-});
+afterAll(() => server.close());
 
 /** Sends the header values byte for byte, one byte for each character. */
 async function ask(path: string, ids: string[]) {

@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
-import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { callsOf, type Calls } from "../../helpers/plane/calls.ts";
@@ -10,8 +9,8 @@ import { addTestUser } from "../../helpers/people/user.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addHeldJob, ask, readJob } from "../../helpers/plane/plane.ts";
 import { command } from "../../helpers/store/postgres.ts";
-import { addJob, type Owner } from "../../helpers/plane/rows.ts";
-import { origin } from "../../helpers/people/sign-in.ts";
+import { addJob } from "../../helpers/plane/rows.ts";
+import { callerOf } from "../../helpers/people/caller.ts";
 
 const { plane } = planeForFile();
 const { plane: impatient } = planeForFile({
@@ -28,17 +27,6 @@ async function person(...names: string[]) {
 
 const namesOf = async (client: Calls, query: object = {}): Promise<(string | null)[]> =>
   (await client.call("listAuditEntries", { query })).audit_entries.map(({ target }) => target.name);
-
-const callerOf = ({ id }: Owner): UserCaller => ({
-  user_id: id,
-  email: "ada@example.com",
-  login_id: id,
-  login_kind: "cli",
-  space_id: id,
-  role: "admin",
-  spaces: [],
-  origin,
-});
 
 describe("a list of audit entries", () => {
   it("says who did what to what, when and from where, newest first", async () => {

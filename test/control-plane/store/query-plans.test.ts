@@ -2,8 +2,7 @@
  * Every statement reads what it needs by an index, on a store with a long history of one owner and
  * one worker.
  */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -40,6 +39,7 @@ import {
   listRegistrationTokens,
   listWorkerIds,
 } from "../../../control-plane/store/workers/workers.ts";
+import { folderForFile } from "../../helpers/machine/folders.ts";
 
 /** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
@@ -69,15 +69,12 @@ const histories: Record<string, string> = {
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 
-let directory: string;
-let file: string;
+const directory = folderForFile();
+const file = join(directory, "windlass.db");
 let history: History;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "plans-"));
-  file = join(directory, "windlass.db");
   history = await fillHistory(directory, { finished: 2000, queued: 50 });
 });
-afterAll(() => rm(directory, { recursive: true }));
 
 const folder = join(import.meta.dirname, "../../../control-plane/store");
 const hot: [name: string, statement: Statement<never, unknown>][] = [];

@@ -1,17 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
-import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readKey } from "openpgp";
@@ -41,6 +31,7 @@ import {
   type Release,
 } from "../../../helpers/agent/release-mirror.ts";
 import { listen } from "../../../helpers/network/listen.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
 
 let key: Key;
 let root: string;
@@ -50,15 +41,14 @@ let progress: string[];
 beforeAll(async () => {
   key = await makeKey();
 });
+folderForEachTest((path) => {
+  root = path;
+});
 beforeEach(async () => {
-  root = mkdtempSync(join(tmpdir(), "windlass-engine-"));
   mirror = await startMirror();
   progress = [];
 });
-afterEach(async () => {
-  await mirror.close();
-  rmSync(root, { recursive: true, force: true });
-});
+afterEach(() => mirror.close());
 
 const cache = (...names: string[]): string => join(root, "engines", ...names);
 

@@ -1,23 +1,21 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import {
   checkVarFiles,
   parallelismOf,
   planOptionsOf,
 } from "../../../../agent/job/plan/arguments.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
-let source: string;
+const source = folderForFile();
 beforeAll(() => {
-  source = mkdtempSync(join(tmpdir(), "plan-arguments-"));
   mkdirSync(join(source, "envs"));
   writeFileSync(join(source, "envs", "a.tfvars"), "");
   symlinkSync("/etc/passwd", join(source, "link.tfvars"));
   symlinkSync("envs", join(source, "folder"));
 });
-afterAll(() => rmSync(source, { recursive: true }));
 
 const job = (snapshot: object) =>
   ({

@@ -2,8 +2,6 @@
  * The queue heads always match the jobs, and a claim gets the oldest job that the worker may take,
  * after any events.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -18,12 +16,15 @@ import { addLock, releaseLock } from "../../../../control-plane/store/states/sta
 import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/plane/rows.ts";
 import { newTestDatabase, type TestDatabase } from "../../../helpers/store/test-database.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
 
 let directory: string;
 let database: TestDatabase | undefined;
 let store: Store;
+folderForEachTest((path) => {
+  directory = path;
+});
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "heads-"));
   database = await newTestDatabase();
   store = database
     ? await openPostgres({ url: database.url, connections: 4 })
@@ -32,7 +33,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await store.close();
   await database?.remove();
-  await rm(directory, { recursive: true });
 });
 
 /** A generator that returns the same numbers for the same seed. */

@@ -1,6 +1,4 @@
 /** Pages of jobs that several filters select, on a long history. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fillHistory, type History } from "../../../../bench/lib/history.ts";
@@ -11,20 +9,17 @@ import {
 } from "../../../../control-plane/store/jobs/lists.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 const finished = 2 * searchedJobs + 500;
-let directory: string;
+const directory = folderForFile();
 let history: History;
 let store: Store;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "lists-"));
   history = await fillHistory(directory, { finished, queued: 10 });
   store = await openSqlite(join(directory, "windlass.db"));
 });
-afterAll(async () => {
-  await store.close();
-  await rm(directory, { recursive: true });
-});
+afterAll(() => store.close());
 
 type Filter = Omit<Parameters<typeof findJobPage>[1], "owner" | "limit">;
 const find = (filter: Filter, limit = 100) =>

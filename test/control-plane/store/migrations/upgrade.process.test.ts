@@ -1,14 +1,12 @@
 /** The upgrade of a database that a server of 0.1.0 has written (test/fixtures/store-0.1.0.sql). */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { readConfig } from "../../../../control-plane/config.ts";
 import { startServer } from "../../../../control-plane/server.ts";
 import { openBeside, openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
@@ -16,17 +14,16 @@ import { knownSchema } from "../../../../control-plane/store/migrate.ts";
 import { callsOf } from "../../../helpers/plane/calls.ts";
 import type { Plane } from "../../../helpers/plane/plane.ts";
 import { openPerson } from "../../../helpers/people/sign-in.ts";
+import { folderForFile } from "../../../helpers/machine/folders.ts";
 
 type Row = Record<string, unknown>;
 type Rows = Record<string, Row[]>;
 
-let directory: string;
-let file: string;
+const directory = folderForFile();
+const file = join(directory, "windlass.db");
 let before: Rows;
 let after: Rows;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "upgrade-"));
-  file = join(directory, "windlass.db");
   const database = new Database(file);
   const fixture = new URL("../../../fixtures/store-0.1.0.sql", import.meta.url);
   database.exec(readFileSync(fixture, "utf8"));
@@ -36,7 +33,6 @@ beforeAll(async () => {
   await Promise.all([openInProcess(), openInProcess()]);
   after = read();
 });
-afterAll(() => rm(directory, { recursive: true }));
 
 /** Opens the store in another process, as a second server would. */
 const openInProcess = () =>

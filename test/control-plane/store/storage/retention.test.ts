@@ -1,5 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -20,19 +19,17 @@ import {
   findUnnoted,
 } from "../../../../control-plane/store/storage/orphaned-blobs.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+import { folderForEachTest } from "../../../helpers/machine/folders.ts";
 
-let directory: string;
 let file: string;
 let store: Store;
+folderForEachTest((path) => {
+  file = join(path, "windlass.db");
+});
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "store-"));
-  file = join(directory, "windlass.db");
   store = await openSqlite(file);
 });
-afterEach(async () => {
-  await store.close();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => store.close());
 
 it.each([
   ["markOldLogs", markOldLogs],
