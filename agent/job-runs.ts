@@ -15,6 +15,7 @@ import { isDiskFull } from "./logs/ndjson.ts";
 import { isRunning } from "./job/terraform/process.ts";
 import { endedPrefix } from "./job/isolation/wipe.ts";
 import { runJob, type JobEnd, type JobResult } from "./job/run-job.ts";
+import { setAccessApart } from "./job/source/source-access.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 import { minute } from "../common/units.ts";
 
@@ -173,7 +174,7 @@ export class JobRuns {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const journal = openJournal(directory);
     try {
-      journal.append({ at: "claimed", claim });
+      journal.append({ at: "claimed", claim: setAccessApart(claim, directory) });
     } catch (error) {
       journal.close();
       throw error;

@@ -4,6 +4,7 @@ import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import type { EndpointAddress } from "./credentials/endpoint-address.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { PlanManifest, SourceRevision } from "./plan/manifest.ts";
+import type { MergedCommits } from "../../protocol/source-merge.ts";
 
 /**
  * `managed`: in the control plane, by the `http` backend. `local`: in the work directory, for a
@@ -13,6 +14,8 @@ export type BackendKind = "managed" | "local" | "own";
 
 export interface Facts {
   source?: SourceRevision;
+  /** Of a pull request: what was merged. */
+  merged?: MergedCommits;
   /** The directory of the source in which terraform runs, absolute. */
   folder?: string;
   /** The source or the plan has a lock file, which init must not change. */

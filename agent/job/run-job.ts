@@ -267,11 +267,12 @@ async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undef
 /** Adds the commit of a source in git and terraform's warnings, also if the job failed. */
 function withMetadata(
   report: ReportStatus,
-  { source }: Facts,
+  { source, merged }: Facts,
   warnings: readonly JobWarning[],
 ): ReportStatus {
   const more = {
     ...(source?.type === "git" ? { source_commit: source.digest } : {}),
+    ...(merged && { merged }),
     ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),
   };
   if (Object.keys(more).length === 0) return report;

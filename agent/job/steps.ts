@@ -7,6 +7,7 @@ import { obtainCredentials } from "./credentials/credentials.ts";
 import { resolveEngine } from "./engine/engine.ts";
 import { downloadPlan, uploadPlan } from "./plan/artifact.ts";
 import { engineCache, holdEngine } from "./shared-cache.ts";
+import { forgetAccess } from "./source/source-access.ts";
 import { fetchSource } from "./source/source.ts";
 import { init } from "./terraform/init.ts";
 import { apply, checkPlan, checkTeardown, plan, readOutputs } from "./terraform/steps.ts";
@@ -23,7 +24,9 @@ const prepareWorkspace: Step = {
 
 const findEngine: Step = {
   name: "engine",
-  async run({ claim, settings, workspace, facts, stop, log }) {
+  async run({ claim, settings, workspace, facts, stop, log, directory }) {
+    // Only now is it certain that the source is not fetched again.
+    forgetAccess(directory);
     const { engine = "terraform", engine_version: constraint = null } = claim.job.config_snapshot;
     try {
       const cacheDirectory = engineCache(settings.workDir);

@@ -86,12 +86,19 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
     engine_version: engine.version,
     job_id: job.id,
     spec_id: job.spec_id,
-    source: known(context, "source"),
+    source: plannedSource(context),
     plan_sha256: await sha256Of(join(packed, planFile)),
     lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
     backend: known(context, "backend"),
     ...(job.plan_options ? { options: job.plan_options } : {}),
   };
+}
+
+/** No commit has the files of a merge, so no DEPLOY may fetch the head and apply this plan. */
+function plannedSource(context: JobContext): PlanManifest["source"] {
+  const source = known(context, "source");
+  const { merged } = context.facts;
+  return merged && !merged.is_head_only ? { ...source, type: "merge" } : source;
 }
 
 async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {
@@ -104,6 +111,8 @@ async function verified({ claim: { job }, workspace }: JobContext): Promise<Plan
   if ((existsSync(lock) ? await sha256Of(lock) : null) !== manifest.lock_sha256) {
     refuse("the lock file was changed");
   }
+  if (manifest.source.type === "merge")
+    refuse("it was made of a pull request merged into its base: plan the merged commit");
   if (manifest.spec_id !== job.spec_id) refuse("it was made for another configuration");
   if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it belongs to another job");
   if (!isDeepStrictEqual(manifest.options, job.plan_options))

@@ -16,9 +16,13 @@ export interface FetchLimit {
   readonly every?: number;
 }
 
+export class FetchTooLargeError extends StepFailedError {
+  override readonly name = "FetchTooLargeError";
+}
+
 /**
  * Measures the directory meanwhile and afterwards. Over the limit, aborts `fetch`, waits for its
- * end and throws `StepFailedError`.
+ * end and throws `FetchTooLargeError`.
  */
 export async function fetchWithin<T>(
   { what, folder, bytes, path, every = 500 }: FetchLimit,
@@ -29,7 +33,7 @@ export async function fetchWithin<T>(
   const measure = async (): Promise<void> => {
     const size = await sizeOnDisk(folder, path);
     if (size > bytes)
-      tooLarge.abort(new StepFailedError(`${what}: ${tooLargeMessage(size, bytes)}`));
+      tooLarge.abort(new FetchTooLargeError(`${what}: ${tooLargeMessage(size, bytes)}`));
   };
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted && !tooLarge.signal.aborted) {

@@ -2,7 +2,7 @@
 
 /** One line of the setting: a token, and the address to which it may be sent. */
 export interface GitAccess {
-  /** `https://host[:port]/[path/]`, without user and token. */
+  /** `https://host[:port]/[path/]`, without user and token; `http://` only of a claim. */
   readonly address: string;
   readonly user: string;
   readonly token: string;
@@ -17,9 +17,8 @@ export function readGitAccess(text: string): GitAccess[] {
     const given = line.trim();
     if (given === "" || given.startsWith("#")) return [];
     const url = URL.canParse(given) ? new URL(given) : undefined;
-    // The key of git's setting is a pattern, in which `*` stands for any host.
-    const isPlain = /^[a-z0-9.-]+(:\d+)?$/.test(url?.host ?? "") && !/[\s*?#]/.test(given);
-    if (url?.protocol !== "https:" || !url.username || !url.password || !isPlain) {
+    const isAddress = url?.protocol === "https:" && isPlain(url.host, given);
+    if (!url || !isAddress || !url.username || !url.password) {
       throw new Error(
         `line ${index + 1} must have the form https://user:token@host or https://user:token@host/path`,
       );
@@ -74,13 +73,18 @@ function headers(
   all: readonly GitAccess[],
   repository: string | undefined,
 ): Record<string, string> {
-  const settings = all
+  const [access] = all
     .filter(({ address }) => repository !== undefined && isBelow(repository, address))
-    .flatMap((access) => [
-      [`http.${access.address}.extraHeader`, `Authorization: ${basic(access)}`],
-      [`http.${access.address}.followRedirects`, "false"],
-    ]);
-  if (settings.length === 0) return {};
+    .toSorted((one, other) => other.address.length - one.address.length);
+  if (access === undefined) return {};
+  // Git LFS asks at `….git/info/lfs` also if the repository's address has no `.git`.
+  const forFiles = access.address.replace(/(?<!\.git)\/$/, ".git/");
+  const addresses =
+    access.address === repository + "/" ? [access.address, forFiles] : [access.address];
+  const settings = [...new Set(addresses)].flatMap((address) => [
+    [`http.${address}.extraHeader`, `Authorization: ${basic(access)}`],
+    [`http.${address}.followRedirects`, "false"],
+  ]);
   return Object.fromEntries([
     ["GIT_CONFIG_COUNT", String(settings.length)],
     ...settings.flatMap(([key, value], index) => [
@@ -96,6 +100,19 @@ export function isBelow(repository: string, address: string): boolean {
   const { protocol, host, pathname } = new URL(repository);
   return `${protocol}//${host}${pathname.replace(/\/*$/, "/")}`.startsWith(address);
 }
+
+/** Returns a token for one repository alone, or none if git would take the address for a pattern. */
+export function accessTo(repository: string, user: string, token: string): GitAccess[] {
+  const url = URL.canParse(repository) ? new URL(repository) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || !isPlain(url.host, url.pathname)) return [];
+  return [
+    { address: `${url.protocol}//${url.host}${url.pathname.replace(/\/*$/, "/")}`, user, token },
+  ];
+}
+
+/** The key of git's setting is a pattern, in which `*` stands for any host. */
+const isPlain = (host: string, rest: string): boolean =>
+  /^[a-z0-9.-]+(:\d+)?$/.test(host) && !/[\s*?#]/.test(rest);
 
 /** The texts that no log may show. */
 export const secretsOfGitAccess = (all: readonly GitAccess[]): string[] =>

@@ -17,12 +17,36 @@ export interface GitPlace {
 /** Runs git and returns its output. Throws `StepFailedError` with git's own message. */
 export type Git = (...args: string[]) => Promise<string>;
 
+export interface GitEnd {
+  /** Undefined if a signal has ended it. */
+  readonly code: number | undefined;
+  readonly stdout: string;
+  /** Whether the output is longer than the limit, which ends git. */
+  readonly isCut: boolean;
+  /** Has git's own message. */
+  failure(): StepFailedError;
+}
+type GitRun = (...args: string[]) => Promise<GitEnd>;
+
 /** Returns git in a directory, for a repository at this address. */
-export async function gitIn(
+export const gitIn = async (folder: string, url: string, place: GitPlace): Promise<Git> =>
+  checked(await gitRunIn(folder, url, place));
+
+export const checked =
+  (run: GitRun): Git =>
+  async (...args) => {
+    const end = await run(...args);
+    if (end.code !== 0) throw end.failure();
+    return end.stdout.trim();
+  };
+
+/** The same, where an exit code says something. */
+export async function gitRunIn(
   folder: string,
   url: string,
   { workspace, settings, signal, protocols }: GitPlace,
-): Promise<Git> {
+  maxBuffer = mebibyte,
+): Promise<GitRun> {
   const { path, network, gitAccess } = settings;
   // Takes 40 ms to load, and only git needs it.
   const { execa } = await import("execa");
@@ -43,33 +67,38 @@ export async function gitIn(
       stdin: "ignore",
       cancelSignal: signal,
       reject: false,
-      maxBuffer: mebibyte,
+      maxBuffer,
       // A process group of its own, so that everything that git has started ends with it.
       detached: true,
     });
     const end = (): void => killGroup(run.pid);
     signal.addEventListener("abort", end);
     const result = await run.finally(() => signal.removeEventListener("abort", end));
-    if (result.exitCode === 0) return result.stdout.trim();
-    const said = causeIn(result.stderr);
-    if (/returned error: 30\d/.test(said)) {
-      throw new StepFailedError(
-        `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
-      );
-    }
-    const [, commit] =
-      /(?:unadvertised object|not our ref) ([0-9a-f]{40,64})/.exec(result.stderr) ?? [];
-    if (commit !== undefined) {
-      throw new StepFailedError(
-        `source: the git server does not give out the commit ${commit}, because no branch or tag points to it any more: ` +
-          "make a new plan, of a branch, a tag or a commit that one of them points to",
-      );
-    }
-    const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
-    throw new StepFailedError(
-      `source: git ${command} failed: ${said || (result.shortMessage ?? "")}`,
-    );
+    return {
+      code: result.exitCode,
+      stdout: result.stdout,
+      isCut: result.isMaxBuffer,
+      failure: () => failureOf(args, result.stderr, result.shortMessage ?? ""),
+    };
   };
+}
+
+function failureOf(args: readonly string[], stderr: string, shortMessage: string): StepFailedError {
+  const said = causeIn(stderr);
+  if (/returned error: 30\d/.test(said)) {
+    return new StepFailedError(
+      `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
+    );
+  }
+  const [, commit] = /(?:unadvertised object|not our ref) ([0-9a-f]{40,64})/.exec(stderr) ?? [];
+  if (commit !== undefined) {
+    return new StepFailedError(
+      `source: the git server does not give out the commit ${commit}, because no branch or tag points to it any more: ` +
+        "make a new plan, of a branch, a tag or a commit that one of them points to",
+    );
+  }
+  const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
+  return new StepFailedError(`source: git ${command} failed: ${said || shortMessage}`);
 }
 
 /** Lines of git's error in a message; a host may write any number before them. */

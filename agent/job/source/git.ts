@@ -1,28 +1,40 @@
 /** Fetches one commit of a git repository, over https or ssh, and runs nothing of it. */
 import { gitRefProblem } from "../../../common/git-ref.ts";
 import { StepFailedError } from "../context.ts";
-import { fetchWithin } from "./fetch-limit.ts";
+import { FetchTooLargeError, fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
+import { fetchMerge } from "./git-merge.ts";
 import { gitIn, type GitPlace, type GitSettings } from "./git-run.ts";
 import { submodulesOf } from "./git-submodules.ts";
+import { recordTrees } from "./source-digest.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
-import type { Workspace } from "../workspace.ts";
+import type { MergedCommits, SourceMerge } from "../../../protocol/source-merge.ts";
+import { emptyFolder, type Workspace } from "../workspace.ts";
 
 export interface GitWish {
   readonly url: string;
   /** A branch, a tag or a commit; absent: the default branch. */
   readonly ref?: string | undefined;
   readonly submodules?: boolean | undefined;
+  /** `ref` is a commit, to be merged. */
+  readonly merge?: SourceMerge | undefined;
+  /** Where to write the ids of the directories, for the digest of the source. */
+  readonly treesFolder?: string | undefined;
 }
 
-/** Fetches exactly one commit and returns it. `protocols` is there for tests. */
+export interface FetchedGit extends SourceRevision {
+  /** What was merged into what; `digest` is the head. */
+  readonly merged?: MergedCommits;
+}
+
+/** Fetches exactly one commit, or merges two, and returns it. `protocols` is there for tests. */
 export async function fetchGit(
   wish: GitWish,
   workspace: Workspace,
   settings: GitSettings,
   signal: AbortSignal,
   protocols = "https:ssh",
-): Promise<SourceRevision> {
+): Promise<FetchedGit> {
   const { url, ref } = wish;
   checkAddress(url, "the repository", protocols);
   const problem = ref === undefined ? undefined : gitRefProblem(ref);
@@ -46,12 +58,12 @@ function checkAddress(url: string, what: string, protocols: string): void {
 
 /** Fetches. Even without the checks above, git would run nothing that an address or a ref names. */
 export async function fetchCommit(
-  { url, ref = "HEAD", submodules = false }: GitWish,
+  { url, ref = "HEAD", submodules = false, merge, treesFolder }: GitWish,
   workspace: Workspace,
   settings: GitSettings,
   signal: AbortSignal,
   protocols = "https:ssh",
-): Promise<SourceRevision> {
+): Promise<FetchedGit> {
   const { source: folder } = workspace;
   const limit = {
     what: "source",
@@ -59,14 +71,41 @@ export async function fetchCommit(
     bytes: settings.sourceBytes,
     path: settings.path,
   } as const;
-  const commit = await fetchWithin(limit, async (tooLarge) => {
-    const either = AbortSignal.any([signal, tooLarge]);
-    const place = { workspace, settings, signal: either, protocols };
-    const fetched = await fetchInto(folder, url, ref, place);
-    if (submodules) await fetchSubmodules(folder, url, place);
-    return fetched;
-  });
-  return { type: "git", digest: commit };
+  const fetch = (merging?: SourceMerge): Promise<FetchedGit> =>
+    fetchWithin(limit, async (tooLarge) => {
+      const either = AbortSignal.any([signal, tooLarge]);
+      const place = { workspace, settings, signal: either, protocols };
+      const merged = merging && (await mergeInto(folder, url, ref, merging, place));
+      const commit = merged?.head_commit ?? (await fetchInto(folder, url, ref, place));
+      if (submodules) await fetchSubmodules(folder, url, place);
+      if (treesFolder !== undefined) await recordTrees(treesFolder, url, place);
+      return { type: "git", digest: commit, ...(merged && { merged }) };
+    });
+  try {
+    return await fetch(merge);
+  } catch (error) {
+    const base_commit = merge?.base_commit;
+    if (!(error instanceof FetchTooLargeError) || !base_commit) throw error;
+    // The history may be what is too large.
+    emptyFolder(folder);
+    const merged = { base_commit, head_commit: ref, is_head_only: true };
+    return { ...(await fetch()), merged };
+  }
+}
+
+async function mergeInto(
+  folder: string,
+  url: string,
+  head: string,
+  merge: SourceMerge,
+  place: GitPlace,
+): Promise<MergedCommits> {
+  const git = await gitIn(folder, url, place);
+  await git("init", "--quiet", "--template=");
+  const { commit, merged } = await fetchMerge(folder, url, head, merge, place);
+  await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", commit);
+  await fetchLfs(folder, url, place);
+  return merged;
 }
 
 async function fetchInto(

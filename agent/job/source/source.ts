@@ -4,13 +4,14 @@ import { join, relative, sep } from "node:path";
 import { isTerraformFile } from "../../../common/terraform-files.ts";
 import type { Source } from "../../../protocol/configurations.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
+import type { MergedCommits } from "../../../protocol/source-merge.ts";
 import { StepFailedError, type JobContext, type Step } from "../context.ts";
 import type { Facts } from "../facts.ts";
-import type { SourceRevision } from "../plan/manifest.ts";
 import { unpackSource } from "./archive.ts";
 import { gitProtocols } from "./git-access.ts";
-import { fetchGit } from "./git.ts";
+import { fetchGit, type FetchedGit } from "./git.ts";
 import { writeInline } from "./inline.ts";
+import { accessOf } from "./source-access.ts";
 import { isInjected } from "../terraform/backend.ts";
 import { emptyFolder } from "../workspace.ts";
 
@@ -19,7 +20,7 @@ export const fetchSource: Step = {
   async run(context): Promise<Facts> {
     const { workspace, facts } = context;
     emptyFolder(workspace.source);
-    const source = await fetchFiles(context);
+    const { merged, ...source } = await fetchFiles(context);
     const expected = facts.manifest?.source;
     if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {
       throw new StepFailedError(
@@ -35,13 +36,18 @@ export const fetchSource: Step = {
       rmSync(join(folder, lockFile), { force: true });
       copyFileSync(lock, join(folder, lockFile));
     }
-    return { source, folder, locked: existsSync(join(folder, lockFile)) };
+    return {
+      source,
+      ...(merged && { merged }),
+      folder,
+      locked: existsSync(join(folder, lockFile)),
+    };
   },
 };
 
 export const lockFile = ".terraform.lock.hcl";
 
-async function fetchFiles(context: JobContext): Promise<SourceRevision> {
+async function fetchFiles(context: JobContext): Promise<FetchedGit> {
   const { workspace, api, stop, facts, settings } = context;
   // A server that knows only the published interface may put anything into a snapshot, or leave the
   // source out.
@@ -57,14 +63,31 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
     case "git": {
       // A DEPLOY fetches the commit that was planned, even if the branch has moved.
       const ref = facts.manifest?.source.digest ?? source.ref;
-      const { submodules } = context.claim.job.config_snapshot;
-      const protocols = gitProtocols(settings);
-      return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop, protocols);
+      const { config_snapshot, merge, plan_digest_key } = context.claim.job;
+      const wish = {
+        url: source.url,
+        ref,
+        submodules: config_snapshot.submodules,
+        merge: facts.manifest ? undefined : merge,
+        treesFolder: plan_digest_key === undefined ? undefined : context.directory,
+      };
+      const using = { ...settings, gitAccess: accessOf(context, source.url) };
+      const fetched = await fetchGit(wish, workspace, using, stop, gitProtocols(settings));
+      if (fetched.merged) context.log.system(mergeNote(fetched.merged, merge?.base_branch ?? ""));
+      return fetched;
     }
     default:
       throw new StepFailedError("source: config_snapshot.source is missing or of an unknown type");
   }
 }
+
+const mergeNote = (
+  { base_commit, head_commit, is_head_only }: MergedCommits,
+  base: string,
+): string =>
+  is_head_only
+    ? `Warning: the pull request's head ${head_commit} and ${base} (${base_commit}) have no common commit within the limits of the runner. The head is planned alone: the plan may destroy what ${base} has added since`
+    : `Merged the pull request's head ${head_commit} into ${base} (${base_commit})`;
 
 /** It must be within the source also after its links are resolved. */
 function folderOf({ claim, workspace }: JobContext): string {
