@@ -166,3 +166,71 @@ output "seen" {
   expect(log).not.toContain("GIT_CONFIG_COUNT");
   expect(log).not.toContain(Buffer.from(`x-access-token:${token}`).toString("base64"));
 });
+
+test("a pull request is merged and planned with the credentials of its claim, and its plan is not deployed", async () => {
+  const name = "private/app";
+  const module = (word: string) => `output "word" {\n  value = "${word}"\n}\n`;
+  const main = `module "inner" {\n  source = "./inner"\n}
+variable "size" {}
+resource "terraform_data" "it" {\n  input = "\${module.inner.word} \${abspath(path.module)}"\n}\n`;
+  host.commit(name, { "main.tf": main, "inner/main.tf": module("old") });
+  host.git(name, "checkout", "--quiet", "-b", "topic");
+  const head = host.commit(name, { "main.tf": `${main}output "head" {\n  value = "head"\n}\n` });
+  host.git(name, "checkout", "--quiet", "main");
+  const base = host.commit(name, { "inner/main.tf": module("new") });
+  const source = { type: "git", url: `https://${host.host}/${name}` };
+  const claimed = {
+    source_access: { username: "x-access-token", token, expires_at: null },
+    plan_digest_key: "07".repeat(32),
+  };
+  const pull = {
+    job_type: "PLAN",
+    config_snapshot: { source: { ...source, ref: head }, variables: { size: { value: 1 } } },
+    more: { ...claimed, merge: { base_branch: "main", base_commit: base } },
+  };
+  const job = await run(pull);
+  const report = job.reports.at(-1);
+  const merged = { base_commit: base, head_commit: head };
+  expect(report).toMatchObject({
+    status: "SUCCESS",
+    execution_metadata: { source_commit: head, merged },
+    plan_summary: {
+      has_unknown: true,
+      has_provisioners: false,
+      local_modules: ["inner"],
+    },
+  });
+  expect(JSON.stringify(report)).toMatch(/"new \/[^"]*\/source"/);
+  expect(server.log(job, "SYSTEM")).toContain(
+    `Merged the pull request's head ${head} into main (${base})`,
+  );
+  const deploy = await run({ ...pull, job_type: "DEPLOY", plan: job });
+  expect(deploy.reports.at(-1)).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringContaining("it was made of a pull request") as string,
+  });
+
+  host.git(name, "merge", "--quiet", "--no-edit", "topic");
+  const after = await run({
+    ...pull,
+    config_snapshot: { ...pull.config_snapshot, source: { ...source, ref: "main" } },
+    more: claimed,
+  });
+  const digests = [job, after].map(({ reports }) => {
+    const { digest, source_digest } = reports.at(-1)?.["plan_summary"] as Record<string, string>;
+    return { digest, source_digest };
+  });
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
+  expect(digests[0]).toEqual({ digest: sha256, source_digest: sha256 });
+  expect(digests[1]).toEqual(digests[0]);
+
+  const withheld = await run({
+    ...pull,
+    config_snapshot: { ...pull.config_snapshot, variables: {} },
+    more: { ...pull.more, withheld: ["size"] },
+  });
+  expect(withheld.reports.at(-1)).toMatchObject({
+    failure: { kind: "values_withheld", variables: ["size"] },
+    execution_metadata: { merged },
+  });
+});

@@ -121,11 +121,11 @@ interface Node {
 
 function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribute> {
   const { before = null, after = null, unknown, wasSensitive, isSensitive } = node;
-  const isMarked = has(wasSensitive) || has(isSensitive);
+  const isMarked = hasMark(wasSensitive) || hasMark(isSensitive);
   if (wasSensitive === true || isSensitive === true) {
     const isMarkedAnew = before !== null && after !== null && wasSensitive !== isSensitive;
-    if (!isMarkedAnew && !has(unknown) && isSame(before, after)) return;
-    yield { path, sensitive: true, ...(has(unknown) ? { unknown: true } : {}) };
+    if (!isMarkedAnew && !hasMark(unknown) && isSame(before, after)) return;
+    yield { path, sensitive: true, ...(hasMark(unknown) ? { unknown: true } : {}) };
   } else if (unknown === true || (before === null && isUnknownList(unknown))) {
     // A list is unknown too if no entry is known.
     const isWhole = isMarked || isPlain(before) || depth === depthLimit;
@@ -140,7 +140,7 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
     const below = [...parts(path, node)];
     const isDeep = depth === depthLimit || below.length === 0;
     if (!isDeep) for (const [name, part] of below) yield* leavesOf(name, part, depth + 1);
-    else if (isSame(before, after) && !has(unknown)) return;
+    else if (isSame(before, after) && !hasMark(unknown)) return;
     else if (isMarked) yield { path, sensitive: true };
     else if (below.length > 0) yield { path };
     else yield { path, ...(before === null ? {} : { before }), after };
@@ -163,7 +163,7 @@ function* parts(path: string, node: Node): Iterable<[path: string, part: Node]> 
   const shapes = [...values, inside.unknown].filter((value) => value && typeof value === "object");
   const isList = shapes.every(Array.isArray);
   if (!shapes.some(isParted) || !values.every(isList ? Array.isArray : isMap)) return;
-  if (isList && values.every(isPlain) && !marks.some(has)) return;
+  if (isList && values.every(isPlain) && !marks.some(hasMark)) return;
   const names = new Set(shapes.flatMap((value) => Object.keys(record(value))));
   for (const name of isList ? names : [...names].toSorted()) {
     const of = (value: unknown): unknown =>
@@ -212,8 +212,8 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** Whether a mark is set at this place or below. */
-const has = (mark: unknown): boolean =>
-  mark === true || (typeof mark === "object" && mark !== null && Object.values(mark).some(has));
+export const hasMark = (mark: unknown): boolean =>
+  mark === true || (typeof mark === "object" && mark !== null && Object.values(mark).some(hasMark));
 
 const isMap = (value: unknown): boolean =>
   typeof value === "object" &&

@@ -14,7 +14,7 @@ const followedLimit = 200_000;
 /** Blocks in an expression are not nested more deeply. */
 const depthLimit = 20;
 /** Modules in modules whose resources are read. */
-const moduleDepth = 8;
+export const moduleDepth = 8;
 
 interface ModuleConfig {
   /** References by `type.name`. */
@@ -35,11 +35,15 @@ const parts = [
   "module_calls.*.depends_on",
 ];
 
-/** Where a plan's JSON has what `add` takes. */
-export const dependencyPaths = Array.from({ length: moduleDepth + 1 }, (_, depth) => {
-  const module = [...root, ...Array<string>(depth).fill("module_calls.*.module")];
-  return parts.map((part) => ["$", ...module, part].join("."));
-}).flat();
+/** Where a plan's JSON has these parts of all modules. */
+export const pathsIn = (wanted: readonly string[]): string[] =>
+  Array.from({ length: moduleDepth + 1 }, (_, depth) => {
+    const module = [...root, ...Array<string>(depth).fill("module_calls.*.module")];
+    return wanted.map((part) => ["$", ...module, part].join("."));
+  }).flat();
+
+/** Where it has what `add` takes. */
+export const dependencyPaths = pathsIn(parts);
 
 /** Collects the references of a configuration piece by piece, within bounds. */
 export class Dependencies {
@@ -221,5 +225,5 @@ function plain(references: unknown): string[] {
 
 const ignored = new Set(["local", "each", "count", "path", "self", "terraform", "ephemeral"]);
 
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
+export const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { StepFailedError } from "../context.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
 import { metadataFrom, type Output, type Outputs } from "../../../common/outputs.ts";
-import { readPlan, type PlanFacts } from "./json.ts";
+import { readPlan, type DigestRequest, type PlanFacts } from "./json.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
@@ -20,6 +20,7 @@ export interface Reading {
   readonly secrets: readonly string[];
   /** The targets of a plan. */
   readonly targets?: readonly string[];
+  readonly request?: DigestRequest | undefined;
 }
 
 /** A smaller file is read sooner than a thread starts. */
@@ -34,15 +35,23 @@ export const readPlanApart = (
   secrets: readonly string[],
   stop: AbortSignal,
   targets: readonly string[] = [],
-): Promise<PlanFacts> => read({ what: "plan", file, secrets, targets }, stop) as Promise<PlanFacts>;
+  request?: DigestRequest,
+): Promise<PlanFacts> =>
+  read({ what: "plan", file, secrets, targets, request }, stop) as Promise<PlanFacts>;
 
 /** Returns the outputs. Throws StepFailedError if they cannot be read. */
 export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
   read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
-export const readHere = ({ what, file, secrets, targets }: Reading): Promise<PlanFacts | Outputs> =>
+export const readHere = ({
+  what,
+  file,
+  secrets,
+  targets,
+  request,
+}: Reading): Promise<PlanFacts | Outputs> =>
   what === "plan"
-    ? readPlan(file, secrecyOf(secrets), targets)
+    ? readPlan(file, secrecyOf(secrets), targets, request)
     : metadataOf(file, secrecyOf(secrets).hides);
 
 async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {

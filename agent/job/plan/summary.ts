@@ -13,6 +13,7 @@ import { withoutKeys, type Dependencies } from "./dependencies.ts";
 export interface ResourceChange {
   readonly address: string;
   readonly mode?: string;
+  readonly deposed?: string;
   readonly previous_address?: string;
   readonly action_reason?: string;
   readonly change: Change;
@@ -114,6 +115,7 @@ export class PlanSummarizer {
   summary(
     said: { applyable?: boolean; complete?: boolean },
     dependencies?: Dependencies,
+    more: Pick<PlanSummary, "digest" | "has_unknown" | "has_provisioners" | "local_modules"> = {},
   ): PlanSummary {
     const graph = (dependencies?.needsOf(this.#changing) ?? []).map(({ address, needs }) => ({
       address: this.#text(address),
@@ -133,6 +135,7 @@ export class PlanSummarizer {
       graph,
       applyable: said.applyable ?? all + this.#outputs.seen > 0,
       complete: said.complete ?? true,
+      ...more,
     };
     const short = fitted(summary);
     return this.#isCut || short.changes_omitted > 0 ? { ...short, truncated: true } : short;

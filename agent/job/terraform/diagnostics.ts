@@ -32,6 +32,23 @@ export async function failureOf(
   return new StepFailedError(`${summary}: ${named.join(" ")}${rest}${note}`, { failure });
 }
 
+/** Says of a plan of a pull request why a variable has no value, if the server withheld it. */
+export function ofWithheld(
+  error: StepFailedError,
+  withheld: readonly string[] = [],
+): StepFailedError {
+  const { kind, variables: missed = [] } = error.failure ?? {};
+  const variables = missed.filter((name) =>
+    [name, `TF_VAR_${name}`].some((one) => withheld.includes(one)),
+  );
+  if (kind !== "missing_variables" || variables.length === 0) return error;
+  const summary = `plan failed: the values of ${variables.join(", ")} are withheld from plans of pull requests`;
+  return new StepFailedError(
+    `${summary}. follow.values of the configuration decides which values they get ("none", "plain" or "all"). ${error.message}`,
+    { failure: { kind: "values_withheld" satisfies FailureKind, summary, variables } },
+  );
+}
+
 /** The name of a variable without a value, or with one of a wrong type. */
 const missing =
   /No value for required variable[^"]{1,100}input variable "([\w-]{1,100})" is not set/;

@@ -1,13 +1,22 @@
 /** The steps that run terraform after init: plan, apply and reading the results. */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
 import { countLines } from "./count-lines.ts";
-import { OutcomeUnknownError, StepFailedError, type JobContext, type Step } from "../context.ts";
+import {
+  known,
+  OutcomeUnknownError,
+  StepFailedError,
+  type JobContext,
+  type Step,
+} from "../context.ts";
 import type { Facts } from "../facts.ts";
 import { JournalError } from "../journal.ts";
-import { failureOf } from "./diagnostics.ts";
+import { failureOf, ofWithheld } from "./diagnostics.ts";
 import { appliesWithVariables } from "../plan/ephemeral.ts";
 import { packPlan } from "../plan/artifact.ts";
-import type { PlanFacts } from "../plan/json.ts";
+import type { DigestRequest, PlanFacts } from "../plan/json.ts";
+import { lockFile } from "../source/source.ts";
+import { sourceDigest } from "../source/source-digest.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { checkSecretsKnown, conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
@@ -41,7 +50,8 @@ export const plan = (destroy?: "destroy"): Step => ({
     });
     // The plan contains them.
     removeVariables(context);
-    if (end.code !== 0 && end.code !== 2) throw await failureOf("plan", end);
+    if (end.code !== 0 && end.code !== 2)
+      throw ofWithheld(await failureOf("plan", end), context.claim.job.withheld);
     return { changes: end.code === 2 };
   },
 });
@@ -91,11 +101,25 @@ export const checkPlan: Step = {
   name: "show",
   command: showCommand,
   async run(context) {
-    const [{ errored, summary }] = await Promise.all([showPlan(context), packPlan(context)]);
+    const { workspace } = context;
+    const [{ errored, summary, directories }] = await Promise.all([
+      showPlan(context, [], digestRequest(context)),
+      packPlan(context),
+    ]);
     if (errored) throw new StepFailedError("show: terraform marks the plan as failed");
-    return { summary };
+    const source_digest =
+      directories && sourceDigest(context, join(workspace.packed, lockFile), directories);
+    return { summary: { ...summary, ...(source_digest && { source_digest }) } };
   },
 };
+
+function digestRequest(context: JobContext): DigestRequest | undefined {
+  const { claim, workspace } = context;
+  const { plan_digest_key: key } = claim.job;
+  if (key === undefined) return undefined;
+  const folder = relative(realpathSync(workspace.source), known(context, "folder")) || ".";
+  return { key: Buffer.from(key, "hex"), workspace: realpathSync(workspace.root), folder };
+}
 
 /** With a misspelt target, terraform plans nothing and exits with 0: no success for a teardown. */
 export const checkTeardown: Step = {
@@ -207,7 +231,11 @@ function reported(context: JobContext, { metadata, secrets }: Outputs): Pick<Fac
   return { metadata };
 }
 
-async function showPlan(context: JobContext, targets: readonly string[] = []): Promise<PlanFacts> {
+async function showPlan(
+  context: JobContext,
+  targets: readonly string[] = [],
+  request?: DigestRequest,
+): Promise<PlanFacts> {
   const { stop, settings } = context;
   checkSecretsKnown(context);
   const end = await runTerraform(context, "show", showCommand(context), {
@@ -215,7 +243,7 @@ async function showPlan(context: JobContext, targets: readonly string[] = []): P
     patience: settings.patience.plan,
   });
   if (end.code !== 0) throw await failureOf("show", end);
-  return readPlanApart(end.stdout, secretsOf(context), stop, targets);
+  return readPlanApart(end.stdout, secretsOf(context), stop, targets, request);
 }
 
 async function countResources(context: JobContext): Promise<number> {

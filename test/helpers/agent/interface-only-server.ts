@@ -18,6 +18,7 @@ export interface PlainJob {
   /** The job whose artifact a GET returns: this job, or its PLAN. */
   readonly artifactOf: string;
   readonly cloud_identity: unknown;
+  readonly more: object;
   status: string;
   claims: number;
   /** Every status report, in order. */
@@ -41,6 +42,8 @@ export interface InterfaceOnlyServer extends AsyncDisposable {
     spec_id?: string;
     plan?: PlainJob;
     cloud_identity?: unknown;
+    /** More fields of the claim's job, as a later server sends them. */
+    more?: object;
   }): PlainJob;
   /** Returns what was posted to this stream, joined. */
   log(job: PlainJob, stream: string): string;
@@ -149,7 +152,7 @@ export async function startInterfaceOnlyServer(
       WINDLASS_WORKER_TOKEN: workerToken,
     },
     heartbeats,
-    enqueue: ({ job_type, config_snapshot, spec_id, plan, cloud_identity = null }) => {
+    enqueue: ({ job_type, config_snapshot, spec_id, plan, cloud_identity = null, more = {} }) => {
       const id = randomUUID();
       const job: PlainJob = {
         id,
@@ -159,6 +162,7 @@ export async function startInterfaceOnlyServer(
         zone_id: randomUUID(),
         artifactOf: plan?.id ?? id,
         cloud_identity,
+        more,
         status: "QUEUED",
         claims: 0,
         reports: [],
@@ -196,8 +200,9 @@ function claim(jobs: ReadonlyMap<string, PlainJob>): Reply {
     if (job.status !== "QUEUED") continue;
     job.status = "PROCESSING";
     job.claims++;
-    const { id, job_type, config_snapshot, spec_id, zone_id, cloud_identity } = job;
-    const payload = { job: { id, job_type, config_snapshot, spec_id, zone_id }, cloud_identity };
+    const { id, job_type, config_snapshot, spec_id, zone_id, cloud_identity, more } = job;
+    const fields = { id, job_type, config_snapshot, spec_id, zone_id, ...more };
+    const payload = { job: fields, cloud_identity };
     return { status: 200, text: JSON.stringify(payload) };
   }
   return { status: 204 };

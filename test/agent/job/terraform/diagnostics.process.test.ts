@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
+import { errorsIn, failureOf, ofWithheld } from "../../../../agent/job/terraform/diagnostics.ts";
 import { variablesFile } from "../../../../agent/job/workspace.ts";
 import { fixtureFiles } from "../../../helpers/agent/fixtures.ts";
 import { folderForFile } from "../../../helpers/machine/folders.ts";
@@ -117,6 +117,10 @@ test("failureOf names all variables that have no value", async () => {
   expect(cut.failure?.variables).toHaveLength(100);
   expect(cut.message.length).toBeLessThan(2200);
   expect(cut.message).toMatch(/\(and \d+ more errors, see the log\)$/);
+  expect(ofWithheld(cut, ["other"])).toBe(cut);
+  const { message: said, failure: withheld } = ofWithheld(cut, ["v1", "TF_VAR_v2", "other"]);
+  expect(withheld).toMatchObject({ kind: "values_withheld", variables: ["v1", "v2"] });
+  expect(said).toMatch(/^plan failed: the values of v1, v2 are withheld .*follow\.values/);
 });
 
 test("failureOf names the variables whose values have a wrong type", async () => {
