@@ -10,9 +10,9 @@ import { withBrowser } from "../helpers/console/browser.ts";
 import { writeFiles } from "../helpers/agent/fixtures.ts";
 import { writeState } from "../helpers/console/sample-pages.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
+import { openSampleUser, type SampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
 
-const { plane } = planeForFile();
+const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
 beforeAll(async () => {
   fixture = await openSampleUser(plane);

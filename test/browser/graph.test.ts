@@ -5,9 +5,9 @@ import { withBrowser } from "../helpers/console/browser.ts";
 import { stateResource, writeState } from "../helpers/console/sample-pages.ts";
 import { emptySummary } from "../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
+import { openSampleUser, type SampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
 
-const { plane } = planeForFile();
+const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
 let id: string;
 beforeAll(async () => {

@@ -4,10 +4,10 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { withBrowser } from "../helpers/console/browser.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
-import { openSampleUser, type SampleUser } from "../helpers/plane/sample-data.ts";
+import { openSampleUser, type SampleUser, sampleSettings } from "../helpers/plane/sample-data.ts";
 import { proving } from "../helpers/project/proving.ts";
 
-const { plane } = planeForFile();
+const { plane } = planeForFile(sampleSettings);
 let fixture: SampleUser;
 beforeAll(async () => {
   fixture = await openSampleUser(plane);
@@ -28,10 +28,11 @@ async function writeLines(job: string, from: number, to: number): Promise<void> 
     await fixture.log(job, numbered(at, Math.min(to, at + 499)));
 }
 
-const untilShown = (page: Page, lines: number) =>
-  page
-    .locator(".log-state", { hasText: `${lines.toLocaleString("en")} lines` })
-    .waitFor({ timeout: 0 });
+async function untilShown(page: Page, lines: number): Promise<void> {
+  await expect
+    .poll(() => page.locator(".log-state").textContent(), { timeout: 100_000 })
+    .toContain(`${lines.toLocaleString("en")} lines`);
+}
 
 // Scripts of the page are strings, because the types of a browser conflict with those of Node.
 async function untilTrue(page: Page, script: string): Promise<void> {
