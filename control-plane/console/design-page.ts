@@ -1,8 +1,11 @@
 /** `/design`, of a checkout only: every part of which the pages are made. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { door } from "./page/door.ts";
+import { commandLine } from "./page/empty.ts";
 import { html, type Html } from "./page/html.ts";
 import { icon, iconNames } from "./page/icons.ts";
+import { row } from "./page/rare.ts";
 import { table } from "./page/table.ts";
 import { tabs } from "./page/tabs.ts";
 import { badge, statuses } from "./page/words.ts";
@@ -61,6 +64,20 @@ export const designPage = (): Html =>
         ["network", badge("SUCCESS")],
         ["payments", badge("FAILED")],
       ],
+    )}
+    <h2>What is rare</h2>
+    <div class="rare">
+      ${row(
+        { id: "rare", title: "Rename" },
+        "What it does, or why it cannot be done.",
+        html`<button type="button" class="quiet">Rename</button>`,
+      )}
+    </div>
+    <h2>One thing to do</h2>
+    ${door(
+      { sign: "terminal", title: "A question?", text: "One sentence of what this is." },
+      html`<div class="ways"><a class="button" href="/design">The way on</a></div>`,
+      commandLine("windlass up"),
     )}
     <h2>Fields</h2>
     <form class="form" method="get" action="/design">

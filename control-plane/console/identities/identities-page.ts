@@ -6,6 +6,7 @@ import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
+import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -115,33 +116,33 @@ ${JSON.stringify(policy, null, 2)}</pre>
               </p>`
       }
     </section>
-    <section aria-labelledby="edit">
-      <h2 id="edit">Change</h2>
-      <form method="post" action="/identities/${identity.id}" class="form">
-        ${fields(forms("edit", { name: identity.name, role_arn: identity.role_arn }))}
-        <p><button class="quiet">Save</button></p>
-      </form>
-    </section>
-    <section aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
-      ${trouble(forms("remove"))}
-      ${
+    <div class="rare">
+      ${row(
+        { id: "edit", title: "Change" },
+        null,
+        html`<form method="post" action="/identities/${identity.id}" class="form">
+          ${fields(forms("edit", { name: identity.name, role_arn: identity.role_arn }))}
+          <button class="quiet">Save</button>
+        </form>`,
+      )}
+      ${row(
+        { id: "delete", title: "Delete" },
         users.length > 0
-          ? html`<p class="soft">
-              It cannot be deleted while it is in use. Choose another identity, or none, in the
-              settings of the ${users.length === 1 ? "configuration" : "configurations"}
-              ${namesInShort(users)} first.
-            </p>`
-          : ask(
-              "Delete this identity…",
-              html`<p>
-                  If you create an identity for the same role later, it gets another external id,
-                  and you must change the trust policy of the role.
-                </p>
-                <form method="post" action="/identities/${identity.id}/delete">
+          ? html`It cannot be deleted while it is in use. Choose another identity, or none, in the
+            settings of the ${users.length === 1 ? "configuration" : "configurations"}
+            ${namesInShort(users)} first.`
+          : "If you create an identity for the same role later, it gets another external id, and you must change the trust policy of the role.",
+        html`${trouble(forms("remove"))}
+        ${
+          users.length > 0
+            ? null
+            : ask(
+                "Delete this identity…",
+                html`<form method="post" action="/identities/${identity.id}/delete">
                   <button class="danger">Delete the identity</button>
                 </form>`,
-            )
-      }
-    </section>
+              )
+        }`,
+      )}
+    </div>
     <script type="module" src="/assets/copy.js"></script>`;

@@ -23,9 +23,10 @@ export const operatorPage = ({ people, reader, text, next }: People): Html =>
       something permits it. Blocking also refuses their sign-ins and access tokens, until you undo
       it.
     </p>
-    <form method="get" action="/operator" class="first">
+    <form method="get" action="/operator" class="filters" role="search">
       <label
-        >Address <input name="q" value="${text}" autocomplete="off" spellcheck="false"
+        >Address
+        <input type="search" name="q" value="${text}" autocomplete="off" spellcheck="false"
       /></label>
       <button class="quiet">Find</button>
     </form>

@@ -5,6 +5,7 @@ import type { Form, FormsOf } from "../page/form.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyButton, copyScript } from "../page/secret.ts";
+import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -170,42 +171,37 @@ const invitationsSection = (path: string, invitations: readonly Invitation[], fo
   </section>`;
 
 const settings = (path: string, { name, slug }: Team, rename: Form, remove: Form): Html =>
-  html`<section aria-labelledby="rename">
-      <h2 id="rename">Rename</h2>
-      <form method="post" action="${path}" class="form">
+  html`<div class="rare">
+    ${row(
+      { id: "rename", title: "Rename" },
+      "Addresses and pipelines that use the old slug stop working.",
+      html`<form method="post" action="${path}" class="form">
         ${trouble(rename, ["name", "slug"])}
         ${columns(
           line(rename, { name: "name", label: "Name", required: true }),
-          line(rename, {
-            name: "slug",
-            label: "Slug",
-            hint: "Addresses and pipelines that use the old slug stop working.",
-            required: true,
-          }),
+          line(rename, { name: "slug", label: "Slug", required: true }),
         )}
-        <p><button class="quiet">Save</button></p>
-      </form>
-    </section>
-    <section aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
-      ${trouble(remove)}
+        <button class="quiet">Save</button>
+      </form>`,
+    )}
+    ${row(
+      { id: "delete", title: "Delete" },
+      "A team can be deleted when it has no zones, workers and unfinished jobs. Its members, invitations and access tokens are deleted with it.",
+      html`${trouble(remove)}
       ${ask(
         "Delete this team…",
-        html`<p>
-            A team can be deleted when it has no zones, workers and unfinished jobs. Its members,
-            invitations and access tokens are deleted with it.
-          </p>
-          <form method="post" action="${path}/delete">
-            ${line(remove, {
-              name: "confirm",
-              label: "To confirm, type the slug of the team",
-              hint: html`<code>${slug}</code>`,
-            })}
-            <button class="danger">Delete ${name}</button>
-          </form>`,
+        html`<form method="post" action="${path}/delete">
+          ${line(remove, {
+            name: "confirm",
+            label: "To confirm, type the slug of the team",
+            hint: html`<code>${slug}</code>`,
+          })}
+          <button class="danger">Delete ${name}</button>
+        </form>`,
         remove.refusal !== undefined,
-      )}
-    </section>`;
+      )}`,
+    )}
+  </div>`;
 
 /** The link is shown only this once. `hasProvider`: users can sign in without the operator. */
 export const createdInvitationPage = (

@@ -12,6 +12,7 @@ import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
+import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -71,24 +72,26 @@ export const variableSetPage = (model: VariableSetViewModel, forms: FormsOf): Ht
     </p>
     ${valueKinds.map((kind) => entriesView(path, set, marks, kind, forms))}
     ${attachedTo(path, model, forms)}
-    ${renameSection(path, set.name, forms("rename", { name: set.name }))}
-    <section aria-labelledby="delete">
-      <h2 id="delete">Delete</h2>
-      ${trouble(forms("remove"))}
-      ${
+    <div class="rare">
+      ${renameSection(path, set.name, forms("rename", { name: set.name }))}
+      ${row(
+        { id: "delete", title: "Delete" },
         attachments.length > 0
-          ? html`<p class="soft">
-              It cannot be deleted while it is attached. Detach it from everything first.
-            </p>`
-          : ask(
-              "Delete this variable set…",
-              html`<p>This also deletes its values. It cannot be undone.</p>
-                <form method="post" action="${path}/delete">
+          ? "It cannot be deleted while it is attached. Detach it from everything first."
+          : "This also deletes its values. It cannot be undone.",
+        html`${trouble(forms("remove"))}
+        ${
+          attachments.length > 0
+            ? null
+            : ask(
+                "Delete this variable set…",
+                html`<form method="post" action="${path}/delete">
                   <button class="danger">Delete the variable set</button>
                 </form>`,
-            )
-      }
-    </section>`;
+              )
+        }`,
+      )}
+    </div>`;
 };
 
 const attachedTo = (

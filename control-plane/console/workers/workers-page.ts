@@ -13,6 +13,7 @@ import { jobTable, linkTo } from "../jobs/job-table.ts";
 import { runChart } from "../jobs/run-chart.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
 import { figure, figures } from "../page/figures.ts";
+import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, clock, count, sinceThen } from "../page/words.ts";
 import { teardownView } from "./worker-form.ts";
@@ -25,11 +26,16 @@ export const workersPage = (
   now: string,
   runs: Runs,
 ): Html =>
-  html`<h1>Workers</h1>
-    <form method="post" action="/workers/register" class="first">
-      <button>Add a worker</button>
-      <span class="soft">It creates a registration token for one worker, valid for one hour.</span>
-    </form>
+  html`<div class="page-head">
+      <div>
+        <h1>Workers</h1>
+        <p class="soft">
+          A worker runs jobs on a machine of yours. Adding one creates a registration token for one
+          worker, valid for one hour.
+        </p>
+      </div>
+      <form method="post" action="/workers/register"><button>Add a worker</button></form>
+    </div>
     <div id="workers" data-live>
       ${
         workers.length === 0
@@ -125,22 +131,25 @@ export const workerPage = (model: WorkerViewModel, teardown: Form): Html => {
   const { worker, jobs } = model;
   return html`<nav class="trail" aria-label="Above"><a href="/workers">Workers</a></nav>
     <div id="worker" data-live>
-      <header class="title">
-        <h1>${worker.name}</h1>
-        ${badge(workerStatusWords(worker))} ${kindOf(worker)}
-      </header>
+      <div class="page-head">
+        <header class="title">
+          <h1>${worker.name}</h1>
+          ${badge(workerStatusWords(worker))} ${kindOf(worker)}
+        </header>
+        ${
+          worker.mode === "cloud-hosted"
+            ? null
+            : html`<div class="actions">
+                ${
+                  worker.status === "DRAINING"
+                    ? button(worker, "undrain", "Take jobs again", "")
+                    : button(worker, "drain", "Drain: take no new jobs", "quiet")
+                }
+                <a class="button quiet" href="/workers/${worker.id}/edit">Edit</a>
+              </div>`
+        }
+      </div>
       ${stateOf(model)} ${standing(model)}
-      ${
-        worker.mode === "cloud-hosted"
-          ? null
-          : html`<div class="actions">
-              ${
-                worker.status === "DRAINING"
-                  ? button(worker, "undrain", "Take jobs again", "")
-                  : button(worker, "drain", "Drain: take no new jobs", "quiet")
-              }
-            </div>`
-      }
       <h2>Jobs</h2>
       ${
         jobs.length === 0
@@ -251,48 +260,46 @@ const factsOf = (worker: Worker): Html =>
         </dd>
       </dl>`;
 
-const changes = (model: WorkerViewModel, teardown: Form): Html => {
-  const { worker } = model;
-  return html`<section aria-labelledby="change">
-    <h2 id="change">Change</h2>
-    <p>
-      <a class="button quiet" href="/workers/${worker.id}/edit"
-        >Edit its name, labels and deployment</a
-      >
-    </p>
-    ${teardownView(worker, model, teardown)}
-    <div class="actions">
-      ${ask(
+const changes = (model: WorkerViewModel, teardown: Form): Html =>
+  html`<div class="rare">
+    ${row(
+      { id: "renew", title: "Renew its token" },
+      `The old token works for another ${tokenOverlap.default / 60} minutes, so that you can give the agent the new one.`,
+      ask(
         "New token…",
-        html`<p>
-            The old token works for another ${tokenOverlap.default / 60} minutes, so that you can
-            give the agent the new one.
-          </p>
-          ${button(
-            worker,
-            "rotate",
-            "Create a new token",
-            "danger",
-            html`<label class="tick"
-              ><input type="checkbox" name="at_once" autocomplete="off" />
-              <span
-                >End the old token at once: the agent stops its running jobs and exits</span
-              ></label
-            >`,
-          )}`,
-      )}
-      ${ask(
+        button(
+          model.worker,
+          "rotate",
+          "Create a new token",
+          "danger",
+          html`<label class="tick"
+            ><input type="checkbox" name="at_once" autocomplete="off" />
+            <span
+              >End the old token at once: the agent stops its running jobs and exits</span
+            ></label
+          >`,
+        ),
+      ),
+    )}
+    ${row(
+      { id: "tear-down", title: "Tear down" },
+      "Another worker destroys what this one was deployed with, then this one is removed.",
+      teardownView(model.worker, model, teardown),
+    )}
+    ${row(
+      { id: "removal", title: "Remove" },
+      "Windlass forgets it. Its machine keeps the agent.",
+      ask(
         "Remove this worker…",
         html`<p id="held" data-live>
             ${heldText(model.jobs)} Jobs that it has when it is removed count as lost at once, and
             its token stops working. To lose no job, drain the worker first and wait until it has no
             jobs.
           </p>
-          ${button(worker, "remove", "Remove the worker", "danger")}`,
-      )}
-    </div>
-  </section>`;
-};
+          ${button(model.worker, "remove", "Remove the worker", "danger")}`,
+      ),
+    )}
+  </div>`;
 
 /** What a removal would lose. */
 function heldText(jobs: readonly JobSummary[]): Html | string {

@@ -13,6 +13,7 @@ import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
 import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
+import { row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { badge, clock, statusWord } from "../page/words.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
@@ -104,17 +105,15 @@ export const zonePage = (
     </div>
     ${olderLink(`/zones/${zone.id}`, next, "configurations")}
     ${attachedSets(`/zones/${zone.id}`, sets, forms("sets"))}
-    <div class="rows">
+    <div class="rare">
       ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
       ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}
-      <section aria-labelledby="delete">
-        <div>
-          <h2 id="delete">Delete</h2>
-          <p class="soft">
-            ${configurations.length === 0 ? "Its jobs and their logs stay, without a zone." : "Possible when it has no configurations. Delete them, or move them to another zone, on their pages."}
-          </p>
-        </div>
-        ${trouble(forms("remove"))}
+      ${row(
+        { id: "delete", title: "Delete" },
+        configurations.length > 0
+          ? "Possible when it has no configurations. Delete them, or move them to another zone, on their pages."
+          : "Its jobs and their logs stay, without a zone.",
+        html`${trouble(forms("remove"))}
         ${
           configurations.length > 0
             ? null
@@ -124,20 +123,15 @@ export const zonePage = (
                   <button class="danger">Delete the zone</button>
                 </form>`,
               )
-        }
-      </section>
+        }`,
+      )}
     </div>`;
 
 const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
-  html`<section aria-labelledby="move">
-    <div>
-      <h2 id="move">Move to another space</h2>
-      <p class="soft">
-        Its configurations, jobs and states move with it. Workers, cloud identities and variable
-        sets stay: its jobs then run on the workers of the other space.
-      </p>
-    </div>
-    <form method="post" action="/zones/${id}/team" class="form row">
+  row(
+    { id: "move", title: "Move to another space" },
+    "Its configurations, jobs and states move with it. Workers, cloud identities and variable sets stay: its jobs then run on the workers of the other space.",
+    html`<form method="post" action="/zones/${id}/team" class="form row">
       ${trouble(form)}
       ${choice(
         form,
@@ -145,8 +139,8 @@ const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Ht
         spaces.map(({ slug }) => [slug ?? "", slug ?? "Personal"]),
       )}
       <button class="quiet">Move the zone</button>
-    </form>
-  </section>`;
+    </form>`,
+  );
 
 const configurationTable = (
   specs: readonly ConfigurationSummary[],

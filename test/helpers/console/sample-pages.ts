@@ -6,13 +6,15 @@ import {
   addTestWorker,
   ask,
   type Plane,
+  readRows,
   setJob,
+  setRows,
   stateHeaders,
 } from "../plane/plane.ts";
 import { emptySummary } from "../plane/plan-summaries.ts";
 import { addJob, addRows } from "../plane/rows.ts";
 import type { SampleUser } from "../plane/sample-data.ts";
-import { addMember, addTeamSpec, callsWithin, newSlug } from "../people/teams.ts";
+import { addMember, addTeamSpec, callsWithin } from "../people/teams.ts";
 
 /** Creates them and returns name and path of each page. */
 export async function addSamplePages(
@@ -68,7 +70,7 @@ export async function addSamplePages(
   });
   const bare = await client.call("createVariableSet", { body: { name: "empty" } });
   const { slug } = await client.call("createTeam", {
-    body: { name: "Platform & Data", slug: newSlug() },
+    body: { name: "Platform & Data", slug: "platform-data" },
   });
   for (const email of [null, "grace.hopper@research.example.com"])
     await client.call("createInvitation", {
@@ -77,6 +79,8 @@ export async function addSamplePages(
     });
   const waiting = await addWaiting(plane, fixture, slug);
   await writeState(plane, fixture, id);
+  await setRows(plane, "specs", { status: "FAILED", error_message: "runner lost" }, { id });
+  await nameJobs(plane, id, "payments");
   const runs = await addRuns(plane, fixture);
   const fresh = await fixture.configure("fresh");
   await client.call("updateWorker", {
@@ -94,6 +98,7 @@ export async function addSamplePages(
         headers: { authorization: `Bearer ${access_token}` },
       });
   }
+  await nameWorkers(plane, client);
   return {
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,
@@ -126,6 +131,20 @@ export async function addSamplePages(
   };
 }
 
+/** Gives rows of jobs the name of their configuration. */
+async function nameJobs(plane: Plane, spec_id: string, name: string): Promise<void> {
+  const config_snapshot = JSON.stringify({ name });
+  for (const { id: job_id } of await readRows(plane, "jobs", { spec_id }))
+    await setRows(plane, "job_snapshots", { config_snapshot }, { job_id });
+}
+
+/** Workers are made with one name. */
+async function nameWorkers(plane: Plane, client: Calls): Promise<void> {
+  const { workers } = await client.call("listWorkers");
+  for (const [index, { id }] of workers.entries())
+    await setRows(plane, "workers", { name: `runner-${workers.length - index}` }, { id });
+}
+
 /** Adds a configuration that is deployed, with many runs of different lengths and changes. */
 async function addRuns(plane: Plane, fixture: SampleUser): Promise<string> {
   const spec = await fixture.configure("shop-api");
@@ -153,6 +172,7 @@ async function addRuns(plane: Plane, fixture: SampleUser): Promise<string> {
     if (!isFailed) await addRows(plane.context.store, "plan_summaries", { job_id, plan_summary });
   }
   await writeState(plane, fixture, spec, undefined, "SUCCESS");
+  await nameJobs(plane, spec, "shop-api");
   const text = (value: unknown, type = "string") => ({ type, value, sensitive: false });
   const outputs = {
     api_url: text("https://api.shop.example.com"),
@@ -167,8 +187,12 @@ async function addRuns(plane: Plane, fixture: SampleUser): Promise<string> {
 
 /** Adds deployments of a team that wait: for the user, and the user's own for others. */
 async function addWaiting(plane: Plane, { client, headers }: SampleUser, slug: string) {
-  const { spec, runner } = await addTeamSpec(plane, slug);
+  const { space, spec, worker, runner } = await addTeamSpec(plane, slug);
+  await setRows(plane, "zones", { name: "edge" }, { id: space.zone });
+  await setRows(plane, "specs", { name: "edge-proxy", project_name: "edge-proxy" }, { id: spec });
+  await setRows(plane, "workers", { name: "edge-1" }, { id: worker.id });
   const grace = await addMember(plane, { client }, slug, "deployer");
+  await setRows(plane, "users", { email: "grace@example.com" }, { id: grace.id });
   const mine = approvalSteps(plane, callsWithin(plane, headers, slug), runner, spec);
   const others = approvalSteps(plane, grace.calls, runner, spec);
   await mine.rule({ count: 2 });
@@ -181,6 +205,7 @@ async function addWaiting(plane: Plane, { client, headers }: SampleUser, slug: s
 /** Lets one more deployer join. */
 async function addDecider(plane: Plane, client: Calls, slug: string, runner: Calls, spec: string) {
   const joan = await addMember(plane, { client }, slug, "deployer");
+  await setRows(plane, "users", { email: "joan@example.com" }, { id: joan.id });
   return approvalSteps(plane, joan.calls, runner, spec);
 }
 

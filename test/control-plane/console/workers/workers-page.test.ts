@@ -38,19 +38,25 @@ test("a worker that never started is not one that went offline, and its page say
     body: { name: "new" },
   });
   const read = async (path: string) => words(await ask(plane, "GET", path, { headers }));
-  expect(await read(`/workers/${id}`)).toMatch(/new REGISTERED Its runner has not started yet\./);
+  expect(await read(`/workers/${id}`)).toMatch(
+    /new REGISTERED Drain: take no new jobs Edit Its runner has not started yet\./,
+  );
   await setRows(plane, "workers", { offline_at: Date.now() }, { id });
 
   expect(await read("/workers")).toContain("new Never started 0 – – – never: start its runner");
   expect(await read("/")).not.toContain("Needs you");
   const page = await read(`/workers/${id}`);
-  expect(page).toMatch(/new Never started Its runner has never started\./);
+  expect(page).toMatch(
+    /new Never started Drain: take no new jobs Edit Its runner has never started\./,
+  );
   expect(page).toContain(`WINDLASS_URL=${plane.url} WINDLASS_WORKER_ID=${id} \\ `);
   expect(page).not.toMatch(/Offline|No heartbeat/);
 
   await setRows(plane, "workers", { offline_at: Date.now() }, { id: seen });
   expect(await read("/")).toMatch(/Needs you 1 \S+ The worker is offline: last seen /);
-  expect(await read(`/workers/${seen}`)).toMatch(/Offline No heartbeat for .*doctor/);
+  expect(await read(`/workers/${seen}`)).toMatch(
+    /Offline Drain: take no new jobs Edit No heartbeat for .*doctor/,
+  );
 });
 
 test("a worker shows its last runs, of the reader's space only, and that it is ephemeral", async () => {
