@@ -492,6 +492,16 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("goes on after a broken connection, though the server does not respond at first", async () => {
+    const id = await begin("broken");
+    await fixture.log(id, "first\n");
+    const { page } = await visitor.visit(plane, fixture.email);
+    await page.route("**/logs/stream*", (route) => route.abort(), { times: 1 });
+    await page.route("**/logs?after=*", () => undefined, { times: 1 });
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await page.getByText("Live: 1 line.").waitFor();
+  });
+
   test("shows an unterminated control sequence of megabytes as a shortened line", async () => {
     const id = await begin("unfinished");
     await fixture.log(id, "\u001b[");

@@ -62,7 +62,9 @@ export function readLog(job, reader) {
 
   async function comeBack() {
     reader.state("away");
-    const status = await fetch(`/api/cli/jobs/${job}/logs?after=${last}&limit=1`).then(
+    // A connection that is dead but not closed would end the log here.
+    const signal = AbortSignal.timeout(longestPause);
+    const status = await fetch(`/api/cli/jobs/${job}/logs?after=${last}&limit=1`, { signal }).then(
       (answer) => answer.status,
       () => 0,
     );
