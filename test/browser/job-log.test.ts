@@ -195,6 +195,101 @@ describe("the log of a running apply", () => {
   });
 });
 
+describe("the steps in a log", () => {
+  skipAt(lackOfBrowser());
+  const visitor = withBrowser();
+  const headings = (page: Page) => page.locator(".log-step button");
+  /** Which steps are open. */
+  const opened = (page: Page) =>
+    page.locator(".log-step [aria-expanded=true] strong").allTextContents();
+  const untilOpened = async (page: Page, ...names: string[]): Promise<void> => {
+    await expect.poll(() => opened(page)).toEqual(names);
+  };
+
+  async function runSteps(id: string): Promise<void> {
+    await fixture.step(id, "init", "started");
+    await writeLines(id, 1, 700);
+    await fixture.step(id, "init", "ended", 0.4);
+    await fixture.step(id, "plan", "started", 1);
+    await writeLines(id, 701, 900);
+    await fixture.step(id, "plan", "ended", 201);
+    await fixture.step(id, "upload", "started", 201);
+  }
+
+  test("fold when the job is over, and open for a link, a search and the keyboard", async () => {
+    const id = await begin("folded");
+    await fixture.log(id, "before all steps\n", "SYSTEM");
+    await runSteps(id);
+    await fixture.end(id, "SUCCESS");
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await page.getByText("The log ends here. 904 lines.").waitFor();
+    await untilOpened(page, "upload");
+    const said = (await headings(page).allInnerTexts()).map((text) => text.split(/\s+/).join(" "));
+    expect(said).toEqual([
+      "init done 701 lines 0.4 s",
+      "plan done 201 lines 3 min 20 s",
+      "upload done 1 line",
+    ]);
+    // What is folded is laid out nowhere, and found by the browser's own search.
+    expect(await page.locator(".log-step .body").first().getAttribute("hidden")).toBe(
+      "until-found",
+    );
+    expect(await page.evaluate(`document.querySelectorAll(".block > div").length`)).toBeLessThan(
+      300,
+    );
+
+    await page.evaluate(`location.hash = "L802"`);
+    await untilTrue(page, isAt("+ line 799 of a long apply"));
+    await untilOpened(page, "plan", "upload");
+    expect(await numberBeside(page, " line 799 of a long apply")).toBe("802");
+    const init = headings(page).first();
+    for (const key of ["Enter", "Space"]) {
+      await init.press(key);
+      await untilOpened(page, "init", "plan", "upload");
+      await init.press(key);
+      await untilOpened(page, "plan", "upload");
+    }
+    const search = page.getByRole("searchbox", { name: "Search the log" });
+    await search.fill("line 333 ");
+    await untilTrue(page, isAt("+ line 333 of a long apply"));
+    await untilOpened(page, "init", "plan", "upload");
+    await page.getByRole("button", { name: "Fold all" }).click();
+    await untilOpened(page);
+    await page.getByRole("link", { name: "plan", exact: true }).click();
+    await untilTrue(page, isAt("terraform 1.11.4: plan"));
+    await untilOpened(page, "plan");
+    await page.getByRole("button", { name: "Fold all" }).click();
+    await page.getByRole("button", { name: "Open all" }).click();
+    await untilOpened(page, "init", "plan", "upload");
+    // Lines that are marked across a boundary.
+    await page.evaluate(`location.hash = "L700-L705"`);
+    await untilTrue(page, isAtLines(700, 705));
+    expect(complaints).toEqual([]);
+  });
+
+  test("stay open while the job runs; the one that fails stays open after it", async () => {
+    const id = await begin("unfolded");
+    await runSteps(id);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await untilShown(page, 903);
+    await untilOpened(page, "init", "plan", "upload");
+    await page.locator(".log-step[data-state=running]", { hasText: "upload" }).waitFor();
+    await headings(page).first().click();
+    await untilOpened(page, "plan", "upload");
+    await headings(page).first().click();
+    await fixture.log(id, "Error: no\n", "STDERR");
+    await page.getByLabel("Follow").check();
+    await fixture.end(id, "FAILED", { error_message: "no" });
+    await page.getByText("The log ends here. 904 lines.").waitFor();
+    // The reader has opened the first one.
+    await untilOpened(page, "init", "upload");
+    await page.locator(".log-step[data-state=failed]", { hasText: "upload" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe("the log of a job", () => {
   const visitor = withBrowser();
 

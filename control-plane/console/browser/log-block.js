@@ -38,11 +38,10 @@ export class Block {
   #next = { line: 0, at: 0, look: 0, head: 0 };
   /** The first and the last marked line. */
   #marked = [-1, -1];
-  #before;
 
   /** @param {number} before the lines of the log before it */
   constructor(before) {
-    this.#before = before;
+    this.before = before;
     this.element.className = "block asleep";
   }
 
@@ -114,7 +113,7 @@ export class Block {
     const next = this.#next;
     const line = document.createElement("div");
     // Not a CSS counter: `content-visibility` keeps a counter within its block.
-    line.dataset["line"] = String(this.#before + next.line + 1);
+    line.dataset["line"] = String(this.before + next.line + 1);
     while ((this.#heads[next.head + 1]?.line ?? Infinity) <= next.line) next.head += 1;
     const head = this.#heads[next.head];
     const said = this.#heads[next.head - 1]?.second;

@@ -16,13 +16,13 @@ import { Painter } from "./log-painter.js";
  * @property {((line: number) => void) | undefined} begun
  */
 
-/** The page keeps so many blocks: 250,000 lines; the raw log has all. */
-const blocksKept = 1250;
+/** The page keeps so many lines; the raw log has all. */
+const linesKept = 250_000;
 /** So many characters of one line are shown: laying out a longer one would hold up the page. */
 const lineLimit = 10_000;
 
 export class LogLines {
-  #root;
+  #steps;
   /** @type {Record<string, Painter>} */
   #painters = {};
   /** @type {Block[]} */
@@ -38,14 +38,16 @@ export class LogLines {
   /** The blocks with marked lines. @type {Block[]} */
   #marked = [];
   #near;
+  /** Whether the last block gets no more lines. */
+  #isFull = true;
   /** Lines that have ended: these can be searched and marked. */
   finished = 0;
   /** Lines that the page let go of. */
   dropped = 0;
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
-    this.#root = root;
+  /** @param {HTMLElement} root @param {import("./log-steps.js").LogSteps} steps */
+  constructor(root, steps) {
+    this.#steps = steps;
     const options = { root, rootMargin: "800px 0px" };
     this.#near = new IntersectionObserver((entries) => this.#moved(entries), options);
   }
@@ -77,6 +79,11 @@ export class LogLines {
     if (pieces.some(({ text }) => text !== "")) this.#add(stream_type, pieces, second, first);
   }
 
+  /** The lines from here on belong to another step. */
+  beginStep() {
+    this.#isFull = true;
+  }
+
   /** Ends the lines that have no newline, at the end of the log. */
   finish() {
     for (const stream of this.#open.keys()) this.#finish(stream);
@@ -105,7 +112,7 @@ export class LogLines {
     this.#tail = new Block(this.finished);
     for (const [stream, line] of this.#open) fill(this.#tail, stream, line);
     this.#tail.wake();
-    this.#root.append(this.#tail.element);
+    this.#steps.body.append(this.#tail.element);
   }
 
   /**
@@ -133,25 +140,25 @@ export class LogLines {
     const line = this.#open.get(stream);
     if (!line) return;
     this.#open.delete(stream);
-    const block = this.finished % blockSize === 0 ? this.#more() : this.#last();
+    const last = this.#blocks.at(-1);
+    const block = this.#isFull || !last ? this.#more() : last;
     fill(block, stream, line);
+    this.#isFull = block.lines === blockSize;
     this.#changed.add(block);
     this.finished += 1;
+    this.#steps.addLine();
     line.begun?.(this.finished);
-  }
-
-  #last() {
-    return this.#blocks.at(-1) ?? this.#more();
   }
 
   #more() {
     const block = new Block(this.finished);
     this.#blocks.push(block);
     this.#byElement.set(block.element, block);
-    if (this.#tail) this.#tail.element.before(block.element);
-    else this.#root.append(block.element);
+    if (this.#tail?.element.parentElement === this.#steps.body)
+      this.#tail.element.before(block.element);
+    else this.#steps.body.append(block.element);
     this.#near.observe(block.element);
-    if (this.#blocks.length > blocksKept) this.#drop();
+    while (this.finished - this.dropped >= linesKept) this.#drop();
     return block;
   }
 
@@ -181,7 +188,7 @@ export class LogLines {
 
   /** @param {number} number */
   #blockOf(number) {
-    return this.#blocks[Math.floor((number - 1 - this.dropped) / blockSize)];
+    return this.#blocks.findLast(({ before }) => before < number);
   }
 
   /**
@@ -190,20 +197,20 @@ export class LogLines {
    */
   mark(from, to) {
     const block = this.#blockOf(from);
-    const index = (from - 1) % blockSize;
-    if (!block || index >= block.lines) return null;
+    if (!block || from > block.before + block.lines) return null;
     for (const one of this.#marked) one.mark(-1, -1);
-    const at = this.#blocks.indexOf(block);
-    const count = Math.floor((to - 1) / blockSize) - Math.floor((from - 1) / blockSize);
-    this.#marked = this.#blocks.slice(at, at + count + 1);
-    for (const [place, one] of this.#marked.entries())
-      one.mark(index - place * blockSize, index - place * blockSize + to - from);
-    return block.line(index);
+    this.#marked = this.#blocks.filter(
+      ({ before, lines }) => before < to && before + lines >= from,
+    );
+    for (const one of this.#marked) one.mark(from - 1 - one.before, to - 1 - one.before);
+    this.#steps.reveal(block.element);
+    return block.line(from - 1 - block.before);
   }
 
   /** Returns a line that has ended, counted from 1. @param {number} number */
   textOf(number) {
-    return this.#blockOf(number)?.text.split("\n")[(number - 1) % blockSize] ?? "";
+    const block = this.#blockOf(number);
+    return block?.text.split("\n")[number - 1 - block.before] ?? "";
   }
 
   /**
@@ -216,7 +223,7 @@ export class LogLines {
     const block = this.#blockOf(from);
     if (!block) return { found: [], next: from };
     const text = block.text.toLowerCase();
-    const first = from - ((from - 1) % blockSize);
+    const first = block.before + 1;
     const next = first + block.lines;
     if (!text.includes(wanted)) return { found: [], next };
     const found = text

@@ -6,7 +6,7 @@
 
 /**
  * @typedef {{ id: number, log_chunk: string, stream_type: "STDOUT" | "STDERR" | "SYSTEM",
- * created_at: string, resource?: object, step?: object }} Chunk
+ * created_at: string, resource?: object, step?: { name: string, event: string, at: string } }} Chunk
  */
 /**
  * @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }}

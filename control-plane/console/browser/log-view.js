@@ -8,6 +8,7 @@ import { showFound } from "./found-text.js";
 import { fitToWindow } from "./log-height.js";
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
+import { LogSteps } from "./log-steps.js";
 import { readLog } from "./log-stream.js";
 import { logZone } from "./times.js";
 
@@ -54,6 +55,8 @@ class WindlassLog extends HTMLElement {
   /** The lines with which chunks about a resource begin. @type {Map<number, number>} */
   #lineOf = new Map();
   #isDrawing = false;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #clock;
   /** @type {() => void} */
   #close = () => undefined;
 
@@ -63,7 +66,9 @@ class WindlassLog extends HTMLElement {
     this.box = get(".lines");
     this.said = get(".log-state");
     get(".tools").hidden = false;
-    this.lines = new LogLines(this.box);
+    const template = /** @type {HTMLTemplateElement} */ (get("template"));
+    this.steps = new LogSteps(this.box, template);
+    this.lines = new LogLines(this.box, this.steps);
     this.search = new LogSearch(this.lines, (number, said, wanted) => {
       get("output").textContent = said;
       const line = number === null ? null : this.#go(number);
@@ -75,13 +80,18 @@ class WindlassLog extends HTMLElement {
     this.#listen(get);
     this.#close = readLog(this.getAttribute("job") ?? "", {
       chunk: (chunk) => this.#take(chunk),
-      progress: (progress) =>
-        this.dispatchEvent(new CustomEvent("progress", { bubbles: true, detail: progress })),
+      progress: (progress) => {
+        if (this.steps) this.steps.status = progress.status;
+        if (!this.#isWriting) this.#showSteps();
+        this.dispatchEvent(new CustomEvent("progress", { bubbles: true, detail: progress }));
+      },
       state: (state) => {
         this.#state = state;
         if (!this.#isWriting) this.#wrote();
       },
     });
+    // How long the step in progress has taken.
+    if (!this.hasAttribute("ended")) this.#clock = setInterval(() => this.#showSteps(), 1000);
   }
 
   /** Whether nothing more will come. */
@@ -91,6 +101,7 @@ class WindlassLog extends HTMLElement {
 
   disconnectedCallback() {
     this.#close();
+    clearInterval(this.#clock);
   }
 
   /** @param {(selector: string) => HTMLElement} get */
@@ -114,6 +125,10 @@ class WindlassLog extends HTMLElement {
       field.value = number > 0 ? String(number) : "";
       if (number > 0) location.hash = `L${number}`;
     });
+    get("[name=fold]").addEventListener("click", () => {
+      this.steps?.chooseAll(!this.steps.isAnyOpen);
+    });
+    this.box?.addEventListener("fold", () => this.#nameFold());
     for (const name of ["wrap", "times"]) this.#remember(name, get(`[name=${name}]`));
     this.follow?.addEventListener("change", () => {
       this.#isPaused = false;
@@ -157,13 +172,15 @@ class WindlassLog extends HTMLElement {
   #take(chunk) {
     const { log_chunk } = chunk;
     if (chunk.resource) this.#drawSoon();
-    for (let at = 0; at < log_chunk.length;) {
+    let at = 0;
+    do {
       // Not between the two halves of one character.
       const end = at + pieceSize + (isHalf(log_chunk.charCodeAt(at + pieceSize - 1)) ? 1 : 0);
       const isFirst = at === 0;
       this.#waiting.push({ ...chunk, log_chunk: log_chunk.slice(at, end), isFirst });
       at = end;
-    }
+      // The end of a step has no text.
+    } while (at < log_chunk.length);
     if (!this.#isWriting) this.#write();
   }
 
@@ -173,7 +190,8 @@ class WindlassLog extends HTMLElement {
     const begun = performance.now();
     let written = 0;
     for (const piece of this.#waiting) {
-      const { id, resource, step, isFirst } = piece;
+      const { id, resource, step, created_at, isFirst } = piece;
+      if (step && isFirst && this.steps?.take(step, created_at)) this.lines?.beginStep();
       const noteLine = (/** @type {number} */ line) => this.#lineOf.set(id, line);
       this.lines?.write(piece, (resource || step) && isFirst ? noteLine : undefined);
       written += 1;
@@ -181,6 +199,7 @@ class WindlassLog extends HTMLElement {
     }
     this.#waiting.splice(0, written);
     this.lines?.draw();
+    this.#showSteps();
     this.#keepUp();
     if (this.#waiting.length > 0) setTimeout(() => this.#write());
     else {
@@ -194,9 +213,24 @@ class WindlassLog extends HTMLElement {
     if (this.#isOver) {
       this.lines?.finish();
       this.lines?.draw();
+      clearInterval(this.#clock);
+      this.#showSteps();
     }
     this.#say();
     if (!this.#isMarked) this.#goToHash();
+  }
+
+  /** Nothing folds above what the reader looks at. */
+  #showSteps() {
+    this.steps?.show(this.hasAttribute("ended") || this.follow?.checked === true);
+    this.#nameFold();
+  }
+
+  #nameFold() {
+    const fold = /** @type {HTMLElement | null} */ (this.querySelector("[name=fold]"));
+    if (!fold || !this.steps) return;
+    fold.hidden = this.steps.count === 0;
+    fold.textContent = this.steps.isAnyOpen ? "Fold all" : "Open all";
   }
 
   #say() {
@@ -338,7 +372,9 @@ const topOf = (one) => one.getBoundingClientRect().top;
 
 /** Returns the first block that ends below this place. @param {HTMLElement} box @param {number} y */
 const firstBelow = (box, y) =>
-  [...box.children].find((block) => block.getBoundingClientRect().bottom > y + 1);
+  [...box.querySelectorAll(":scope > .block, .body:not([hidden]) > .block")].find(
+    (block) => block.getBoundingClientRect().bottom > y + 1,
+  );
 
 /** @param {number} code */
 const isHalf = (code) => code >= 0xd800 && code < 0xdc00;

@@ -14,6 +14,9 @@ const kinds = /** @type {const} */ (["ago", "utc", "local"]);
 const ahead =
   Date.now() - Date.parse(document.querySelector("[data-now]")?.getAttribute("data-now") ?? "");
 
+/** Milliseconds of the epoch. */
+export const serverNow = () => Date.now() - (Number.isNaN(ahead) ? 0 : ahead);
+
 /** @returns {Kind} */
 const wanted = () => kinds.find((kind) => kind === localStorage.getItem(key)) ?? "ago";
 
@@ -33,7 +36,7 @@ export function logTime(second) {
 /** Writes the times of a page, or of a part of it. @param {ParentNode} root */
 export function showTimes(root) {
   const kind = wanted();
-  const now = Date.now() - (Number.isNaN(ahead) ? 0 : ahead);
+  const now = serverNow();
   for (const time of root.querySelectorAll("time")) {
     const moment = new Date(time.dateTime);
     const utc = utcOf(time.dateTime);

@@ -2,6 +2,7 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
 import { sentence } from "../page/fields.ts";
+import { icon } from "../page/icons.ts";
 import { clock } from "../page/words.ts";
 
 /** What the page has of the log for browsers without a script. */
@@ -41,6 +42,7 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
             <button type="button" class="quiet" name="next" aria-label="Next match">↓</button>
             <output aria-label="Matches"></output>
           </div>
+          <button type="button" class="quiet" name="fold" hidden>Fold all</button>
           <label>Line <input name="line" inputmode="numeric" size="6" autocomplete="off" /></label>
           <label><input type="checkbox" name="follow" autocomplete="off" /> Follow</label>
           <label><input type="checkbox" name="wrap" autocomplete="off" /> Wrap</label>
@@ -53,6 +55,19 @@ export const logView = (job: Job, { text, isCut, unreadable }: LogStart): Html =
         </div>
         <div class="lines" tabindex="0" role="region" aria-label="Lines of the log"></div>
         <p class="log-state soft" role="status"></p>
+        <template>
+          <section class="log-step">
+            <h3>
+              <button type="button" aria-expanded="true">
+                ${icon("chevron-down")} ${icon("loader")}
+                <strong></strong> <span class="how"></span>
+                <span class="count"></span>
+                <span class="took"></span>
+              </button>
+            </h3>
+            <div class="body"></div>
+          </section>
+        </template>
         <noscript>
           <pre class="log" tabindex="0">
 ${text === "" ? "No output yet. Reload the page to check again." : text}</pre>

@@ -7,6 +7,7 @@ export const iconNames = [
   "box",
   "braces",
   "check",
+  "chevron-down",
   "chevrons-up-down",
   "circle-check",
   "circle-dashed",

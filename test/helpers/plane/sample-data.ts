@@ -265,6 +265,15 @@ const planLog = [
   "",
 ].join("\n");
 
+/** The steps of an apply and what they print. */
+const applySteps = [
+  ["workspace", ""],
+  ["source", "files of the configuration\n"],
+  ["init", "Initializing the backend...\nInitializing provider plugins...\n".repeat(6)],
+  ["apply", `${planLog}Apply complete! Resources: 3 added.\n`],
+  ["outputs", 'cluster_endpoint = "https://shop.example.com"\n'],
+] as const;
+
 /** Adds jobs of every kind and returns those with a page worth showing. */
 export async function addSampleJobs(
   plane: Plane,
@@ -279,6 +288,7 @@ export async function addSampleJobs(
     fixture.begin({ job_type, configuration_id });
   const failed = await run("DEPLOY", network);
   await fixture.step(failed, "init", "started");
+  await fixture.log(failed, "Initializing the backend...\nTerraform has been initialized.\n");
   await fixture.step(failed, "init", "ended", 3);
   await fixture.step(failed, "apply", "started", 3);
   await fixture.log(failed, planLog);
@@ -301,7 +311,11 @@ export async function addSampleJobs(
   await fixture.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
   await fixture.end(failed, "FAILED", { error_message: message });
   const deployed = await run("DEPLOY", shop);
-  await fixture.log(deployed, "Apply complete! Resources: 3 added.\n");
+  for (const [index, [name, text]] of applySteps.entries()) {
+    await fixture.step(deployed, name, "started", 4 * index);
+    await fixture.log(deployed, text);
+    await fixture.step(deployed, name, "ended", 4 * index + 0.4 + 3 * (index % 2));
+  }
   const outputs = {
     cluster_endpoint: { type: "string", value: "https://shop.example.com", sensitive: false },
     admin_password: { type: "string", sensitive: true },

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the scripts of the pages have their own tsconfig.
-import { age as untyped } from "../../../../control-plane/console/browser/age.js";
+import {
+  age as untyped,
+  took as untypedTook,
+} from "../../../../control-plane/console/browser/age.js";
 
 const age = untyped as (milliseconds: number, utc: string) => string;
+const took = untypedTook as (milliseconds: number) => string;
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000] as const;
 
 test.each([
@@ -19,4 +23,14 @@ test.each([
   ["2026-01-08", 31 * day],
 ])("%s is said of %d ms", (words, milliseconds) => {
   expect(age(milliseconds, "2026-01-08 00:00:00 UTC").replaceAll("\u00a0", " ")).toBe(words);
+});
+
+test.each([
+  [0, "0 s"],
+  [440, "0.4 s"],
+  [59_960, "1 min"],
+  [200_000, "3 min 20 s"],
+  [7_500_000, "2 h 5 min"],
+])("says that %i ms took %s", (milliseconds, expected) => {
+  expect(took(milliseconds)).toBe(expected.replaceAll(" ", "\u00a0"));
 });
