@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 // @ts-expect-error: the scripts of the pages have their own tsconfig.
-import {
-  age as untyped,
-  took as untypedTook,
-} from "../../../../control-plane/console/browser/age.js";
+import * as untyped from "../../../../control-plane/console/browser/age.js";
 
-const age = untyped as (milliseconds: number, utc: string) => string;
-const took = untypedTook as (milliseconds: number) => string;
+const { age, took } = untyped as {
+  age(milliseconds: number, utc: string): string;
+  took(milliseconds: number): string;
+};
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000] as const;
 
 test.each([
