@@ -24,6 +24,7 @@ import {
   startPlane,
   stateHeaders,
   type TestWorker,
+  readRows,
 } from "../helpers/plane/plane.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../helpers/plane/rows.ts";
 import { bearer, signIn } from "../helpers/people/sign-in.ts";
@@ -165,10 +166,7 @@ describe("a backup of a running server", () => {
     const archives = again.context.store.read.sql.selectFrom("archives").select("sha256");
     expect(await archives.execute()).toEqual([{ sha256 }]);
     // Every version of every state is complete.
-    for (const { blob } of await again.context.store.read.sql
-      .selectFrom("state_versions")
-      .select("blob")
-      .execute())
+    for (const { blob } of await readRows(again, "state_versions"))
       for await (const _ of await again.context.blobs.read(blob));
     expect((await readJob(again, done.job)).status).toBe("SUCCESS");
     await again.close();
@@ -188,10 +186,7 @@ describe("a backup of a running server", () => {
     // backup takes its time limit from it.
     const retention = { ...plane.context.retention, logs: 0, artifacts: 0, states: 0 };
     const later = { ...plane.context, retention };
-    const configurations = await plane.context.store.read.sql
-      .selectFrom("specs")
-      .select("id")
-      .execute();
+    const configurations = await readRows(plane, "specs");
     const making = makeBackup(configOf(plane.directory), file, true);
     await retainOnce(later);
     await retainOnce(later);
@@ -364,11 +359,7 @@ describe("a restore", () => {
       released_at: expect.any(Number),
     });
     // The audit log says how the jobs ended.
-    const entries = await again.context.store.read.sql
-      .selectFrom("audit_entries")
-      .selectAll()
-      .where("actor_kind", "=", "system")
-      .execute();
+    const entries = await readRows(again, "audit_entries", { actor_kind: "system" });
     const targets = (action: string) =>
       entries.filter((entry) => entry.action === action).map(({ target_id }) => target_id);
     const ended = [queued, claimed, running, planning, cancelled];
@@ -383,10 +374,7 @@ describe("a restore", () => {
     expect(await runner.ask("claimJob")).toBeNull();
     // A runner may still be changing these configurations, so their states stay locked until a
     // report or a user unlocks them.
-    const locks = await again.context.store.read.sql
-      .selectFrom("state_locks")
-      .select("job_id")
-      .execute();
+    const locks = await readRows(again, "state_locks");
     expect(new Set(locks.map(({ job_id }) => job_id))).toEqual(
       new Set([claimed.id, running.id, cancelled.id]),
     );

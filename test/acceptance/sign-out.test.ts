@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { openPerson } from "../helpers/people/sign-in.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { windlass } from "../helpers/cli/windlass.ts";
+import { readRow } from "../helpers/plane/plane.ts";
 
 const { plane } = planeForFile();
 const env = () => ({ env: { WINDLASS_DATA_DIR: plane.directory } });
@@ -18,13 +19,11 @@ test("windlass server logins lists people, and sign-out ends all logins of one o
   expect([out.exitCode, out.stdout]).toEqual([0, "Ended 1 login of ada@example.com"]);
   expect((await ada.page("/settings")).status).toBe(303);
   expect((await eve.page("/settings")).status).toBe(200);
-  const entry = await plane.context.store.read.sql
-    .selectFrom("audit_entries")
-    .select(["actor_kind", "details"])
-    .where("action", "=", "user.sign_out")
-    .where("owner_id", "=", ada.id)
-    .execute();
-  expect(entry).toEqual([{ actor_kind: "operator", details: '{"logins":1}' }]);
+  const entry = await readRow(plane, "audit_entries", {
+    action: "user.sign_out",
+    owner_id: ada.id,
+  });
+  expect(entry).toMatchObject({ actor_kind: "operator", details: '{"logins":1}' });
   const none = await windlass(["server", "sign-out", "--email", "grace@example.com"], env());
   expect([none.exitCode, none.stderr]).toEqual([
     1,

@@ -15,6 +15,7 @@ import {
   setJob,
   stateHeaders,
   type TestWorker,
+  readRows,
 } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { folderForFile } from "../helpers/machine/folders.ts";
@@ -99,21 +100,12 @@ const apply = (by: JobRow, args: string[] = [], server?: string) =>
   terraform(by, ["apply", "-auto-approve", "-no-color", ...args], server);
 
 const serials = async () =>
-  (
-    await plane.context.store.read.sql
-      .selectFrom("state_versions")
-      .select(["serial", "resources"])
-      .where("spec_id", "=", job.spec_id ?? "")
-      .orderBy("id")
-      .execute()
-  ).map(({ serial, resources }) => [serial, resources]);
+  (await readRows(plane, "state_versions", { spec_id: job.spec_id ?? "" })).map(
+    ({ serial, resources }) => [serial, resources],
+  );
 
 const lockRow = async () =>
-  plane.context.store.read.sql
-    .selectFrom("state_locks")
-    .select("lock_id")
-    .where("spec_id", "=", job.spec_id ?? "")
-    .executeTakeFirst();
+  (await readRows(plane, "state_locks", { spec_id: job.spec_id ?? "" }))[0];
 
 test("a job reads and destroys what an earlier job deployed, and the earlier job's credentials are refused", async () => {
   expect((await apply(job)).exitCode).toBe(0);
@@ -154,7 +146,7 @@ test("force-unlock is refused if the engine does not send the ID of the lock", a
   });
   const unlock = (id: string) => terraform(job, ["force-unlock", "-force", id]);
   expect((await unlock("any-id")).text).toContain("Failed to unlock state");
-  expect(await lockRow()).toEqual({ lock_id: "held-by-another" });
+  expect(await lockRow()).toMatchObject({ lock_id: "held-by-another" });
   // OpenTofu sends the ID that the user has typed, terraform none.
   if (testEngine === "opentofu") {
     expect(await unlock("held-by-another")).toMatchObject({ exitCode: 0 });
@@ -163,7 +155,7 @@ test("force-unlock is refused if the engine does not send the ID of the lock", a
   const forced = await unlock("held-by-another");
   expect(forced.exitCode).toBe(1);
   expect(forced.text).toContain("Failed to unlock state: Unexpected HTTP response code 400");
-  expect(await lockRow()).toEqual({ lock_id: "held-by-another" });
+  expect(await lockRow()).toMatchObject({ lock_id: "held-by-another" });
 });
 
 test.for(["LOCK", "POST", "UNLOCK"])(

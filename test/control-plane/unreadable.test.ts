@@ -7,7 +7,7 @@ import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { addState } from "../helpers/plane/rows.ts";
 import { addTestUser } from "../helpers/people/user.ts";
-import { ask } from "../helpers/plane/plane.ts";
+import { ask, setRows } from "../helpers/plane/plane.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 
 const source = { type: "inline" as const, files: { "main.tf": "" } };
@@ -29,13 +29,7 @@ it("a configuration value that cannot be decrypted is named in the error and can
     environment: { MY_TOKEN: { value: "b", sensitive: true } },
   };
   const sealed = seal(definition, secretBox(["another".padEnd(40)], "variables"), id);
-  await plane.context.store.write((tx) =>
-    tx.sql
-      .updateTable("specs")
-      .set({ definition: JSON.stringify(sealed) })
-      .where("id", "=", id)
-      .execute(),
-  );
+  await setRows(plane, "specs", { definition: JSON.stringify(sealed) }, { id });
   const shown = await client.call("getConfiguration", { params });
   expect(shown.variables).toEqual({ password: { sensitive: true } });
   const queue = () =>

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Zone } from "../../../protocol/configurations.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { userMachine } from "../../helpers/cli/user-machine.ts";
+import { setRows } from "../../helpers/plane/plane.ts";
 
 const { plane } = planeForFile();
 
@@ -10,9 +11,7 @@ test("lists and messages show the characters as escapes, and JSON has the same n
   await using ada = await userMachine(plane);
   const { id } = await ada.json<Zone>("zones", "create", "plain");
   const name = "gpj.\u202etxt";
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("zones").set({ name }).where("id", "=", id).execute(),
-  );
+  await setRows(plane, "zones", { name }, { id });
   const { stdout } = await ada.run("zones", "list");
   expect(stdout).toContain("gpj.\\u202etxt");
   const json = await ada.run("zones", "list", "--json");

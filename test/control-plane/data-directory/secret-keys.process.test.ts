@@ -23,6 +23,7 @@ import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/plane/rows.ts";
 import { bin } from "../../helpers/cli/windlass.ts";
 import { folderForEachTest } from "../../helpers/machine/folders.ts";
+import { readRow, setRows } from "../../helpers/plane/plane.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -68,13 +69,7 @@ async function addSealedJob(
 ): Promise<string> {
   const { id } = await addJob(context.store, owner, change);
   const snapshot = JSON.stringify(seal(definition, box, id));
-  await context.store.write((tx) =>
-    tx.sql
-      .updateTable("job_snapshots")
-      .set({ config_snapshot: snapshot })
-      .where("job_id", "=", id)
-      .execute(),
-  );
+  await setRows({ context }, "job_snapshots", { config_snapshot: snapshot }, { job_id: id });
   return id;
 }
 
@@ -123,14 +118,9 @@ describe("the secret key", () => {
     await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
       const variables = { sealed: { value: "text" } };
-      for (const id of [await addSpec(context.store, owner), await addSpec(context.store, owner)])
-        await context.store.write((tx) =>
-          tx.sql
-            .updateTable("specs")
-            .set({ definition: JSON.stringify({ ...definition, variables }) })
-            .where("id", "=", id)
-            .execute(),
-        );
+      for (let n = 0; n < 2; n += 1) await addSpec(context.store, owner);
+      const text = JSON.stringify({ ...definition, variables });
+      await setRows({ context }, "specs", { definition: text });
       await context.store.write((tx) => removeFact(tx, secretKeyChecks));
     });
     // Nothing is sealed, so every key is accepted.
@@ -149,19 +139,12 @@ describe("the secret key", () => {
       const unreadable = await addSealedJob(context, owner, { spec_id, job_type: "DEPLOY" }, box);
       const readable = await addSealedJob(context, owner, { spec_id });
       expect((await claim(context, owner))?.job.id).toBe(readable);
-      const job = await context.store.read.sql
-        .selectFrom("jobs")
-        .selectAll()
-        .where("id", "=", unreadable)
-        .executeTakeFirst();
+      const job = await readRow({ context }, "jobs", { id: unreadable });
       expect(job).toMatchObject({ status: "FAILED", started_at: null });
-      expect(job?.released_at).not.toBeNull();
-      expect(job?.error_message).toContain("cannot be decrypted");
-      const spec = await context.store.read.sql
-        .selectFrom("specs")
-        .select(["status", "error_message"])
-        .executeTakeFirst();
-      expect(spec).toEqual({ status: "FAILED", error_message: job?.error_message });
+      expect(job.released_at).not.toBeNull();
+      expect(job.error_message).toContain("cannot be decrypted");
+      const spec = await readRow({ context }, "specs");
+      expect(spec).toMatchObject({ status: "FAILED", error_message: job.error_message });
     });
   });
 });

@@ -8,6 +8,7 @@ import {
   jobCredential,
   readJob,
   type TestWorker,
+  setRows,
 } from "../../helpers/plane/plane.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec, type Owner } from "../../helpers/plane/rows.ts";
@@ -126,9 +127,7 @@ it("the id of a configuration cannot be the name of another, and one that has su
     "409 name_taken",
   );
   // An older version accepted such a name.
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("specs").set({ name: known }).where("id", "=", id).execute(),
-  );
+  await setRows(plane, "specs", { name: known }, { id });
   const find = async (name: string) =>
     (await client.call("getConfiguration", { params: { name } })).id;
   expect([await find(known), await find(id)]).toEqual([known, id]);

@@ -5,6 +5,7 @@ import { type Calls, callsOf } from "../../helpers/plane/calls.ts";
 import { submit, words } from "../../helpers/console/forms.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { openPerson } from "../../helpers/people/sign-in.ts";
+import { setRows } from "../../helpers/plane/plane.ts";
 
 const { plane } = planeForFile();
 let headers: Record<string, string>;
@@ -65,9 +66,7 @@ it.each(["a\u202eb", "a\u2066b", "\u200fa", "a\u200bb", "a\u2028b"])(
     expect(await person.refusal("createZone", { body })).toBe("400 invalid_request");
     const earlier = { name: randomUUID(), zone_id, source };
     const { id } = await person.call("createConfiguration", { body: earlier });
-    await plane.context.store.write((tx) =>
-      tx.sql.updateTable("specs").set({ name }).where("id", "=", id).execute(),
-    );
+    await setRows(plane, "specs", { name }, { id });
     const params = { name: id };
     expect(await person.call("getConfiguration", { params })).toMatchObject({ id, name });
   },
@@ -76,9 +75,7 @@ it.each(["a\u202eb", "a\u2066b", "\u200fa", "a\u200bb", "a\u2028b"])(
 it("a decomposed name of an earlier version is found by its id, and composed by a new name", async () => {
   const body = { name: "kept", zone_id, source };
   const { id } = await person.call("createConfiguration", { body });
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("specs").set({ name: "e\u0301" }).where("id", "=", id).execute(),
-  );
+  await setRows(plane, "specs", { name: "e\u0301" }, { id });
   const params = { name: id };
   expect((await person.call("getConfiguration", { params })).name).toBe("e\u0301");
   const change = { params, body: { name: "e\u0301" } };

@@ -10,6 +10,7 @@ import {
   setJob,
   setRows,
   type TestWorker,
+  readRow,
 } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { inPieces } from "../../../helpers/machine/pieces.ts";
@@ -69,11 +70,7 @@ test("an archive whose content is lost is whole again after the next upload", as
   const sha256 = hash("sha256", content);
   await upload(content);
   const job = await jobFrom(sha256);
-  const { blob } = await plane.context.store.read.sql
-    .selectFrom("archives")
-    .select("blob")
-    .where("sha256", "=", sha256)
-    .executeTakeFirstOrThrow();
+  const { blob } = await readRow(plane, "archives", { sha256 });
   await plane.context.blobs.delete(blob);
   expect((await download(job, worker)).json().code).toBe("unreadable");
   const before = await plane.blobs();

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import canonicalize from "canonicalize";
 import { describe, expect } from "vitest";
-import { setJob } from "../../../helpers/plane/plane.ts";
+import { setJob, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import {
   addArtifact,
@@ -183,9 +183,7 @@ describe("an update of a configuration", () => {
     expect(await client.refusal("updateConfiguration", change)).toBe("400 invalid_request");
 
     const definition = JSON.stringify({ source, engine: "terraform", engine_version: "abc" });
-    await plane.context.store.write(({ sql }) =>
-      sql.updateTable("specs").set({ definition }).where("id", "=", id).execute(),
-    );
+    await setRows(plane, "specs", { definition }, { id });
     const again = { engine_version: "abc", labels: ["eu"] };
     expect(await client.call("updateConfiguration", { params, body: again })).toMatchObject(again);
     const mended = { engine_version: "~> 1.9" };
@@ -226,13 +224,7 @@ describe("an update of a configuration", () => {
     expect(await client.refusal("updateConfiguration", alone)).toBe("400 invalid_request");
 
     const stored = { source: { ...git, ref: "-x" }, engine: "terraform" };
-    await plane.context.store.write(({ sql }) =>
-      sql
-        .updateTable("specs")
-        .set({ definition: JSON.stringify(stored) })
-        .where("id", "=", id)
-        .execute(),
-    );
+    await setRows(plane, "specs", { definition: JSON.stringify(stored) }, { id });
     const again = { source: stored.source, labels: ["eu"] };
     expect(await client.call("updateConfiguration", { params, body: again })).toMatchObject(again);
   });

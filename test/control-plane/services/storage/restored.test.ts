@@ -5,6 +5,7 @@ import { restorePending, setFact } from "../../../../control-plane/store/facts.t
 import { openPerson } from "../../../helpers/people/sign-in.ts";
 import { openTeam } from "../../../helpers/people/teams.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { readRow } from "../../../helpers/plane/plane.ts";
 
 const { plane } = planeForFile();
 
@@ -26,12 +27,8 @@ test("ends every invitation that seems to be open: it may have been used or revo
   expect(members.map(({ email }) => email)).toEqual([admin.email]);
   const { text } = await back.page(`/audit?team=${slug}&action=invitation.revoke`);
   expect(text).toContain("restored");
-  const [entry] = await context.store.read.sql
-    .selectFrom("audit_entries")
-    .select(["actor_kind", "target_id", "target_name"])
-    .where("action", "=", "invitation.revoke")
-    .execute();
-  expect(entry).toEqual({
+  const entry = await readRow(plane, "audit_entries", { action: "invitation.revoke" });
+  expect(entry).toMatchObject({
     actor_kind: "system",
     target_id: id,
     target_name: "grace@example.com",

@@ -4,6 +4,7 @@ import { setsLimit } from "../../../../protocol/variable-sets.ts";
 import { secretBox } from "../../../../control-plane/domain/secret-box.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addArtifact, addSpec } from "../../../helpers/plane/rows.ts";
+import { readRow, setRows } from "../../../helpers/plane/plane.ts";
 
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
@@ -43,11 +44,7 @@ describe("a variable set", () => {
     expect(made).toMatchObject({ ...values, zone_ids: [], configuration_ids: [] });
     const params = { id: made.id };
     expect(await client.call("getVariableSet", { params })).toEqual(made);
-    const stored = await plane.context.store.read.sql
-      .selectFrom("variable_sets")
-      .select("definition")
-      .where("id", "=", made.id)
-      .executeTakeFirstOrThrow();
+    const stored = await readRow(plane, "variable_sets", { id: made.id });
     expect(stored.definition).not.toContain("s3cret");
     const changed = await client.call("updateVariableSet", {
       params,
@@ -258,9 +255,7 @@ describe("a job of a configuration with variable sets", () => {
     const box = secretBox(["another".padEnd(40)], "variables");
     const sealed = box.seal(Buffer.from('"x"'), `${set.id}/password`).toString("base64");
     const definition = JSON.stringify({ variables: { password: { sensitive: true, sealed } } });
-    await plane.context.store.write((tx) =>
-      tx.sql.updateTable("variable_sets").set({ definition }).where("id", "=", set.id).execute(),
-    );
+    await setRows(plane, "variable_sets", { definition }, { id: set.id });
     const job = { body: { job_type: "PLAN" as const, configuration_id: id } };
     await expect(client.call("createJob", job)).rejects.toThrow(
       /^variable set "shared secrets": variables.password cannot be decrypted/,
