@@ -17,6 +17,7 @@ import { settleClock } from "./services/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { forgetEvents } from "./services/connections/events.ts";
+import { postChanges } from "./services/pull-requests/posting.ts";
 import { pruneExpired } from "./services/people/logins.ts";
 import { recountStates } from "./services/states/recount.ts";
 import { finishDeletions } from "./services/storage/removals.ts";
@@ -90,6 +91,7 @@ export async function startServer(
       "a round of the worker watch failed",
     ],
     [minute, () => endStale(context, signal), "ending deployments whose plan is stale failed"],
+    [second, () => postChanges(context, signal), "telling code hosts of jobs failed"],
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
     [

@@ -55,6 +55,7 @@ export const auditActions = [
   "connection.update",
   "connection.rotate_secret",
   "connection.delete",
+  "pull_request.approve",
   "variable_set.create",
   "variable_set.update",
   "variable_set.delete",

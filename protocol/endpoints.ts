@@ -11,6 +11,7 @@ import { jobEndpoints } from "./job-endpoints.ts";
 import { loginEndpoints } from "./logins.ts";
 import { operationEndpoints } from "./operations.ts";
 import { planSummaryEndpoints } from "./plan-summary.ts";
+import { pullRequestEndpoints } from "./pull-requests.ts";
 import { releaseEndpoints } from "./releases.ts";
 import { repositoryEndpoints } from "./repositories.ts";
 import { signInEndpoints } from "./sign-in.ts";
@@ -66,7 +67,7 @@ export const tags = [
   tag(
     "Connections",
     "A connection to a code host: with it configurations follow branches, and pull requests show their plans.",
-    { ...connectionEndpoints, ...eventEndpoints },
+    { ...connectionEndpoints, ...pullRequestEndpoints, ...eventEndpoints },
   ),
   tag(
     "Jobs",

@@ -55,7 +55,7 @@ const params = { id: about(Uuid, "The pull request.") };
 
 export const pullRequestEndpoints = {
   listPullRequests: endpoint("GET /api/cli/pull-requests", {
-    summary: "List pull requests onto followed branches, the one that changed last first",
+    summary: "List pull requests onto followed branches, newest first",
     permission: "read",
     query: {
       ...Paging,
@@ -87,6 +87,6 @@ export const pullRequestEndpoints = {
       { additionalProperties: false },
     ),
     answer: PullRequest,
-    refusals: ["not_found", "changed_meanwhile"],
+    refusals: ["changed_meanwhile"],
   }),
 };

@@ -11,6 +11,7 @@ import {
 } from "../services/connections/connections.ts";
 import { receiveEvent } from "../services/connections/events.ts";
 import { addWebhook, checkConnection, listRepositories } from "../services/connections/hosts.ts";
+import { approvePullRequest, listPullRequests } from "../services/pull-requests/pull-requests.ts";
 
 export const connectionRoutes = (context: Context) =>
   ({
@@ -28,6 +29,10 @@ export const connectionRoutes = (context: Context) =>
       addWebhook(context, caller, params.id, body.repository),
     listConnectionRepositories: ({ caller, params, query }) =>
       listRepositories(context, caller, params.id, query),
+    listPullRequests: async ({ caller, query }) =>
+      list((before, limit) => listPullRequests(context, caller, query, before, limit)),
+    approvePullRequest: ({ caller, params, body }) =>
+      approvePullRequest(context, caller, params.id, body.commit),
     receiveEvent: ({ params, body, request }) =>
       receiveEvent(context, params.id, { headers: request.headers, address: request.ip }, body),
   }) satisfies Partial<Routes>;

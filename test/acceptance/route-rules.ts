@@ -115,6 +115,8 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /api/cli/connections/:id/rotate-secret": "user admin",
   "POST /api/cli/connections/:id/webhooks": "user admin",
   "GET /api/cli/connections/:id/repositories": "user deployer",
+  "GET /api/cli/pull-requests": "user viewer",
+  "POST /api/cli/pull-requests/:id/approve": "person deployer",
   "POST /api/events/:id": "open",
   "GET /api/cli/variable-sets": "user viewer",
   "POST /api/cli/variable-sets": "user deployer",

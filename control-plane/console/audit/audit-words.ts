@@ -46,6 +46,7 @@ const phrases: Readonly<Record<AuditAction, string>> = {
   "connection.update": "changed the connection *",
   "connection.rotate_secret": "replaced the secret of the connection *",
   "connection.delete": "deleted the connection *",
+  "pull_request.approve": "let a commit of the pull request * be planned",
   "variable_set.create": "created the variable set *",
   "variable_set.update": "changed the variable set *",
   "variable_set.delete": "deleted the variable set *",

@@ -26,7 +26,7 @@ function hostOf(context: Context, row: ConnectionRow): OpenHost {
   );
 }
 
-/** Records whether the request worked. Throws `host_unavailable` with the host's reason. */
+/** Records whether the request worked. Throws HostError. */
 export async function ask<T>(
   context: Context,
   row: ConnectionRow,

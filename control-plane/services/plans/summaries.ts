@@ -76,7 +76,8 @@ export async function getPlanSummary(
 const withoutAttributes = (key: string, value: unknown): unknown =>
   key === "attributes" ? undefined : value;
 
-function joined(plan_summary: string, values: string | undefined): PlanSummary {
+/** A summary with the attributes that are stored apart. */
+export function joined(plan_summary: string, values: string | undefined): PlanSummary {
   const summary = JSON.parse(plan_summary) as PlanSummary;
   if (values === undefined) return summary;
   const details = JSON.parse(values) as Details;

@@ -14,6 +14,7 @@ const tables: Readonly<Record<string, OwnedTable>> = {
   "cloud-identities": "cloud_identities",
   identities: "cloud_identities",
   connections: "connections",
+  "pull-requests": "pull_requests",
   "access-tokens": "access_tokens",
 };
 

@@ -37,7 +37,7 @@ export const indexes = [
   `create index connection_events_received on connection_events (received_at)`,
   `create index follows_connection on follows (connection_id, repository_id)`,
   `create unique index pull_requests_number on pull_requests (connection_id, repository_id, number)`,
-  `create index pull_requests_owner on pull_requests (owner_id, updated_at, id)`,
+  `create index pull_requests_owner on pull_requests (owner_id, id)`,
   `create index pull_requests_post on pull_requests (post_at) where post_at is not null`,
   `create index job_changes_pull_request on job_changes (pull_request_id, commit_id)`,
   `create index job_changes_spec on job_changes (spec_id, job_id)`,

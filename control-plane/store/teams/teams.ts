@@ -72,6 +72,7 @@ const ownedTables = [
   "variable_sets",
   "cloud_identities",
   "connections",
+  "pull_requests",
   "access_tokens",
 ] as const;
 

@@ -1,7 +1,7 @@
 /** A team with one thing of each kind, and the request of each route about them. */
 import { randomUUID } from "node:crypto";
 import { addHeldJob, addTestWorker, ask, readRow, stateHeaders, type Plane } from "./plane.ts";
-import { addArtifact, addJob, addSpec } from "./rows.ts";
+import { addArtifact, addJob, addPullRequest, addSpec } from "./rows.ts";
 import { addMember, addTeam } from "../people/teams.ts";
 import { addTestUser } from "../people/user.ts";
 
@@ -32,6 +32,12 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
   });
   const connection = await client.call("createConnection", {
     body: { name: "c", kind: "forgejo", base_url: "https://git.invalid", credential: "t" },
+  });
+  const pull = await addPullRequest(store, {
+    owner_id: id,
+    connection_id: connection.id,
+    is_fork: 1,
+    post_at: null,
   });
   const set = await client.call("createVariableSet", { body: { name: "s" } });
   const free = await client.call("createVariableSet", { body: { name: "free" } });
@@ -80,6 +86,7 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
       .replace("/state/:spec_id", `/state/${spec}`)
       .replace(/identities\/:id/, `identities/${identity.id}`)
       .replace(/(connections|events)\/:id/, `$1/${connection.id}`)
+      .replace("/pull-requests/:id", `/pull-requests/${pull.id}`)
       .replace("/variable-sets/:id", `/variable-sets/${deletes(method, url) ? free.id : set.id}`)
       .replace(":serial", "1")
       .replace(":git_provider", "github")
@@ -112,6 +119,7 @@ export async function makeSpace(plane: Plane, isPersonal = false) {
     "PATCH /api/cli/connections/:id": { name: "renamed" },
     "POST /api/cli/connections/:id/rotate-secret": { overlap_seconds: 60 },
     "POST /api/cli/connections/:id/webhooks": { repository: "owner/name" },
+    "POST /api/cli/pull-requests/:id/approve": { commit: pull.head_commit },
     "POST /api/cli/variable-sets": { name: "new" },
     "PATCH /api/cli/variable-sets/:id": { name: "renamed" },
     "POST /api/cli/configurations/:name/state/versions": { ...state, serial: 9 },

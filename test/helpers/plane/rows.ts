@@ -4,6 +4,7 @@ import { approvalColumns } from "../../../control-plane/domain/approvals.ts";
 import { newlyQueued, type JobRow } from "../../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../../control-plane/domain/worker.ts";
 import type { Insertable } from "kysely";
+import type { PullRequestsTable } from "../../../control-plane/store/connection-tables.ts";
 import type { StateVersionsTable, Tables } from "../../../control-plane/store/tables.ts";
 import type { Store } from "../../../control-plane/store/db.ts";
 import { storedJson } from "../../../control-plane/services/definitions.ts";
@@ -155,3 +156,44 @@ export const addState = (
     created_at: 1,
     ...change,
   });
+
+/** Adds an open pull request of a connection. */
+export async function addPullRequest(
+  store: Store,
+  change: {
+    readonly owner_id: string;
+    readonly connection_id: string;
+  } & Partial<PullRequestsTable>,
+): Promise<PullRequestsTable> {
+  const row: PullRequestsTable = {
+    id: uuid(),
+    repository_id: "1",
+    repository: "ada/infra-1",
+    number: 1,
+    title: "a change",
+    author_id: "3",
+    author: "bob",
+    url: "http://host/ada/infra-1/pulls/1",
+    state: "open",
+    head_branch: "topic",
+    head_commit: "a".repeat(40),
+    base_branch: "main",
+    base_commit: null,
+    is_fork: 0,
+    is_draft: 0,
+    merged_commit: null,
+    approved_commit: null,
+    planned_commit: null,
+    skipped: null,
+    comment_id: null,
+    posted_comment: null,
+    posted_status: null,
+    post_error: null,
+    post_at: 0,
+    created_at: 1,
+    updated_at: 1,
+    ...change,
+  };
+  await addRows(store, "pull_requests", row);
+  return row;
+}

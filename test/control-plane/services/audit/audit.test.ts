@@ -10,12 +10,13 @@ import {
   addTestWorker,
   ask,
   jobCredential,
+  readRow,
   setJob,
   startPlane,
   stateHeaders,
   setRows,
 } from "../../../helpers/plane/plane.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/plane/rows.ts";
+import { addJob, addOwner, addPullRequest, addSpec } from "../../../helpers/plane/rows.ts";
 import { withRoutes, type ServedRoute } from "../../../helpers/plane/routes.ts";
 import { bearer, cookieOf } from "../../../helpers/people/sign-in.ts";
 import { callerOf } from "../../../helpers/people/caller.ts";
@@ -218,6 +219,14 @@ describe("the audit log", () => {
       body: { overlap_seconds: 60 },
     });
     secrets.push(String(rotated.json.webhook_secret));
+    const connection_id = ids[0] ?? "";
+    const { owner_id } = await readRow(log.plane, "connections", { id: connection_id });
+    const fork = { owner_id, connection_id, is_fork: 1, post_at: null } as const;
+    const pull = await addPullRequest(log.plane.context.store, fork);
+    await does("POST /api/cli/pull-requests/:id/approve", ["pull_request.approve"], {
+      ids: [pull.id],
+      body: { commit: pull.head_commit },
+    });
     await does(`DELETE ${path}/:id`, ["connection.delete"], { ids });
   }
 

@@ -1,0 +1,335 @@
+/**
+ * Hosts are told what jobs and pull requests have come to: what they should show is compared with
+ * what was posted, so a crash between the two leaves nothing stale, and nothing twice. A row is
+ * taken by moving `post_at`; whatever changes meanwhile sets it again, so the row stays due.
+ */
+import { createHash } from "node:crypto";
+import { minute } from "../../../common/units.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
+import { changesResources, changesText } from "../../../protocol/words.ts";
+import type { CodeHost, Status } from "../../code-hosts/code-host.ts";
+import { HostError } from "../../code-hosts/host-calls.ts";
+import { findAnyConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import {
+  changeJobChange,
+  changePullRequest,
+  findDueJobChanges,
+  findDuePullRequests,
+  findJobsOfPullRequest,
+  findNewestFor,
+  findRepositoryOf,
+  keepPosted,
+  type JobChangeRow,
+  type PostedJob,
+  type PullRequestRow,
+} from "../../store/connections/posting.ts";
+import type { Queries } from "../../store/db.ts";
+import { findPlanAttributes, findPlanSummary } from "../../store/plans/summaries.ts";
+import type { Context } from "../context.ts";
+import { joined } from "../plans/summaries.ts";
+import { commentText, markerOf, type CommentedPlan } from "./comment.ts";
+import { ask } from "../connections/hosts.ts";
+
+/** Rows of each kind that one round takes. */
+const rowsOfRound = 20;
+/** Wanted and posted are compared again after this, also if nothing was seen to change. */
+const comparedAgain = minute;
+/** Longer than all calls of one row may take: another server takes it then. */
+const lease = 5 * minute;
+/** The jobs of one commit that a comment and an aggregate status count. */
+const jobsLimit = 500;
+/** The attributes of larger plans are left to the page of the job. */
+const attributesLimit = 256 * 1024;
+
+interface Turn {
+  readonly context: Context;
+  readonly connection: ConnectionRow;
+}
+
+/** Connections do not wait for one another. */
+export async function postChanges(context: Context, signal: AbortSignal): Promise<void> {
+  const { store, now } = context;
+  const due = { now: now(), limit: rowsOfRound };
+  const jobs = await store.read.all(findDueJobChanges, due);
+  const pulls = await store.read.all(findDuePullRequests, due);
+  const turns = new Map<string, (() => Promise<void>)[]>();
+  const add = (connection: string | null, turn: () => Promise<void>) =>
+    turns.set(connection ?? "", [...(turns.get(connection ?? "") ?? []), turn]);
+  for (const row of jobs) add(row.connection_id, () => postJob(context, row));
+  for (const row of pulls) add(row.connection_id, () => postPullRequest(context, row));
+  const ended = await Promise.allSettled(
+    [...turns.values()].map(async (rows) => {
+      for (const turn of rows) if (!signal.aborted) await turn();
+    }),
+  );
+  for (const one of ended) if (one.status === "rejected") throw one.reason;
+}
+
+async function postJob(context: Context, row: JobChangeRow): Promise<void> {
+  const { store, now } = context;
+  const until = now() + lease;
+  if (!(await store.write((tx) => changeJobChange(tx, row, { post_at: until })))) return;
+  const taken = { ...row, post_at: until };
+  const end = (change: Partial<JobChangeRow> & { post_at: number | null }) =>
+    store.write((tx) => changeJobChange(tx, taken, change));
+  const connection = await connectionOf(context, row.connection_id);
+  const repository = await store.read.first(findRepositoryOf, { job: row.job_id });
+  const newest =
+    row.spec_id === null
+      ? undefined
+      : await findNewestFor(store.read, { spec: row.spec_id, commit: row.commit_id });
+  if (!connection || !repository || newest?.job_id !== row.job_id || newest.configuration === null)
+    return void (await end({ post_at: null }));
+  const { state, description } = statusOf(newest);
+  try {
+    const posted_status = await ask(context, connection, ({ host }) =>
+      postStatus(host, repository, row.commit_id, row.posted_status, {
+        context: `${connection.status_name}/${newest.configuration}`,
+        state,
+        description,
+        url: `${context.publicUrl()}/jobs/${row.job_id}`,
+      }),
+    );
+    const isOver = !["QUEUED", "PROCESSING"].includes(newest.status);
+    await end({
+      posted_status,
+      post_error: null,
+      post_at: isOver ? null : now() + comparedAgain,
+    });
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    await end({ post_error: error.message, post_at: now() + pauseAfter(error) });
+  }
+}
+
+async function postPullRequest(context: Context, row: PullRequestRow): Promise<void> {
+  const { store, now } = context;
+  const until = now() + lease;
+  if (!(await store.write((tx) => changePullRequest(tx, row, { post_at: until })))) return;
+  const taken = { ...row, post_at: until };
+  const end = (change: Partial<PullRequestRow> & { post_at: number | null }) =>
+    store.write((tx) => changePullRequest(tx, taken, change));
+  const connection = await connectionOf(context, row.connection_id);
+  if (!connection || row.state !== "open") return void (await end({ post_at: null }));
+  const plans = await plansOf(store.read, row);
+  const turn = { context, connection };
+  try {
+    const posted = await ask(context, connection, async ({ host }) => ({
+      posted_status: await postStatus(
+        host,
+        repositoryOf(row),
+        row.head_commit,
+        row.posted_status,
+        aggregateOf(turn, row, plans),
+      ),
+      posted_comment: await postComment(turn, host, row, plans),
+    }));
+    await end({ ...posted, post_error: null, post_at: now() + comparedAgain });
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    await end({ post_error: error.message, post_at: now() + pauseAfter(error) });
+  }
+}
+
+const connectionOf = (
+  { store }: Context,
+  id: string | null,
+): Promise<ConnectionRow | undefined> | undefined =>
+  id === null ? undefined : store.read.first(findAnyConnection, { id });
+
+const repositoryOf = ({ repository_id: id, repository: full_name }: PullRequestRow) => ({
+  id,
+  full_name,
+});
+
+const pauseAfter = (error: HostError): number => Math.max(comparedAgain, error.retryAfter ?? 0);
+
+const digestOf = (value: unknown): string =>
+  createHash("sha256").update(JSON.stringify(value)).digest("hex");
+
+/** Returns the digest of what the host shows now. */
+async function postStatus(
+  host: CodeHost,
+  repository: { readonly id: string; readonly full_name: string },
+  commit: string,
+  posted: string | null,
+  { context, description, ...wanted }: Status,
+): Promise<string> {
+  const status = {
+    ...wanted,
+    context: cut(context, host.limits.context),
+    description: cut(description, host.limits.description),
+  };
+  const digest = digestOf([commit, status]);
+  if (digest !== posted) await host.setStatus(repository, commit, status);
+  return digest;
+}
+
+/** Characters are counted as a host counts them: a cut never leaves half of one. */
+function cut(text: string, limit: number): string {
+  const characters = Array.from(text);
+  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join("")}…`;
+}
+
+/** The newest plan of each configuration for the head. */
+export async function plansOf(
+  read: Queries,
+  { id, head_commit }: Pick<PullRequestRow, "id" | "head_commit">,
+): Promise<readonly PostedJob[]> {
+  const all = await findJobsOfPullRequest(read, { id, commit: head_commit, limit: jobsLimit });
+  const newest = new Map<string, PostedJob>();
+  for (const job of all)
+    if (job.spec_id !== null && job.configuration !== null && job.job_type === "PLAN")
+      if (!newest.has(job.spec_id)) newest.set(job.spec_id, job);
+  return [...newest.values()].toSorted((a, b) =>
+    (a.configuration ?? "").localeCompare(b.configuration ?? "", "en"),
+  );
+}
+
+/** What a status says of a job. */
+function statusOf(job: PostedJob): Pick<Status, "state" | "description"> {
+  const isPlan = job.job_type === "PLAN";
+  switch (job.status) {
+    case "QUEUED":
+      return {
+        state: "pending",
+        description: job.unapproved ? "waits for approvals" : "waits for a runner",
+      };
+    case "PROCESSING":
+      return { state: "pending", description: isPlan ? "planning" : "deploying" };
+    case "SUCCESS": {
+      const counts = job.counts === null ? "" : changesText(JSON.parse(job.counts) as PlanCounts);
+      return {
+        state: "success",
+        description: isPlan ? planSaid(job, counts) : `deployed ${counts}`,
+      };
+    }
+    case "FAILED":
+      return { state: "failure", description: firstLine(job.error_message) ?? "failed" };
+    case "CANCELLED":
+      return { state: "failure", description: "cancelled" };
+  }
+}
+
+function planSaid(
+  { approval_when, approval_count, destructive }: PostedJob,
+  counts: string,
+): string {
+  const isCovered = approval_when === "always" || (approval_when !== null && destructive === 1);
+  const needed = approval_count ?? 1;
+  const approvals = `needs ${needed} approval${needed === 1 ? "" : "s"}`;
+  return isCovered && counts !== "no changes" ? `${counts}, ${approvals}` : counts;
+}
+
+const firstLine = (text: string | null): string | undefined => text?.split("\n", 1)[0] || undefined;
+
+function aggregateOf(
+  { context, connection }: Turn,
+  row: PullRequestRow,
+  plans: readonly PostedJob[],
+): Status {
+  const [only] = plans;
+  const url = `${context.publicUrl()}/pull-requests#${row.id}`;
+  return {
+    ...wholeOf(row, plans),
+    context: connection.status_name,
+    url: plans.length === 1 && only ? `${context.publicUrl()}/jobs/${only.job_id}` : url,
+  };
+}
+
+/** Whether a person must let the head of a fork be planned. */
+export const needsApproval = (
+  row: Pick<PullRequestRow, "is_fork" | "skipped" | "approved_commit" | "head_commit">,
+): boolean => row.is_fork === 1 && row.skipped === null && row.approved_commit !== row.head_commit;
+
+/** What the aggregate status of a pull request says. */
+function wholeOf(
+  row: PullRequestRow,
+  plans: readonly PostedJob[],
+): Pick<Status, "state" | "description"> {
+  if (row.skipped !== null) return { state: "success", description: row.skipped };
+  if (needsApproval(row))
+    return { state: "pending", description: "a fork: a person must let this commit be planned" };
+  if (row.planned_commit !== row.head_commit)
+    return { state: "pending", description: "will be planned" };
+  if (plans.length === 0) return { state: "success", description: "touches no configuration" };
+  const all = plans.map((plan) => ({ ...statusOf(plan), plan }));
+  const failed = all.filter(({ state }) => state === "failure");
+  const count = `${plans.length} plan${plans.length === 1 ? "" : "s"}`;
+  if (failed.length > 0) {
+    const names = failed.map(({ plan }) => plan.configuration).join(", ");
+    return { state: "failure", description: `${failed.length} of ${count} failed: ${names}` };
+  }
+  const open = all.filter(({ state }) => state === "pending").length;
+  if (open > 0) return { state: "pending", description: `${plans.length - open} of ${count} done` };
+  const [first] = all;
+  if (all.length === 1 && first) return { state: "success", description: first.description };
+  const changed = plans.filter(({ counts }) => hasChanges(counts)).length;
+  return { state: "success", description: `${count}, ${changed} with changes` };
+}
+
+function hasChanges(counts: string | null): boolean {
+  if (counts === null) return true;
+  const read = JSON.parse(counts) as PlanCounts;
+  return changesResources(read) || read.only !== undefined;
+}
+
+/** Returns the digest of the comment that the host has; null while it has none. */
+async function postComment(
+  { context, connection }: Turn,
+  host: CodeHost,
+  row: PullRequestRow,
+  plans: readonly PostedJob[],
+): Promise<string | null> {
+  const { store } = context;
+  const shown = plans.filter(({ comment }) => comment !== "off" && comment !== null);
+  const isOver = shown.every(({ status }) => !["QUEUED", "PROCESSING"].includes(status));
+  const isWorthIt = shown.some(
+    ({ comment, status, counts }) =>
+      comment === "always" || (status === "SUCCESS" ? hasChanges(counts) : status === "FAILED"),
+  );
+  // An unfinished round of plans leaves an earlier comment until all of them have ended.
+  if (shown.length === 0 || !isOver || (row.comment_id === null && !isWorthIt))
+    return row.posted_comment;
+  const marker = markerOf(connection.status_name);
+  const commented: CommentedPlan[] = [];
+  for (const plan of shown) commented.push(await commentedPlan(context, plan));
+  const body = commentText(commented, row.head_commit, {
+    marker,
+    hasHtml: host.hasHtmlComments,
+    limit: host.limits.comment,
+  });
+  const digest = digestOf(body);
+  if (digest === row.posted_comment && row.comment_id !== null) return digest;
+  const repository = repositoryOf(row);
+  const known =
+    row.comment_id ??
+    (host.hasHtmlComments ? await host.findComment(repository, row.number, marker) : null);
+  const written =
+    (await host.writeComment(repository, row.number, body, known)) ??
+    (await host.writeComment(repository, row.number, body, null));
+  if (written !== row.comment_id)
+    await store.write((tx) => keepPosted(tx, row.id, { comment_id: written }));
+  return digest;
+}
+
+async function commentedPlan(
+  { store: { read }, publicUrl }: Context,
+  job: PostedJob,
+): Promise<CommentedPlan> {
+  const found = await read.first(findPlanSummary, { job: job.job_id });
+  const values = found && (await read.first(findPlanAttributes, { job: job.job_id }));
+  const attributes =
+    values && values.attributes.length <= attributesLimit ? values.attributes : undefined;
+  const summary: PlanSummary | null = found ? joined(found.plan_summary, attributes) : null;
+  return {
+    configuration: job.configuration ?? "",
+    status: job.status,
+    said: statusOf(job).description,
+    url: `${publicUrl()}/jobs/${job.job_id}`,
+    error: job.status === "FAILED" ? job.error_message : null,
+    summary,
+    withheld: JSON.parse(job.withheld) as string[],
+  };
+}

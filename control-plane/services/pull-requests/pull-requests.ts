@@ -1,0 +1,103 @@
+import type { PullRequest } from "../../../protocol/pull-requests.ts";
+import type { Query } from "../../../protocol/endpoint.ts";
+import type { Endpoints } from "../../../protocol/endpoints.ts";
+import { time } from "../../domain/moments.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import {
+  changePullRequest,
+  findPullRequest,
+  listPullRequests as listRows,
+  type PullRequestRow,
+} from "../../store/connections/posting.ts";
+import { updateConnection } from "../../store/connections/connections.ts";
+import { findPlanSummary } from "../../store/plans/summaries.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { Queries } from "../../store/db.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import { findNamed } from "../configurations/configurations.ts";
+import type { Context } from "../context.ts";
+import { countsOf } from "../jobs/views.ts";
+import { needsApproval, plansOf } from "./posting.ts";
+
+export async function listPullRequests(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  {
+    configuration,
+    ...filter
+  }: Pick<Query<Endpoints["listPullRequests"]>, "configuration" | "repository" | "state">,
+  before: string | undefined,
+  limit: number,
+): Promise<PullRequest[]> {
+  const spec = configuration && (await findNamed(read, owner, configuration)).id;
+  const rows = await listRows(read, { owner, spec, ...filter, before, limit });
+  const views = [];
+  for (const row of rows) views.push(await view(read, row));
+  return views;
+}
+
+/** Lets this commit of a fork be planned. */
+export async function approvePullRequest(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+  commit: string,
+): Promise<PullRequest> {
+  const row = await store.write(async (tx) => {
+    const found = await tx.first(findPullRequest, { id, owner: user.space_id });
+    if (!found) throw notFound("pull request");
+    if (found.head_commit !== commit)
+      throw new RefusalError(
+        "changed_meanwhile",
+        `the pull request is at ${found.head_commit} now: look at that commit, then approve it`,
+      );
+    if (!needsApproval(found)) return found;
+    const at = now();
+    const change = { approved_commit: commit, post_at: at, updated_at: at };
+    await changePullRequest(tx, found, change);
+    // Its connection looks again at once, and plans it.
+    await updateConnection(tx, found.connection_id, { poll_at: at });
+    const name = `${found.repository}#${found.number}`;
+    await recordOwn(
+      tx,
+      user,
+      { action: "pull_request.approve", id, name, details: { commit } },
+      at,
+    );
+    return { ...found, ...change };
+  });
+  return view(store.read, row);
+}
+
+async function view(read: Queries, row: PullRequestRow): Promise<PullRequest> {
+  const jobs = [];
+  for (const plan of await plansOf(read, row)) {
+    const found = await read.first(findPlanSummary, { job: plan.job_id });
+    const summary = found && (JSON.parse(found.plan_summary) as PlanSummary & { digest?: string });
+    jobs.push({
+      configuration: plan.configuration ?? "",
+      job_id: plan.job_id,
+      status: plan.status,
+      changes: countsOf(plan.counts),
+      digest: summary?.digest ?? null,
+    });
+  }
+  return {
+    id: row.id,
+    connection_id: row.connection_id,
+    repository: row.repository,
+    number: row.number,
+    title: row.title,
+    author: row.author,
+    url: row.url,
+    state: row.state,
+    head: { branch: row.head_branch, commit: row.head_commit },
+    base: { branch: row.base_branch, commit: row.base_commit },
+    is_fork: row.is_fork === 1,
+    needs_approval: row.state === "open" && needsApproval(row),
+    skipped: row.skipped,
+    jobs,
+    updated_at: time(row.updated_at),
+  };
+}
