@@ -196,7 +196,6 @@ describe("the log of a running apply", () => {
 });
 
 describe("the steps in a log", () => {
-  skipAt(lackOfBrowser());
   const visitor = withBrowser();
   const headings = (page: Page) => page.locator(".log-step button");
   /** Which steps are open. */
