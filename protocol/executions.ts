@@ -4,6 +4,7 @@ import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Timestamp, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
 import { JobFailure } from "./job-failure.ts";
+import { UnknownValues } from "./made-known.ts";
 import { PlanOptions } from "./plan-options.ts";
 import { formerSecretsLimit, waitSecondsLimit, withheldLimit } from "./limits.ts";
 import { PlanSummary } from "./plan-summary.ts";
@@ -78,6 +79,12 @@ export const ClaimedJob = Type.Object({
       about(
         Nullable(OneOf(["managed", "own"])),
         "Where the last DEPLOY of the configuration kept its state, as its runner reported.",
+      ),
+    ),
+    unknown_values: Type.Optional(
+      about(
+        UnknownValues,
+        "DEPLOY: the attributes and checks that its plan did not know, to be reported as `made_known`. Absent if there are none.",
       ),
     ),
     former_secrets: Type.Optional(

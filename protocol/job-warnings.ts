@@ -15,4 +15,7 @@ export const JobWarning = Type.Object({
   line: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 export type JobWarning = Static<typeof JobWarning>;
-export const JobWarnings = Type.Array(JobWarning, { maxItems: jobWarningLimits.count });
+export const JobWarnings = Type.Array(JobWarning, {
+  maxItems: jobWarningLimits.count,
+  description: "The first 20 warnings of terraform, each once. Absent if there are none.",
+});

@@ -17,6 +17,7 @@ import {
 import { changeFields } from "./follow.ts";
 import { JobFailure } from "./job-failure.ts";
 import { JobWarnings } from "./job-warnings.ts";
+import { MadeKnown } from "./made-known.ts";
 import { timeoutSecondsLimit, jobTypes, planTextLimit } from "./limits.ts";
 import { MergedCommits } from "./source-merge.ts";
 import { PlanAction, PlanCounts } from "./plan-counts.ts";
@@ -57,12 +58,8 @@ export const ExecutionMetadata = Type.Object(
       ),
     ),
     merged: Type.Optional(MergedCommits),
-    warnings: Type.Optional(
-      about(
-        JobWarnings,
-        "The first 20 warnings of terraform, each once. Absent if there are none.",
-      ),
-    ),
+    warnings: Type.Optional(JobWarnings),
+    made_known: Type.Optional(MadeKnown),
   },
   { additionalProperties: true },
 );

@@ -10,7 +10,14 @@ import { engineCache, holdEngine } from "./shared-cache.ts";
 import { forgetAccess } from "./source/source-access.ts";
 import { fetchSource } from "./source/source.ts";
 import { init } from "./terraform/init.ts";
-import { apply, checkPlan, checkTeardown, plan, readOutputs } from "./terraform/steps.ts";
+import {
+  apply,
+  checkPlan,
+  checkTeardown,
+  plan,
+  readOutputs,
+  readValues,
+} from "./terraform/steps.ts";
 import { emptyFolder } from "./workspace.ts";
 
 /** An empty workspace, whatever an earlier attempt left there. */
@@ -84,6 +91,7 @@ const lists: Readonly<Record<JobType, readonly Step[]>> = {
     plan(),
     apply,
     readOutputs,
+    readValues,
   ],
   DESTROY: [
     prepareWorkspace,

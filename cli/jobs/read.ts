@@ -13,6 +13,7 @@ import { ago, time } from "../terminal/times.ts";
 import { printOutputsOf } from "./outputs.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
+import { withKnown } from "../../protocol/known-plan.ts";
 import { planMarkdown, planOptionsWords } from "../../protocol/plan-text.ts";
 import {
   approvalWords,
@@ -193,7 +194,8 @@ export async function showPlan(
   else {
     const deployment = await findDeployment(run, job, response);
     const shown = { attributes, outputs, applied, deployment };
-    for (const line of planView(plan_summary, shown)) print(line);
+    const plan = applied ? withKnown(plan_summary, job.execution_metadata) : plan_summary;
+    for (const line of planView(plan, shown)) print(line);
   }
   if (job_type === "PLAN" && !run.json) run.done(`\n${await planUse(run, job, response)}`);
   return plan_summary !== null;
@@ -236,7 +238,8 @@ async function showMarkdown(run: Run, id: string): Promise<void> {
   if (plan_summary === null) throw new CliError(noSummary);
   const name = job.config_snapshot?.name ?? job.id;
   const applied = isApplied(job) ? job : undefined;
-  print(planMarkdown(name, plan_summary, { applied, options: job.plan_options }).trimEnd());
+  const plan = applied ? withKnown(plan_summary, job.execution_metadata) : plan_summary;
+  print(planMarkdown(name, plan, { applied, options: job.plan_options }).trimEnd());
 }
 
 /** The page of a job in the console. */

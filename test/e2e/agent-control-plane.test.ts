@@ -143,6 +143,12 @@ output "stored" {
       },
     });
     expect(JSON.stringify([deployed, plan_summary])).not.toContain("eu-hidden-7");
+    const known = deployed.execution_metadata?.made_known?.resources ?? [];
+    expect(known.map(({ address }) => address).toSorted()).toEqual(
+      plan_summary?.changes.map(({ address }) => address).toSorted(),
+    );
+    for (const { attributes } of known)
+      expect(attributes).toContainEqual({ path: "id", after: expect.stringContaining("-") });
     const { logs } = await user.client.call("getJobLogs", { params: deploy, query: {} });
     for (const { address, attributes } of plan_summary?.changes ?? []) {
       expect(attributes).toContainEqual({ path: "id", unknown: true });

@@ -35,26 +35,14 @@ export async function readPlan(
   targets: readonly string[] = [],
   request?: DigestRequest,
 ): Promise<PlanFacts> {
-  // Takes 6 ms to load, and no other step needs it.
-  const { Tokenizer, TokenParser } = await import("@streamparser/json");
-  const tokenizer = new (class extends Tokenizer {
-    protected override parseNumber(text: string): number {
-      // Its type is too narrow: the token parser takes any value.
-      return parseNumber(text) as number;
-    }
-  })();
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];
   const facts = ["errored", "applyable", "complete"] as const;
-  const parser = new TokenParser({
-    paths: [
-      ...facts.map((name) => `$.${name}`),
-      ...lists.map((name) => `$.${name}.*`),
-      ...dependencyPaths,
-      ...(request ? sourcePaths : []),
-    ],
-    keepStack: false,
-  });
-  tokenizer.onToken = (token) => parser.write(token);
+  const paths = [
+    ...facts.map((name) => `$.${name}`),
+    ...lists.map((name) => `$.${name}.*`),
+    ...dependencyPaths,
+    ...(request ? sourcePaths : []),
+  ];
   const summarizer = new PlanSummarizer(secrecy);
   const matches = new TargetMatches(targets);
   const dependencies = new Dependencies();
@@ -62,29 +50,23 @@ export async function readPlan(
   const configuration = request && new ConfigurationReader();
   // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
-  parser.onValue = ({ value, key, stack }) => {
-    const list = stack[1]?.key;
+  await readParts(file, paths, (value, list, keys) => {
+    const key = keys.at(-1);
     if (list === "resource_changes") {
-      const resource = value as unknown as ResourceChange;
+      const resource = value as ResourceChange;
       summarizer.resource(resource);
       digest?.resource(resource);
       matches.resource(resource);
-    } else if (list === "resource_drift") summarizer.drift(value as unknown as ResourceChange);
+    } else if (list === "resource_drift") summarizer.drift(value as ResourceChange);
     else if (list === "output_changes") {
-      summarizer.output(String(key), value as unknown as ResourceChange["change"]);
-      digest?.output(String(key), value as unknown as ResourceChange["change"]);
-    } else if (list === "checks") summarizer.check(value as unknown as Check);
+      summarizer.output(String(key), value as ResourceChange["change"]);
+      digest?.output(String(key), value as ResourceChange["change"]);
+    } else if (list === "checks") summarizer.check(value as Check);
     else if (list === "configuration") {
-      const keys = [...stack.slice(1).map((one) => one.key), key];
       configuration?.add(keys, value);
       if (!isModuleSource(keys)) dependencies.add(keys, value);
     } else said[key as (typeof facts)[number]] = value === true;
-  };
-  // A stream takes longer to set up than a usual plan takes to read.
-  if (statSync(file).size <= smallFile) tokenizer.write(readFileSync(file));
-  else for await (const part of createReadStream(file)) tokenizer.write(part as Buffer);
-  if (!tokenizer.isEnded) tokenizer.end();
-  if (!parser.isEnded) parser.end();
+  });
   const found = request && configuration?.facts(request.folder);
   const more = found && {
     ...digest?.result(),
@@ -94,6 +76,33 @@ export async function readPlan(
   const summary = summarizer.summary(said, dependencies, more);
   const directories = request && found?.directories && [request.folder, ...found.directories];
   return { errored: said.errored === true, summary, unmatched: matches.unmatched, directories };
+}
+
+/** Calls `take` with each value at one of these paths, the first key and all keys that lead to it. */
+export async function readParts(
+  file: string,
+  paths: readonly string[],
+  take: (value: unknown, list: unknown, keys: readonly unknown[]) => void,
+): Promise<void> {
+  // Takes 6 ms to load, and no other step needs it.
+  const { Tokenizer, TokenParser } = await import("@streamparser/json");
+  const tokenizer = new (class extends Tokenizer {
+    protected override parseNumber(text: string): number {
+      // Its type is too narrow: the token parser takes any value.
+      return parseNumber(text) as number;
+    }
+  })();
+  const parser = new TokenParser({ paths: [...paths], keepStack: false });
+  tokenizer.onToken = (token) => parser.write(token);
+  parser.onValue = ({ value, key, stack }) => {
+    const keys = [...stack.slice(1).map((one) => one.key), key];
+    take(value, keys[0], keys);
+  };
+  // A stream takes longer to set up than a usual plan takes to read.
+  if (statSync(file).size <= smallFile) tokenizer.write(readFileSync(file));
+  else for await (const part of createReadStream(file)) tokenizer.write(part as Buffer);
+  if (!tokenizer.isEnded) tokenizer.end();
+  if (!parser.isEnded) parser.end();
 }
 
 /** Outputs may have this name too. */

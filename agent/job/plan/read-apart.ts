@@ -10,18 +10,24 @@ import { StepFailedError } from "../context.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
 import { metadataFrom, type Output, type Outputs } from "../../../common/outputs.ts";
 import { readPlan, type DigestRequest, type PlanFacts } from "./json.ts";
+import { readKnown } from "./known.ts";
+import type { MadeKnown, UnknownValues } from "../../../protocol/made-known.ts";
 import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface Reading {
-  readonly what: "plan" | "outputs";
+  readonly what: "plan" | "outputs" | "values";
   readonly file: string;
   /** Secrets that must not be in what is read. */
   readonly secrets: readonly string[];
   /** The targets of a plan. */
   readonly targets?: readonly string[];
   readonly request?: DigestRequest | undefined;
+  /** What is read of the values of a state. */
+  readonly unknown?: UnknownValues;
 }
+
+type Result = PlanFacts | Outputs | MadeKnown;
 
 /** A smaller file is read sooner than a thread starts. */
 const smallFile = mebibyte;
@@ -43,18 +49,23 @@ export const readPlanApart = (
 export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
   read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
-export const readHere = ({
-  what,
-  file,
-  secrets,
-  targets,
-  request,
-}: Reading): Promise<PlanFacts | Outputs> =>
-  what === "plan"
-    ? readPlan(file, secrecyOf(secrets), targets, request)
-    : metadataOf(file, secrecyOf(secrets).hides);
+/** Returns what a state has of these values. Throws StepFailedError if it cannot be read. */
+export const readKnownApart = (
+  file: string,
+  secrets: readonly string[],
+  unknown: UnknownValues,
+): Promise<MadeKnown> => read({ what: "values", file, secrets, unknown }) as Promise<MadeKnown>;
 
-async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {
+export function readHere(reading: Reading): Promise<Result> {
+  const { what, file, targets, request, unknown } = reading;
+  const secrecy = secrecyOf(reading.secrets);
+  if (unknown) return readKnown(file, secrecy, unknown);
+  return what === "plan"
+    ? readPlan(file, secrecy, targets, request)
+    : metadataOf(file, secrecy.hides);
+}
+
+async function read(reading: Reading, stop?: AbortSignal): Promise<Result> {
   const { size } = statSync(reading.file);
   try {
     if (size > largestFile) throw new Error(`its JSON has ${size} bytes, more than ${largestFile}`);
@@ -69,10 +80,7 @@ async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | O
   }
 }
 
-async function readInThread(
-  reading: Reading,
-  stop: AbortSignal | undefined,
-): Promise<PlanFacts | Outputs> {
+async function readInThread(reading: Reading, stop: AbortSignal | undefined): Promise<Result> {
   const thread = new Worker(
     new URL(`./reader-thread${extname(import.meta.filename)}`, import.meta.url),
     {
@@ -84,7 +92,7 @@ async function readInThread(
   const end = (): void => void thread.terminate();
   stop?.addEventListener("abort", end, { once: true });
   try {
-    return await new Promise<PlanFacts | Outputs>((resolve, reject) => {
+    return await new Promise<Result>((resolve, reject) => {
       thread.once("message", resolve);
       thread.once("error", reject);
       thread.once("exit", () => reject(new Error("the reading was stopped")));

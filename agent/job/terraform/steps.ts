@@ -17,7 +17,7 @@ import { packPlan } from "../plan/artifact.ts";
 import type { DigestRequest, PlanFacts } from "../plan/json.ts";
 import { lockFile } from "../source/source.ts";
 import { sourceDigest } from "../source/source-digest.ts";
-import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
+import { readKnownApart, readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { checkSecretsKnown, conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
@@ -92,6 +92,7 @@ const applyCommand = (context: JobContext, variables: readonly string[] = []): s
   context.workspace.plan,
 ];
 const outputCommand = (): string[] => ["output", "-json"];
+const stateCommand = (): string[] => ["show", "-json"];
 
 /**
  * A plan that failed, or that a size limit cut short, can leave a file and exit with 0
@@ -210,6 +211,34 @@ export const readOutputs: Step = {
     } catch (error) {
       if (error instanceof JournalError) throw error;
       context.log.system(`The outputs could not be read: ${(error as Error).message}`);
+      return {};
+    }
+  },
+};
+
+/** What the plan did not know, for people who may not read the state. It decides nothing either. */
+export const readValues: Step = {
+  name: "values",
+  command: ({ claim }) => (claim.job.unknown_values ? stateCommand() : undefined),
+  always: true,
+  async run(context) {
+    const { unknown_values: unknown } = context.claim.job;
+    if (!unknown || !context.facts.manifest) return {};
+    try {
+      checkSecretsKnown(context);
+      const end = await runTerraform(context, "values", stateCommand(), {
+        logged: false,
+        patience: context.settings.patience.init,
+        limit: resultLimit(context),
+      });
+      if (end.code !== 0) throw await failureOf("values", end);
+      const made_known = await readKnownApart(end.stdout, secretsOf(context), unknown);
+      return { metadata: { ...context.facts.metadata, made_known } };
+    } catch (error) {
+      if (error instanceof JournalError) throw error;
+      context.log.system(
+        `The values that the plan did not know could not be read: ${(error as Error).message}`,
+      );
       return {};
     }
   },

@@ -1,5 +1,6 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
 import type { Job } from "../../../protocol/jobs.ts";
+import { withKnown } from "../../../protocol/known-plan.ts";
 import { outputOf } from "../../../protocol/outputs.ts";
 import {
   destroyedWords,
@@ -131,12 +132,11 @@ const planOf = ({ job, plan, deployment }: JobViewModel): Html | null => {
   const deployed = deployment?.ended_at ? deployment : undefined;
   return planView({
     name: nameOf(job),
-    plan,
+    plan: tense === "done" ? withKnown(plan, job.execution_metadata) : plan,
     tense,
     applied,
     deployment: applied ?? deployed,
     options: job.plan_options,
-    outputs: tense === "done" ? job.execution_metadata?.outputs : undefined,
   });
 };
 

@@ -1,5 +1,4 @@
 /** What a plan changes in one resource or output, a row for each attribute. */
-import { outputOf } from "../../../protocol/outputs.ts";
 import type {
   OutputChange,
   PlannedAttribute,
@@ -38,45 +37,18 @@ export function otherReasons(change: PlannedChange): readonly string[] {
   return change.replaced_by?.filter((path) => !shown.has(path)) ?? [];
 }
 
-/** What changes in outputs. `known`: the outputs that the apply has reported. */
-export const outputsView = (
-  outputs: readonly OutputChange[],
-  isOver: boolean,
-  known: Readonly<Record<string, unknown>>,
-): Html =>
+/** What changes in outputs. */
+export const outputsView = (outputs: readonly OutputChange[], isOver: boolean): Html =>
   html`<ul class="attributes outputs">
     ${outputs.map((output) => {
       const { name, sensitive, attributes = [] } = output;
       if (attributes.length === 0)
         return row(output, sensitive ? { path: name, sensitive } : { path: name }, name, isOver);
       return attributes.map((attribute) =>
-        row(output, madeKnown(name, attribute, known), partOf(name, attribute.path), isOver),
+        row(output, attribute, partOf(name, attribute.path), isOver),
       );
     })}
   </ul>`;
-
-/** A value of an output that was unknown to the plan, as its apply reports it. */
-function madeKnown(
-  name: string,
-  attribute: PlannedAttribute,
-  known: Readonly<Record<string, unknown>>,
-): PlannedAttribute {
-  if (!attribute.unknown || attribute.sensitive || !Object.hasOwn(known, name)) return attribute;
-  const { value, sensitive } = outputOf(known[name]);
-  const after = sensitive ? undefined : valueAt(value, attribute.path);
-  return after === undefined ? attribute : { ...attribute, unknown: false, after };
-}
-
-/** The part of a value at a path such as `spot[0].id` or `tags["a.b"]`. */
-function valueAt(value: unknown, path: string): unknown {
-  let part: unknown = value;
-  for (const [, name, quoted] of path.matchAll(/([^.[\]"]+)|("(?:[^"\\]|\\.)*")/g)) {
-    const key = quoted === undefined ? name! : String(JSON.parse(quoted));
-    if (typeof part !== "object" || part === null || !Object.hasOwn(part, key)) return undefined;
-    part = (part as Record<string, unknown>)[key];
-  }
-  return part;
-}
 
 const signs = { create: "+", delete: "−", update: "~" } as const;
 const words = { create: "added", delete: "removed", update: "changed" } as const;

@@ -49,8 +49,6 @@ interface PlanViewModel {
   /** That job, also on the page of the PLAN. */
   readonly deployment: Pick<Job, "status"> | undefined;
   readonly options: PlanOptions | null | undefined;
-  /** The outputs that the apply has reported. */
-  readonly outputs: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const planView = (model: PlanViewModel): Html => {
@@ -77,8 +75,7 @@ export const planView = (model: PlanViewModel): Html => {
       changed.length === 0
         ? null
         : html`<h3>Changes to outputs</h3>
-            ${outputsView(changed, isOver, model.outputs ?? {})}
-            ${more(plan.outputs_omitted, "outputs")}`
+            ${outputsView(changed, isOver)} ${more(plan.outputs_omitted, "outputs")}`
     }
     ${
       checks.length === 0

@@ -25,6 +25,7 @@ import { changeJob, notifyOfEvent, shareJobs, writeJobs } from "../job-changes/c
 import { failUnstarted } from "../job-changes/outcomes.ts";
 import { ChangedMeanwhileError, Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { idIn, wholeText } from "../definitions.ts";
+import { findUnknown } from "../plans/summaries.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "../states/former-secrets.ts";
 
@@ -174,6 +175,7 @@ export async function isQueueEmpty(
 export async function claimedJobText(context: Context, job: ClaimRow): Promise<string> {
   const stored = job.config_snapshot ?? "{}";
   const former = await findFormerSecrets(context, job);
+  const unknown = await findUnknown(context.store.read, job.plan_job_id);
   const fields = JSON.stringify({
     id: job.id,
     job_type: job.job_type,
@@ -188,6 +190,7 @@ export async function claimedJobText(context: Context, job: ClaimRow): Promise<s
     assigned_worker_id: job.assigned_worker_id,
     deployed_backend: job.deployed_backend,
     ...(job.job_type === "DESTROY_WORKER" ? teardownIn(stored) : {}),
+    ...(unknown ? { unknown_values: unknown } : {}),
     ...(former.length > 0 ? { former_secrets: former } : {}),
   });
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;

@@ -8,6 +8,7 @@ import { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { LogResource, LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
 import { JobFailure } from "../../../protocol/job-failure.ts";
 import { JobWarnings } from "../../../protocol/job-warnings.ts";
+import { MadeKnown } from "../../../protocol/made-known.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
 /** Cuts long messages and leaves out invalid fields. The status is checked later. */
@@ -77,7 +78,9 @@ function repaired({
 const isKept = ([name, value]: [string, unknown]): boolean =>
   name === "warnings"
     ? fitsWarnings(value)
-    : !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
+    : name === "made_known"
+      ? fitsKnown(value) && JSON.stringify(value).length <= planSummaryLimit
+      : !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
 
 const texts: ReadonlySet<string> = new Set([
   "cluster_name",
@@ -96,6 +99,7 @@ const fits = (schema: TSchema): ((value: unknown) => boolean) =>
 const fitsSummary = fits(PlanSummary);
 const fitsFailure = fits(JobFailure);
 const fitsWarnings = fits(JobWarnings);
+const fitsKnown = fits(MadeKnown);
 const fitsOmitted = fits(outputsOmitted);
 const isOmitted = (value: unknown): value is number => fitsOmitted(value);
 const isStep = fits(LogStep);

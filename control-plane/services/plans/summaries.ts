@@ -1,7 +1,8 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
 import type { OutputChange, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import { onlyOf } from "../../../protocol/plan-text.ts";
+import { unknownPathsLimit, type UnknownValues } from "../../../protocol/made-known.ts";
+import { attributesOf, onlyOf } from "../../../protocol/plan-text.ts";
 import { changesResources } from "../../../protocol/words.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
@@ -91,3 +92,31 @@ export function joined(plan_summary: string, values: string | undefined): PlanSu
   });
   return { ...summary, changes, outputs, ...(details.graph ? { graph: details.graph } : {}) };
 }
+
+/**
+ * What the plan of a DEPLOY did not know, of what remains and is not sensitive; undefined if it knew
+ * all. A plan without it is not parsed.
+ */
+export async function findUnknown(
+  read: Queries,
+  plan: string | null,
+): Promise<UnknownValues | undefined> {
+  const found = plan === null ? undefined : await read.first(findPlanSummary, { job: plan });
+  if (plan === null || found === undefined) return undefined;
+  const values = (await read.first(findPlanAttributes, { job: plan }))?.attributes;
+  const isKnown = !found.plan_summary.includes('"unknown"') && !values?.includes('"unknown":true');
+  if (isKnown) return undefined;
+  const { changes, checks } = joined(found.plan_summary, values);
+  let room = unknownPathsLimit;
+  const resources = changes.flatMap((change) => {
+    const paths = change.action === "delete" ? [] : unknownIn(change).slice(0, room);
+    room -= paths.length;
+    return paths.length === 0 ? [] : { address: change.address, paths };
+  });
+  const unknown = checks.filter(({ status }) => status === "unknown");
+  if (resources.length + unknown.length === 0) return undefined;
+  return { resources, checks: unknown.map(({ address }) => address) };
+}
+
+const unknownIn = (change: PlannedChange): string[] =>
+  attributesOf(change).flatMap((one) => (one.unknown && !one.sensitive ? one.path : []));

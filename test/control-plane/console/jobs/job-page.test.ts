@@ -246,6 +246,29 @@ test.each(["SUCCESS", "FAILED", "CANCELLED"] as const)(
   },
 );
 
+test("a DEPLOY shows the values and the results of checks that its apply has made known", async () => {
+  const configuration_id = await fixture.configure("made known");
+  const unknown = [{ path: "id", unknown: true }];
+  const plan_job_id = await fixture.run({ job_type: "PLAN", configuration_id }, "SUCCESS", {
+    plan_summary: {
+      ...emptySummary,
+      counts: { ...emptySummary.counts, create: 1 },
+      changes: [{ address: "a.b", action: "create", attributes: unknown }],
+      checks: [{ address: "check.c", status: "unknown" }],
+    },
+  });
+  const made_known = {
+    resources: [{ address: "a.b", attributes: [{ path: "id", after: "<i-1>" }] }],
+    checks: [{ address: "check.c", status: "fail" }],
+  };
+  const job = { job_type: "DEPLOY", configuration_id, plan_job_id } as const;
+  const id = await fixture.run(job, "SUCCESS", { execution_metadata: { made_known } });
+  const shown = words(await page(id));
+  expect(shown).toContain('id "<i-1>"');
+  expect(shown).toContain("check.c fails");
+  expect(shown).not.toContain("not known when it was planned");
+});
+
 test.each(["SUCCESS", "FAILED"] as const)(
   "a plan that may leave changes out says so of the future until its deployment ends %s",
   async (status) => {

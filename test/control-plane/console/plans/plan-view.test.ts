@@ -13,7 +13,6 @@ const view = (plan: Partial<Parameters<typeof planView>[0]["plan"]>, more: objec
     applied: undefined,
     deployment: undefined,
     options: null,
-    outputs: undefined,
     ...more,
   }).text;
 
@@ -90,29 +89,6 @@ test("an attribute is added, removed or changed, and one that forces a replaceme
     "~ secret (sensitive)",
   ]);
   expect(texts(dom(text), "code.why")).toEqual(["network"]);
-});
-
-test("values of outputs that the apply has made known take the place of the unknown ones", () => {
-  const unknown = (path: string) => ({ path, unknown: true });
-  const output = { action: "create" as const, sensitive: false };
-  const outputs = [
-    { ...output, name: "url", attributes: [unknown("")] },
-    { ...output, name: "nodes", attributes: [unknown('[0]["a.b"].id'), unknown("[7].id")] },
-    { ...output, name: "hidden", attributes: [unknown("")] },
-    { ...output, name: "toString", attributes: [unknown("")] },
-  ];
-  const known = {
-    url: { value: "https://a", sensitive: false },
-    nodes: { value: [{ "a.b": { id: 5 } }], sensitive: false },
-    hidden: { value: "never", sensitive: true },
-  };
-  expect(rowsIn(view({ outputs }, { tense: "done", outputs: known }))).toEqual([
-    '+ url "https://a"',
-    '+ nodes[0]["a.b"].id 5',
-    "+ nodes[7].id (not known when it was planned)",
-    "+ hidden (not known when it was planned)",
-    "+ toString (not known when it was planned)",
-  ]);
 });
 
 test("long text is compared by lines, with three unchanged ones around a change", () => {

@@ -341,6 +341,11 @@ describe("a status report", () => {
       { execution_metadata: { warnings: [{ summary: "s", file: "a.tf", line: 1 }] } },
       { warnings: [{ summary: "s", file: "a.tf", line: 1 }] },
     ],
+    [
+      "values made known that are not valid",
+      { execution_metadata: { cluster_name: "c", made_known: { resources: [{ address: 1 }] } } },
+      { cluster_name: "c" },
+    ],
     ["metadata that is not an object", { execution_metadata: "x" }, {}],
     [
       "an error message that is not a text",

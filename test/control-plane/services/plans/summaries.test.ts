@@ -3,7 +3,7 @@ import { planSummaryLimit } from "../../../../protocol/limits.ts";
 import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
-import { addHeldJob } from "../../../helpers/plane/plane.ts";
+import { addHeldJob, ask } from "../../../helpers/plane/plane.ts";
 import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/plane/rows.ts";
@@ -92,6 +92,50 @@ describe("the summary of a plan", () => {
       body: { status: "SUCCESS", plan_summary: summary },
     });
     expect((await client.call("getPlanSummary", { params })).plan_summary).toEqual(summary);
+  });
+
+  it("tells the runner of its DEPLOY what it did not know, which reports it", async () => {
+    const { client, spec, plan, runner, worker } = await planning();
+    const attribute = (path: string, more: object = {}) => ({ path, unknown: true, ...more });
+    const changes: PlanSummary["changes"] = [
+      { address: "a.old", action: "delete", attributes: [attribute("id")] },
+      { address: "a.b", action: "replace", attributes: [attribute("id"), { path: "size" }] },
+      { address: "a.c", action: "create", attributes: [attribute("key", { sensitive: true })] },
+      { address: "a.d", action: "update", attributes: ["tags"] },
+    ];
+    const checks: PlanSummary["checks"] = [
+      { address: "check.a", status: "unknown" },
+      { address: "check.b", status: "fail" },
+    ];
+    await runner.call("reportStatus", { params: plan, body: { status: "SUCCESS" } });
+    const body = { job_type: "PLAN" as const, configuration_id: spec };
+    const params = { id: (await client.call("createJob", { body })).id };
+    await runner.call("claimJob");
+    await runner.call("reportStatus", { params, body: { status: "PROCESSING" } });
+    await ask(plane, "POST", `/api/jobs/${params.id}/plan-artifact`, {
+      headers: { ...worker.headers, "content-type": "application/gzip" },
+      body: Buffer.from("plan"),
+    });
+    const plan_summary = { ...summary, changes, checks };
+    await runner.call("reportStatus", { params, body: { status: "SUCCESS", plan_summary } });
+    await client.call("createJob", {
+      body: { job_type: "DEPLOY", configuration_id: spec, plan_job_id: params.id },
+    });
+    const { id, unknown_values } = (await runner.call("claimJob")).job;
+    expect(unknown_values).toEqual({
+      resources: [{ address: "a.b", paths: ["id"] }],
+      checks: ["check.a"],
+    });
+    const made_known = {
+      resources: [{ address: "a.b", attributes: [{ path: "id", after: "i-1" }] }],
+      checks: [{ address: "check.a", status: "pass" as const }],
+    };
+    await runner.call("reportStatus", {
+      params: { id },
+      body: { status: "SUCCESS", execution_metadata: { made_known } },
+    });
+    const { execution_metadata } = await client.call("getJob", { params: { id } });
+    expect(execution_metadata).toMatchObject({ made_known });
   });
 
   it("is ignored if it is malformed or too long, and the job still ends", async () => {
