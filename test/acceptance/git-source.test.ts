@@ -217,7 +217,7 @@ resource "terraform_data" "it" {\n  input = "\${module.inner.word} \${abspath(pa
     more: claimed,
   });
   const digests = [job, after].map(({ reports }) => {
-    const { digest, source_digest } = reports.at(-1)?.["plan_summary"] as Record<string, string>;
+    const { digest, source_digest } = reports.at(-1)!["plan_summary"] as Record<string, string>;
     return { digest, source_digest };
   });
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;

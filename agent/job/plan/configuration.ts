@@ -39,7 +39,6 @@ export class ConfigurationReader {
   /** `folder`: the directory of the root module, relative to the source. */
   facts(folder: string): ConfigurationFacts {
     const found = new Map([["", folder]]);
-    const depth = (call: string): number => call.split(".").length;
     for (const [call, source] of [...this.#sources].toSorted(([a], [b]) => depth(a) - depth(b))) {
       // Modules of a module that was downloaded came with it.
       const outside = found.get(call.split(".").slice(0, -1).join("."));
@@ -55,3 +54,5 @@ export class ConfigurationReader {
     };
   }
 }
+
+const depth = (call: string): number => call.split(".").length;

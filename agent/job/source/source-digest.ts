@@ -31,7 +31,7 @@ export async function recordTrees(directory: string, url: string, place: GitPlac
  * unknown, such as one behind a link. A source without git counts as a whole.
  */
 export function sourceDigest(
-  { directory, facts, workspace }: JobContext,
+  { directory, facts }: JobContext,
   lock: string,
   directories: readonly string[],
 ): string | undefined {

@@ -331,8 +331,8 @@ describe("a claim", () => {
       const all = Object.assign(excluding, ...uses.map(([, field]) => field));
       const job = await queueUse(all, { labels: ["gpu"] });
       // Only a job of a connection asks for these.
-      const others: Feature[] = ["merge", "plan_digest", "source_access"];
-      for (const missing of features.filter((one) => !others.includes(one))) {
+      const others: ReadonlySet<Feature> = new Set(["merge", "plan_digest", "source_access"]);
+      for (const missing of features.filter((one) => !others.has(one))) {
         await beat({ features: features.filter((one) => one !== missing), labels: ["gpu"] });
         expect(await claim(runner)).toBeNull();
       }
