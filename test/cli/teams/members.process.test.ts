@@ -18,7 +18,7 @@ test("a second invitation of an address names the first, which is still open", a
   const [{ email } = { email: "" }] = await ada.json<{ email: string }[]>(...list);
   const own = await ada.run(...invite("viewer", email));
   expect(own.stderr).toContain(
-    `${email} is a member already, as admin. To change the role: windlass teams members update '${email}' --role ROLE --team platform`,
+    `${email} is a member already, as admin. To change the role: windlass teams members update ${email} --role ROLE --team platform`,
   );
   const second = await ada.run(...invite("deployer", "Grace@example.com"));
   expect(second.stderr).toContain(
