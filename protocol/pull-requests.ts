@@ -68,6 +68,7 @@ export const pullRequestEndpoints = {
       state: Type.Optional(about(PullRequestState, "Default: all.")),
     },
     answer: Type.Object({ pull_requests: Type.Array(PullRequest), next_cursor: NextCursor }),
+    refusals: ["not_found"],
   }),
   approvePullRequest: endpoint("POST /api/cli/pull-requests/{id}/approve", {
     summary: "Let a commit of a fork be planned",

@@ -154,7 +154,8 @@ export const codePage = ({
               {
                 sign: "circle-check",
                 tone: "good",
-                title: deviceTitle(state),
+                title: deviceTitles[state],
+                isLive: true,
                 text: "You can close this page and go on at the client.",
               },
               html`<p class="small"><a href="/settings">Settings</a> has all your logins.</p>`,
@@ -164,7 +165,8 @@ export const codePage = ({
                 {
                   sign: "clock",
                   tone: "warn",
-                  title: deviceTitle(state),
+                  title: deviceTitles[state],
+                  isLive: true,
                   text: "The code expired, or was entered wrongly five times. Start again at the client:",
                 },
                 commandLine("windlass login"),
@@ -172,7 +174,8 @@ export const codePage = ({
             : door(
                 {
                   sign: "terminal",
-                  title: deviceTitle(state),
+                  title: deviceTitles[state],
+                  isLive: true,
                   text: "It is signed in as soon as the code is typed.",
                 },
                 html`<div class="shown-code">
@@ -192,9 +195,6 @@ const deviceTitles = {
   used: "The client is signed in",
   dead: "This code no longer works",
 } as const;
-
-const deviceTitle = (state: keyof typeof deviceTitles): Html =>
-  html`<span role="status">${deviceTitles[state]}</span>`;
 
 /** Why a device login cannot be approved, and what to do. */
 export const deadDevicePage = (reason: string): Html =>
