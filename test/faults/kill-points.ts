@@ -18,7 +18,7 @@ export type Kind = (typeof kinds)[number];
 /** The terraform commands of a job of each kind, in order. */
 export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
   PLAN: ["init", "plan", "show"],
-  "DEPLOY of a plan": ["init", "apply"],
+  "DEPLOY of a plan": ["init", "apply", "show"],
   DEPLOY: ["init", "plan", "apply"],
   DESTROY: ["init", "plan", "apply"],
   DESTROY_WORKER: ["init", "plan", "show", "apply"],
@@ -113,10 +113,11 @@ const unread =
       const runs = join(await stand.directory, "runs");
       stand.agent.kill("SIGSTOP");
       place.letGo();
-      const names = ["05", "06", "07", "08", "09"].flatMap((at) => [
-        `${at}-${command}`,
-        `${at}-${command}-whole`,
-      ]);
+      // A DEPLOY shows what its apply has made known in the step "values".
+      const commands = command === "show" ? ["show", "values"] : [command];
+      const names = ["05", "06", "07", "08", "09", "10"].flatMap((at) =>
+        commands.flatMap((name) => [`${at}-${name}`, `${at}-${name}-whole`]),
+      );
       await until(() => names.some((name) => hasExited(join(runs, name))));
     };
     return { reached: reached(), letGo: () => undefined };
