@@ -147,7 +147,8 @@ export const visible = (text: string): string => text.replaceAll(unseen, escaped
 
 const unseen = new RegExp(String.raw`[\u0000-\u001f\u007f-\u009f\u200c\u200d${invisible}]`, "g");
 
-const signs: Readonly<Record<PlanAction, string>> = {
+/** The first character of a line of a diff, which colours it. */
+export const diffSigns: Readonly<Record<PlanAction, string>> = {
   create: "+",
   update: "!",
   replace: "!",
@@ -185,36 +186,38 @@ export function planMarkdown(
     .map((line) => cut(line, markdownLine));
   for (const output of plan.outputs)
     for (const line of outputLines(output, isOver))
-      lines.push(cut(`${signs[output.action]} output ${line}`, markdownLine));
+      lines.push(cut(`${diffSigns[output.action]} output ${line}`, markdownLine));
   let room = markdownLimit;
   const kept = lines.filter((line) => (room -= line.length + 1) >= 0);
   const omitted = lines.length - kept.length;
   if (omitted > 0) kept.push(`# … and ${omitted} more lines`);
   if (plan.changes_omitted > 0) kept.push(`# … and ${plan.changes_omitted} more resources`);
   if (kept.length === 0) return head;
-  const fence = "`".repeat(Math.max(3, longestTicks(kept) + 1));
+  const fence = fenceFor(kept, 3);
   return `${head}\n<details><summary>Changes</summary>\n\n${fence}diff\n${kept.join("\n")}\n${fence}\n\n</details>\n`;
 }
 
-/** A fence of code is longer than any row of backticks in the text. */
-const longestTicks = (lines: readonly string[]): number =>
-  Math.max(0, ...lines.flatMap((line) => line.match(/`+/g) ?? []).map((row) => row.length));
+/** A fence of code is longer than any row of backticks in the text, and has at least so many. */
+export function fenceFor(lines: readonly string[], least: number): string {
+  const rows = lines.flatMap((line) => line.match(/`+/g) ?? []);
+  return "`".repeat(Math.max(least, ...rows.map((row) => row.length + 1)));
+}
 
 /** The spaces are not shown; they part the fence from a backtick of the text. */
 function codeSpan(text: string): string {
-  const fence = "`".repeat(longestTicks([text]) + 1);
+  const fence = fenceFor([text], 1);
   return fence.length === 1 ? `\`${text}\`` : `${fence} ${text} ${fence}`;
 }
 
 function changeLines(change: PlannedChange, isOver: boolean): string[] {
   const { action, address } = change;
   const notes = changeNotes(change).join("; ");
-  const title = `${signs[action]} ${visible(address)}${notes === "" ? "" : `  (${visible(notes)})`}`;
+  const title = `${diffSigns[action]} ${visible(address)}${notes === "" ? "" : `  (${visible(notes)})`}`;
   if (action === "delete") return [title];
   return [
     title,
     ...attributesOf(change).map(
-      (attribute) => `${signs[action]}     ${attributeLine(action, attribute, isOver)}`,
+      (attribute) => `${diffSigns[action]}     ${attributeLine(action, attribute, isOver)}`,
     ),
   ];
 }

@@ -3,11 +3,10 @@ import type { MadeKnown, UnknownValues } from "../../../protocol/made-known.ts";
 import { isWithin } from "../../../common/attribute-path.ts";
 import type { Secrecy } from "../../../common/redaction/secrecy.ts";
 import { AttributeBudget, attributesOf } from "./attributes.ts";
+import { moduleDepth } from "./dependencies.ts";
 import { readParts } from "./json.ts";
 import type { Check } from "./summary.ts";
 
-/** Modules in modules whose resources are read. */
-const moduleDepth = 8;
 const paths = [
   ...Array.from({ length: moduleDepth + 1 }, (_, depth) =>
     ["$.values.root_module", ...Array<string>(depth).fill("child_modules.*"), "resources.*"].join(

@@ -59,26 +59,35 @@ export async function getPlanSummary(
   const job = await read.first(findOwnJob, { id, owner });
   if (!job) throw notFound("job");
   const plan = job.plan_job_id ?? job.id;
-  const found = await read.first(findPlanSummary, { job: plan });
-  const values = await read.first(findPlanAttributes, { job: plan });
-  const attributes =
-    values && values.attributes.length <= mostAttributes ? values.attributes : undefined;
+  const plan_summary = await readPlanSummary(read, plan, mostAttributes);
   const use = await read.first(findUseOfPlan, { plan });
   const refusal = job.job_type === "PLAN" ? await findPlanRefusal(context, user, job) : null;
   return {
     job_id: job.id,
     plan_job_id: plan,
-    plan_summary: found ? joined(found.plan_summary, attributes) : null,
+    plan_summary,
     deploy_job_id: use?.id ?? null,
     not_deployable: refusal && { code: refusal.code, detail: refusal.message },
   };
 }
 
+/** Of a PLAN of any owner; null if it has none. Leaves out attributes over `mostAttributes` as JSON. */
+export async function readPlanSummary(
+  read: Queries,
+  job: string,
+  mostAttributes: number,
+): Promise<PlanSummary | null> {
+  const found = await read.first(findPlanSummary, { job });
+  if (!found) return null;
+  const values = await read.first(findPlanAttributes, { job });
+  const isShown = values !== undefined && values.attributes.length <= mostAttributes;
+  return joined(found.plan_summary, isShown ? values.attributes : undefined);
+}
+
 const withoutAttributes = (key: string, value: unknown): unknown =>
   key === "attributes" ? undefined : value;
 
-/** A summary with the attributes that are stored apart. */
-export function joined(plan_summary: string, values: string | undefined): PlanSummary {
+function joined(plan_summary: string, values: string | undefined): PlanSummary {
   const summary = JSON.parse(plan_summary) as PlanSummary;
   if (values === undefined) return summary;
   const details = JSON.parse(values) as Details;

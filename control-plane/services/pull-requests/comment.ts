@@ -4,10 +4,12 @@ import {
   attributesOf,
   attributeText,
   changeNotes,
+  diffSigns,
+  fenceFor,
   planHeadline,
+  visible,
 } from "../../../protocol/plan-text.ts";
 import type { PlanAction, PlanSummary } from "../../../protocol/plan-summary.ts";
-import { escaped, invisible } from "../../../common/control-sequences.ts";
 
 /** The plan of one configuration, as the comment shows it. */
 export interface CommentedPlan {
@@ -100,17 +102,6 @@ function foldedPlan(plan: CommentedPlan, hasHtml: boolean, limit: number): strin
   return `${open}${block}${isCut ? `\n\n${more}` : ""}${close}`;
 }
 
-/** The first character of a line colours it: those that change a thing in place are neutral. */
-const signs: Readonly<Record<PlanAction, string>> = {
-  create: "+",
-  update: "!",
-  replace: "!",
-  delete: "-",
-  forget: "#",
-  read: "#",
-  none: "#",
-};
-
 const words: Readonly<Record<PlanAction, string>> = {
   create: "create",
   update: "update",
@@ -126,7 +117,7 @@ const valueLimit = 300;
 
 function* planLines(summary: PlanSummary): Generator<string> {
   for (const change of summary.changes) {
-    const sign = signs[change.action];
+    const sign = diffSigns[change.action];
     const notes = changeNotes(change);
     yield `${sign} ${change.address} (${[words[change.action], ...notes].join("; ")})`;
     for (const attribute of attributesOf(change)) {
@@ -138,24 +129,13 @@ function* planLines(summary: PlanSummary): Generator<string> {
   if (summary.changes_omitted > 0) yield `# and ${summary.changes_omitted} more`;
   for (const { name, action, sensitive } of summary.outputs)
     if (action !== "none")
-      yield `${signs[action]} output ${name}${sensitive ? " (sensitive)" : ""}`;
+      yield `${diffSigns[action]} output ${name}${sensitive ? " (sensitive)" : ""}`;
   for (const { address, status } of summary.checks)
     if (status !== "unknown") yield `! check ${address}: ${status}`;
 }
 
 const inShort = (value: string): string =>
   value.length > valueLimit ? `${value.slice(0, valueLimit)}…` : value;
-
-// oxlint-disable-next-line no-control-regex -- these are what must not reach a host
-const unseen = new RegExp(`[\\u0000-\\u001f\\u007f-\\u009f${invisible}]`, "gu");
-
-const visible = (text: string): string => text.replaceAll(unseen, escaped);
-
-/** A fence that no line of the content closes. */
-function fenceFor(lines: readonly string[], least: number): string {
-  const runs = lines.flatMap((line) => line.match(/`+/g) ?? []);
-  return "`".repeat(Math.max(least, ...runs.map((run) => run.length + 1)));
-}
 
 /** As inline code, in which nothing is markup and no one is mentioned. */
 function code(text: string): string {

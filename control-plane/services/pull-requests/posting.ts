@@ -5,10 +5,10 @@
  */
 import { createHash } from "node:crypto";
 import { minute } from "../../../common/units.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { changesResources, changesText } from "../../../protocol/words.ts";
 import type { CodeHost, Status } from "../../code-hosts/code-host.ts";
+import { hasEnded } from "../../domain/job.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { findAnyConnection, type ConnectionRow } from "../../store/connections/connections.ts";
 import {
@@ -25,9 +25,8 @@ import {
   type PullRequestRow,
 } from "../../store/connections/posting.ts";
 import type { Queries } from "../../store/db.ts";
-import { findPlanAttributes, findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
-import { joined } from "../plans/summaries.ts";
+import { readPlanSummary } from "../plans/summaries.ts";
 import { commentText, markerOf, type CommentedPlan } from "./comment.ts";
 import { ask } from "../connections/hosts.ts";
 
@@ -91,11 +90,10 @@ async function postJob(context: Context, row: JobChangeRow): Promise<void> {
         url: `${context.publicUrl()}/jobs/${row.job_id}`,
       }),
     );
-    const isOver = !["QUEUED", "PROCESSING"].includes(newest.status);
     await end({
       posted_status,
       post_error: null,
-      post_at: isOver ? null : now() + comparedAgain,
+      post_at: hasEnded(newest) ? null : now() + comparedAgain,
     });
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
@@ -284,7 +282,7 @@ async function postComment(
 ): Promise<string | null> {
   const { store } = context;
   const shown = plans.filter(({ comment }) => comment !== "off" && comment !== null);
-  const isOver = shown.every(({ status }) => !["QUEUED", "PROCESSING"].includes(status));
+  const isOver = shown.every(hasEnded);
   const isWorthIt = shown.some(
     ({ comment, status, counts }) =>
       comment === "always" || (status === "SUCCESS" ? hasChanges(counts) : status === "FAILED"),
@@ -318,18 +316,13 @@ async function commentedPlan(
   { store: { read }, publicUrl }: Context,
   job: PostedJob,
 ): Promise<CommentedPlan> {
-  const found = await read.first(findPlanSummary, { job: job.job_id });
-  const values = found && (await read.first(findPlanAttributes, { job: job.job_id }));
-  const attributes =
-    values && values.attributes.length <= attributesLimit ? values.attributes : undefined;
-  const summary: PlanSummary | null = found ? joined(found.plan_summary, attributes) : null;
   return {
     configuration: job.configuration ?? "",
     status: job.status,
     said: statusOf(job).description,
     url: `${publicUrl()}/jobs/${job.job_id}`,
     error: job.status === "FAILED" ? job.error_message : null,
-    summary,
+    summary: await readPlanSummary(read, job.job_id, attributesLimit),
     withheld: JSON.parse(job.withheld) as string[],
   };
 }

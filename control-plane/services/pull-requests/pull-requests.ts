@@ -74,7 +74,7 @@ async function view(read: Queries, row: PullRequestRow): Promise<PullRequest> {
   const jobs = [];
   for (const plan of await plansOf(read, row)) {
     const found = await read.first(findPlanSummary, { job: plan.job_id });
-    const summary = found && (JSON.parse(found.plan_summary) as PlanSummary & { digest?: string });
+    const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
     jobs.push({
       configuration: plan.configuration ?? "",
       job_id: plan.job_id,
