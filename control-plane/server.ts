@@ -18,6 +18,7 @@ import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { forgetEvents } from "./services/connections/events.ts";
 import { postChanges } from "./services/pull-requests/posting.ts";
+import { pollConnections, pollers } from "./services/pull-requests/poll.ts";
 import { pruneExpired } from "./services/people/logins.ts";
 import { recountStates } from "./services/states/recount.ts";
 import { finishDeletions } from "./services/storage/removals.ts";
@@ -79,7 +80,7 @@ export async function startServer(
   const stop = new AbortController();
   const { signal } = stop;
   const archiveDelay = config.logArchiveSeconds * 1000;
-  const rounds: readonly [period: number, round: () => unknown, failure: string][] = [
+  const rounds: readonly (readonly [period: number, round: () => unknown, failure: string])[] = [
     [
       Math.max(10, context.periods.offline / watchesPerOffline),
       workerWatch(context, context.clock, (seconds) =>
@@ -92,6 +93,15 @@ export async function startServer(
     ],
     [minute, () => endStale(context, signal), "ending deployments whose plan is stale failed"],
     [second, () => postChanges(context, signal), "telling code hosts of jobs failed"],
+    ...Array.from(
+      { length: pollers },
+      () =>
+        [
+          second,
+          () => pollConnections(context, signal),
+          "looking at the code hosts of connections failed",
+        ] as const,
+    ),
     [hour, () => forgetEvents(context), "forgetting old events of code hosts failed"],
     [hour, () => pruneExpired(context), "removing expired logins and tokens failed"],
     [

@@ -93,6 +93,8 @@ export const AuditActorKind = OneOf([
   "registration_token",
   /** A caller with RELEASE_API_SECRET. */
   "pipeline",
+  /** A connection to a code host, whose event or poll caused it. */
+  "connection",
   /** A command on the server's machine. */
   "operator",
   /** A periodic task of the control plane. */

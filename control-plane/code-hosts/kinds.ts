@@ -46,6 +46,24 @@ export function addressesOf(
   return path === undefined ? null : { base, api: api ?? base + path };
 }
 
+/** How to fetch the head of a pull request, also of a fork; Bitbucket has no such reference. */
+export function headRef(kind: Kind, number: number): string | undefined {
+  if (kind === "bitbucket") return undefined;
+  return kind === "gitlab" ? `refs/merge-requests/${number}/head` : `refs/pull/${number}/head`;
+}
+
+const commitPaths: Readonly<Record<Kind, string>> = {
+  github_app: "commit",
+  github: "commit",
+  gitlab: "-/commit",
+  bitbucket: "commits",
+  forgejo: "commit",
+};
+
+/** The page of a commit. */
+export const commitUrl = (kind: Kind, base: string, repository: string, commit: string): string =>
+  `${base}/${repository}/${commitPaths[kind]}/${commit}`;
+
 export const eventKinds: Readonly<Record<Kind, EventKind>> = {
   github_app: githubEvents,
   github: githubEvents,

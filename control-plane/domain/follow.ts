@@ -21,7 +21,7 @@ export const isPrivileged = ({ values, forks = "off", commands }: WriteFollow): 
 const groups = ["variables", "environment"] as const;
 
 /** The definition that a PLAN of a pull request gets, and the names of the values that it lacks. */
-function withoutWithheld<T extends Pick<Definition, (typeof groups)[number]>>(
+export function withoutWithheld<T extends Pick<Definition, (typeof groups)[number]>>(
   definition: T,
   values: Follow["values"],
 ): { readonly definition: T; readonly names: string[] } {

@@ -21,6 +21,8 @@ export interface ConnectionsTable {
   last_event_at: Millis | null;
   last_poll_at: Millis | null;
   poll_at: Millis;
+  /** No look begins before: a server is looking, or the host wants no calls. */
+  busy_until: Millis;
   error: string | null;
   error_since: Millis | null;
   created_at: Millis;

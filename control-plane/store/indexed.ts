@@ -16,11 +16,9 @@ export const auditEntriesBy = by("audit_entries");
 export const cloudIdentitiesBy = by("cloud_identities");
 export const connectionsBy = by("connections");
 export const followsBy = by("follows");
-/** @public */
 export const jobChangesBy = by("job_changes");
 export const jobsBy = by("jobs");
 export const loginsBy = by("logins");
-/** @public */
 export const pullRequestsBy = by("pull_requests");
 export const queueHeadsBy = by("queue_heads");
 export const registrationTokensBy = by("registration_tokens");

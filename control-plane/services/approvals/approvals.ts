@@ -11,6 +11,7 @@ import {
   saveApproval,
 } from "../../store/approvals/approvals.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
+import { markChange } from "../../store/connections/job-changes.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
@@ -33,6 +34,7 @@ export async function decideJob(
     await checkMayDecide(tx, user, job, decision);
     const now = context.now();
     await saveApproval(tx, { job_id: id, user_id, email, decision, comment, decided_at: now });
+    await tx.first(markChange, { job: id, now });
     const action = `job.${decision}` as const;
     const details = job.plan_job_id === null ? {} : { plan_job_id: job.plan_job_id };
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, now);

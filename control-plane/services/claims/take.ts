@@ -28,6 +28,7 @@ import { idIn, wholeText } from "../definitions.ts";
 import { findUnknown } from "../plans/summaries.ts";
 import { jobToken } from "../states/job-tokens.ts";
 import { findFormerSecrets } from "../states/former-secrets.ts";
+import { followFields } from "./follow-fields.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 export const keyMilliseconds = 10 * minute;
@@ -192,6 +193,7 @@ export async function claimedJobText(context: Context, job: ClaimRow): Promise<s
     ...(job.job_type === "DESTROY_WORKER" ? teardownIn(stored) : {}),
     ...(unknown ? { unknown_values: unknown } : {}),
     ...(former.length > 0 ? { former_secrets: former } : {}),
+    ...(await followFields(context, job)),
   });
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }

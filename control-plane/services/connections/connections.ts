@@ -55,6 +55,7 @@ export async function createConnection(
     last_event_at: null,
     last_poll_at: null,
     poll_at: at,
+    busy_until: 0,
     error: null,
     error_since: null,
     created_at: at,

@@ -2,7 +2,7 @@ import type { ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import type { HostRepository } from "../../code-hosts/code-host.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
-import { openHost, type OpenHost } from "../../code-hosts/kinds.ts";
+import { openHost, type CloneAccess, type OpenHost } from "../../code-hosts/kinds.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
 import type { UserCaller } from "../callers.ts";
@@ -15,8 +15,14 @@ const pageSize = 50;
 /** A list without `limit` ends after so many pages, with a cursor. */
 const pagesAtOnce = 20;
 
-function hostOf(context: Context, row: ConnectionRow): OpenHost {
-  const { credential, app_id, private_key, installation_id } = openSecrets(context, row);
+export function hostOf(
+  context: Context,
+  row: ConnectionRow,
+  { isForRunner = false } = {},
+): OpenHost {
+  const { app_id, private_key, installation_id, ...secrets } = openSecrets(context, row);
+  const { clone_credential = secrets.credential } = secrets;
+  const credential = isForRunner ? clone_credential : secrets.credential;
   const app = app_id && private_key ? { id: app_id, private_key, installation_id } : undefined;
   return openHost(
     context.outbound,
@@ -24,6 +30,21 @@ function hostOf(context: Context, row: ConnectionRow): OpenHost {
     { credential, app },
     context.now,
   );
+}
+
+/** What runners clone a repository with; undefined: the host gives none, as the connection says. */
+export async function cloneAccessOf(
+  context: Context,
+  row: ConnectionRow,
+  repositoryId: string,
+): Promise<CloneAccess | undefined> {
+  try {
+    return await hostOf(context, row, { isForRunner: true }).cloneAccess(repositoryId);
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    await keepError(context, row, error.message);
+    return undefined;
+  }
 }
 
 /** Records whether the request worked. Throws HostError. */

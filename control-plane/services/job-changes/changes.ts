@@ -9,6 +9,7 @@ import {
   type RefreshedJob,
 } from "../../store/approvals/approvals.ts";
 import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/jobs.ts";
+import { markChange, markPullRequest, wakePoller } from "../../store/connections/job-changes.ts";
 import { releaseLock } from "../../store/states/states.ts";
 import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
@@ -99,7 +100,8 @@ export async function changeJob(
   if (after === before) return before;
   let job = after;
   if (job.spec_id !== null && startsNow(before, job)) job = await startSpec(tx, job, now, takeover);
-  if (endDiffers(before, job)) await endSpec(tx, job, hasApplied);
+  const isOfPullRequest = await noteForHost(tx, before, job, now);
+  if (endDiffers(before, job) && !isOfPullRequest) await endSpec(tx, job, hasApplied);
   await saveJob(tx, job);
   afterCommit.push((wakeups) => wakeups.notify("job", job.id));
   for (const what of eventsOf(before, job)) notifyOfEvent(afterCommit, what, job, by);
@@ -120,6 +122,28 @@ export async function changeJob(
   if (job.status === "CANCELLED" && holder !== null)
     afterCommit.push((wakeups) => wakeups.notify("worker", holder));
   return job;
+}
+
+/**
+ * Notes what the code host is to show of a job that starts or ends, and lets the poller look for what
+ * a PLAN of a push is followed by. Returns whether it is a PLAN of a pull request, which leaves the
+ * status of its configuration alone.
+ */
+async function noteForHost(
+  tx: Queries,
+  before: JobRow,
+  job: JobRow,
+  now: number,
+): Promise<boolean> {
+  const isShown = job.status !== before.status || job.started_at !== before.started_at;
+  if (job.spec_id === null || !(isShown || endDiffers(before, job))) return false;
+  const change = await tx.first(markChange, { job: job.id, now });
+  if (!change) return false;
+  const { connection_id: connection, pull_request_id } = change;
+  if (pull_request_id !== null) await tx.run(markPullRequest, { id: pull_request_id, now });
+  else if (connection !== null && job.job_type === "PLAN" && job.status === "SUCCESS")
+    await tx.run(wakePoller, { connection, now });
+  return pull_request_id !== null && job.job_type === "PLAN";
 }
 
 /** Logs and counts an event of a job, after the commit. */

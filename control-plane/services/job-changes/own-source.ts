@@ -16,6 +16,7 @@ import {
   type StoredSnapshot,
 } from "../../domain/snapshot-values.ts";
 import { changeDefinition, findDefined } from "../../store/configurations/configurations.ts";
+import { findChange } from "../../store/connections/job-changes.ts";
 import { deleteFollow, findFollow } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findOwnJob, findSnapshot } from "../../store/jobs/jobs.ts";
@@ -125,6 +126,7 @@ export async function withTakeover<T>(
   const { read } = context.store;
   const job = await read.first(findJob, { id });
   if (job?.worker_id !== worker.id || job.started_at !== null || !mayTakeOver(job)) return start();
+  if (await runsChange(read, job)) return start();
   for (let attempt = 1; attempt <= attempts; attempt += 1)
     try {
       const spec = await read.first(findDefined, { id: job.spec_id });
@@ -145,6 +147,10 @@ export async function withTakeover<T>(
 const mayTakeOver = (job: JobRow): job is JobRow & { spec_id: string } =>
   job.job_type === "DEPLOY" && job.plan_job_id !== null && job.spec_id !== null;
 
+/** A configuration that follows a branch stays on it. */
+const runsChange = async (queries: Queries, { id }: JobRow): Promise<boolean> =>
+  (await queries.first(findChange, { job: id })) !== undefined;
+
 /** Replaces the files of the configuration when a DEPLOY of a plan with its own source starts. */
 export async function takeOverFiles(
   tx: Queries,
@@ -152,7 +158,7 @@ export async function takeOverFiles(
   now: number,
   takeover?: Takeover,
 ): Promise<void> {
-  if (!mayTakeOver(job)) return;
+  if (!mayTakeOver(job) || (await runsChange(tx, job))) return;
   const { spec_id: id, owner_id: owner } = job;
   const made = takeover ?? (await takeoverNow(tx, { id: job.id, spec: id }, now));
   if (!made) return;

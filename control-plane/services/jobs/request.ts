@@ -14,6 +14,7 @@ import {
 } from "../../domain/snapshot.ts";
 import type { OwnFiles } from "../../domain/snapshot-values.ts";
 import type { SecretBox } from "../../domain/secret-box.ts";
+import { withoutWithheld } from "../../domain/follow.ts";
 import { withSets } from "../../domain/variable-sets.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -22,6 +23,7 @@ import {
   findSpecBriefly,
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
+import { findFollow } from "../../store/connections/follows.ts";
 import { findState } from "../../store/states/states.ts";
 import type { AttachedRow } from "../../store/variable-sets/variable-sets.ts";
 import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts";
@@ -33,6 +35,7 @@ import { Drafts, inTurn, largeBytes } from "../large-work.ts";
 import { lengthOf, measureAttachedSets, openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { ownSourceMarks, requestedFiles } from "../job-changes/own-source.ts";
+import type { JobOrigin } from "./creator.ts";
 import { requestedOptions } from "./plan-options.ts";
 
 /** The part of a request that takes long to make, so it is made before the transaction. */
@@ -42,11 +45,17 @@ interface Draft {
   /** What its runner must be able to do. */
   readonly features: readonly string[];
   readonly timeoutSeconds: number;
+  /** The names of the values that it does not get. */
+  readonly withheld: readonly string[];
+  /** The hash of everything but the source, with all values. */
+  readonly settingsHash: string;
 }
 
 /** The columns of the job that a request describes. */
 export interface Resolved extends Draft {
   readonly spec: SpecRow | null;
+  /** The cloud identity with which it runs. */
+  readonly identity: string | null;
   readonly options?: PlanOptions | undefined;
   /** Only for a DESTROY_WORKER. */
   readonly scope?: TeardownScope;
@@ -56,6 +65,8 @@ interface ResolveMode {
   /** Outside of a transaction: nothing can be stored. */
   readonly isReader?: boolean;
   readonly resumesTeardown?: boolean;
+  /** Of a job for a connection. */
+  readonly origin?: Pick<JobOrigin, "values" | "isPullRequest"> | undefined;
   readonly drafts?: Drafts;
 }
 
@@ -94,23 +105,37 @@ export async function resolveRequest(
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input, spec) : undefined;
   const files = await requestedFiles(tx, owner, input, drafts);
-  const draft = await draftOfSpec(tx, spec, parts, ({ whole, shared }) => {
+  const { values = "all", isPullRequest = false } = mode.origin ?? {};
+  const isFollowing = (await tx.first(findFollow, { spec: spec.id })) !== undefined;
+  const isGit = files === undefined || files.source.type === "git";
+  const asked = {
+    ...parts.hashing,
+    source_access: isFollowing && isGit,
+    merge: isPullRequest,
+    plan_digest: (isFollowing || mode.origin !== undefined) && input.job_type === "PLAN",
+  };
+  const draft = await draftOfSpec(tx, spec, { ...parts, hashing: asked }, ({ whole, shared }) => {
+    const { definition: given, names: withheld } = withoutWithheld(whole, values);
     if (exclude.length > 0 && whole.engine !== "opentofu")
       throw invalid(
         "body.exclude",
         "needs OpenTofu, and the engine of the configuration is terraform",
       );
     return {
-      plain: files ? updatedDefinition(whole, files) : whole,
+      plain: files ? updatedDefinition(given, files) : given,
+      withheld,
       more: {
-        ...(shared.length > 0 ? { set_variables: shared } : {}),
+        ...(shared.length > 0
+          ? { set_variables: shared.filter((one) => !withheld.includes(one)) }
+          : {}),
         ...(files ? ownSourceMarks(files) : {}),
         ...(options ? { plan_options: options } : {}),
       },
     };
   });
   if (planned) checkHash(planned, draft.hash);
-  return { spec, ...draft, options };
+  const identity = values === "all" ? spec.cloud_identity_id : null;
+  return { spec, ...draft, identity, options };
 }
 
 async function resolveTeardown(
@@ -133,7 +158,7 @@ async function resolveTeardown(
     spec === null
       ? await draftOf(snapshot!, snapshot!, parts, more)
       : await draftOfSpec(tx, spec, parts, ({ whole }) => ({ plain: whole, more }));
-  return { spec, ...draft, scope };
+  return { spec, ...draft, identity: spec?.cloud_identity_id ?? null, scope };
 }
 
 /** Makes the draft of a configuration. `fill` returns the snapshot, and what is stored with it. */
@@ -141,13 +166,19 @@ async function draftOfSpec(
   tx: Queries,
   spec: SpecRow,
   parts: DraftParts,
-  fill: (found: Snapshot) => { readonly plain: ConfigSnapshot; readonly more: object },
+  fill: (found: Snapshot) => {
+    readonly plain: ConfigSnapshot;
+    readonly more: object;
+    readonly withheld?: readonly string[];
+  },
 ): Promise<Draft> {
   const sets = await measureAttachedSets(tx, spec);
   const isManaged = await hasManagedState(tx, spec);
   return parts.drafts.of([...madeOf(spec, sets), isManaged], async () => {
-    const { plain, more } = fill(await snapshotOf(tx, spec, sets, parts.box));
-    return draftOf(plain, withBackend(plain, isManaged), parts, more);
+    const found = await snapshotOf(tx, spec, sets, parts.box);
+    const { plain, more, withheld = [] } = fill(found);
+    const draft = await draftOf(plain, withBackend(plain, isManaged), parts, more);
+    return { ...draft, withheld, settingsHash: settingsHash(found.whole, parts.hashing.key) };
   });
 }
 
@@ -188,8 +219,13 @@ async function draftOf(
     hash,
     features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
+    withheld: [],
+    settingsHash: "",
   };
 }
+
+const settingsHash = (whole: ConfigSnapshot, key: Uint8Array): string =>
+  configHash({ ...whole, source: { type: "inline", files: {} } }, key);
 
 /**
  * Returns the hash of a configuration, with `files` in place of its own. `known`: the hashes that the

@@ -1,5 +1,10 @@
 import type { Job } from "../../../protocol/jobs.ts";
 import { isDeployable, isSameRequest, retriedAs } from "../../../protocol/retries.ts";
+import type { Change } from "../../../protocol/follow.ts";
+import type { FollowSettings } from "../../domain/follow.ts";
+import { findChange } from "../../store/connections/job-changes.ts";
+import { findFollow } from "../../store/connections/follows.ts";
+import type { JobOrigin } from "./creator.ts";
 import type { UserCaller } from "../callers.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
@@ -43,7 +48,31 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     debug: hasDebug(job),
   };
   const resumesTeardown = isTeardown && (await mayBeDestroyed(context, id));
-  return createJob(context, user, request, { of: id, resumesTeardown });
+  const origin = isPlan ? await findOrigin(context, job) : undefined;
+  return createJob(context, user, request, { of: id, resumesTeardown }, origin);
+}
+
+/** A repeated PLAN is of the same commit, with what its configuration gives to pull requests now. */
+async function findOrigin(
+  { store: { read } }: Context,
+  { id, spec_id }: JobRow,
+): Promise<JobOrigin | undefined> {
+  const found = await read.first(findChange, { job: id });
+  if (!found) return undefined;
+  const { connection_id, pull_request_id } = found;
+  const change = JSON.parse(found.change) as Change;
+  const follow = await read.first(findFollow, { spec: spec_id ?? "" });
+  const { values } = follow
+    ? (JSON.parse(follow.settings) as FollowSettings)
+    : ({ values: "none" } as const);
+  const isPullRequest = change.base_commit !== undefined || pull_request_id !== null;
+  return {
+    connection_id,
+    pull_request_id,
+    change,
+    isPullRequest,
+    values: isPullRequest ? values : "all",
+  };
 }
 
 /** Whether this attempt of a teardown, or one before it, may have destroyed some of its targets. */

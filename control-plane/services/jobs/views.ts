@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { JobFailure } from "../../../protocol/job-failure.ts";
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
+import type { Change } from "../../../protocol/follow.ts";
 import type { ExecutionMetadata, Job } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
@@ -11,7 +12,7 @@ import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findDebugLog } from "../../store/storage/job-files.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
-import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
+import { findJob, findViewed, type ViewedRow } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findStaleness } from "../approvals/staleness.ts";
@@ -49,12 +50,13 @@ export async function viewJob(
 }
 
 async function viewStored(read: Queries, row: JobRow): Promise<Job> {
-  const snapshot = await read.first(findSnapshot, { id: row.id });
-  if (!snapshot) return viewWithSnapshot(read, { ...row, config_snapshot: null });
-  return reading(row.owner_id, snapshot.config_snapshot, async () => {
-    const config_snapshot = await wholeText(read, snapshot.config_snapshot);
+  const found = await read.first(findViewed, { id: row.id });
+  if (!found) return viewWithSnapshot(read, { ...row, config_snapshot: null });
+  const job = await reading(row.owner_id, found.config_snapshot, async () => {
+    const config_snapshot = await wholeText(read, found.config_snapshot);
     return viewWithSnapshot(read, { ...row, config_snapshot });
   });
+  return { ...job, ...viewChange(found) };
 }
 
 async function viewWithSnapshot(
@@ -116,6 +118,16 @@ async function viewWithSnapshot(
     ended_at: timeOrNull(job.ended_at),
     released_at: timeOrNull(job.released_at),
   };
+}
+
+function viewChange({ change, withheld, posted_status, post_error, post_at }: ViewedRow) {
+  if (change === null) return { change: null, change_state: null };
+  const shown = posted_status !== null && post_at === null ? "posted" : "pending";
+  return {
+    change: JSON.parse(change) as Change,
+    change_state: post_error === null ? shown : { error: post_error },
+    withheld: JSON.parse(withheld ?? "[]") as string[],
+  } as const;
 }
 
 /** Null after it was deleted, even while jobs still refer to it. */

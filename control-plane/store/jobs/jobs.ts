@@ -42,6 +42,21 @@ export const findSnapshot = statement<{ id: string }, { config_snapshot: StoredJ
   (db, { id }) => db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
 );
 
+/** The snapshot of a job, and the change that it runs, if it is of a connection. */
+export type ViewedRow = { readonly config_snapshot: StoredJson } & {
+  readonly [Name in "change" | "withheld" | "posted_status" | "post_error" | "post_at"]:
+    | Row<"job_changes">[Name]
+    | null;
+};
+
+export const findViewed = statement<{ id: string }, ViewedRow>((db, { id }) =>
+  db
+    .selectFrom("job_snapshots")
+    .leftJoin("job_changes", "job_changes.job_id", "job_snapshots.job_id")
+    .select(["config_snapshot", "change", "withheld", "posted_status", "post_error", "post_at"])
+    .where("job_snapshots.job_id", "=", id),
+);
+
 export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker }) =>
   db
     .selectFrom(heldByWorker)

@@ -1,8 +1,28 @@
 import type { Queries } from "../db.ts";
+import { jobsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
 export const findPlanSummary = statement<{ job: string }, { plan_summary: string }>((db, { job }) =>
   db.selectFrom("plan_summaries").select("plan_summary").where("job_id", "=", job),
+);
+
+/** Of the newest PLAN of a configuration that has one, of its last jobs. */
+export const findNewestPlanSummary = statement<{ spec: string }, { plan_summary: string }>(
+  (db, { spec }) =>
+    db
+      .selectFrom((jobs) =>
+        jobs
+          .selectFrom(jobsBy("jobs_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .orderBy("id", "desc")
+          .limit(50)
+          .as("recent"),
+      )
+      .innerJoin("plan_summaries", "plan_summaries.job_id", "recent.id")
+      .select("plan_summary")
+      .orderBy("recent.id", "desc")
+      .limit(1),
 );
 
 export const findPlanAttributes = statement<{ job: string }, { attributes: string }>(

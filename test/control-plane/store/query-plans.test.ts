@@ -56,6 +56,7 @@ const scans: Record<string, string> = {
   findAllUnreleased: "once, after a restore",
   findLeftLocks: "every lock: one for each running job, and those of lost jobs",
   findLogRemoval: "its first row",
+  findNewestPlanSummary: "the fifty jobs that it found by an index",
   findAbandoned: "its first row",
   findRemovedHolders: "a step for each worker that holds jobs, once a second",
 };
@@ -66,6 +67,7 @@ const histories: Record<string, string> = {
   detachSomeJobs: "a bounded part of the history that is removed",
   findRuns: "the last thirty of each configuration on a page",
   findRunsOfWorkers: "the last thirty of each worker on a page",
+  findNewestPlanSummary: "the last fifty of a configuration",
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 

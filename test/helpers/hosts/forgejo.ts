@@ -11,13 +11,15 @@ interface Repository {
   full_name: string;
   readonly branches: Map<string, string>;
   readonly pulls: Map<number, Pull>;
+  /** The files that differ between two commits, by `from...to`; others are not known any more. */
+  readonly compared: Map<string, string[]>;
   /** By commit and context; the newest counts. */
   readonly statuses: Map<string, { state: string; description: string; target_url: string }>;
   readonly comments: { id: number; pull: number; login: string; body: string }[];
   readonly hooks: { id: number; url: string; secret: string }[];
 }
 
-interface Pull {
+export interface Pull {
   readonly number: number;
   title: string;
   readonly author: string;
@@ -93,6 +95,7 @@ export async function startForgejo(tokens: Readonly<Record<string, readonly Scop
         full_name,
         branches: new Map(),
         pulls: new Map(),
+        compared: new Map(),
         statuses: new Map(),
         comments: [],
         hooks: [],
@@ -171,6 +174,12 @@ function answerOf(
     return part
       ? [200, paged(pull.files.map((filename) => ({ filename })))]
       : [200, pullJson(repository, pull)];
+  }
+  const compared = /^\/compare\/(.+)$/.exec(rest)?.[1];
+  if (compared !== undefined) {
+    const files = repository.compared.get(compared);
+    const commits = [{ files: files?.map((filename) => ({ filename })) }];
+    return files ? [200, { total_commits: 1, commits }] : [404, {}];
   }
   const commit = /^\/statuses\/(.+)$/.exec(rest)?.[1];
   if (commit !== undefined) {

@@ -1,0 +1,252 @@
+/**
+ * Looks at what connections follow: the truth, of which events are only hints. What a look stores and
+ * the jobs that it queues are one transaction each, decided by the rows of that moment, so a look that
+ * is cut off, repeated or made twice at once neither loses nor repeats a job.
+ */
+import { v7 as uuid } from "uuid";
+import { minute, second } from "../../../common/units.ts";
+import type { PullRequest } from "../../code-hosts/code-host.ts";
+import { HostError } from "../../code-hosts/host-calls.ts";
+import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import {
+  findDueConnections,
+  findFollowers,
+  findOpenPullRequests,
+  findPullRequestByNumber,
+  insertPullRequest,
+  renameRepository,
+  takeTurn,
+  updatePullRequest,
+  type FollowerRow,
+  type PullRequestRow,
+} from "../../store/connections/polls.ts";
+import type { Queries } from "../../store/db.ts";
+import { hostOf } from "../connections/hosts.ts";
+import type { Context } from "../context.ts";
+import { writeJobs, type AfterCommit } from "../job-changes/changes.ts";
+import { cancelPlans, planPullRequests } from "./plans.ts";
+import type { Place } from "./place.ts";
+import { deployPushes, planPush } from "./pushes.ts";
+
+/** After so long another server may look: this one has stopped. A look itself ends before. */
+const turnMilliseconds = 5 * minute;
+const lookMilliseconds = 4 * minute;
+/** How soon a look that failed is repeated. */
+const repeatMilliseconds = minute;
+const pagesOfPullRequests = 20;
+/** How many earlier pull requests of a branch are asked for one by one. */
+const outcomesAtOnce = 100;
+const dueAtOnce = 10;
+/** How many connections a server looks at at once; a slow host occupies one of them. */
+export const pollers = 4;
+
+/** Looks at connections while one is due. */
+export async function pollConnections(context: Context, stop: AbortSignal): Promise<void> {
+  const { store, now } = context;
+  for (let hasTurn = true; hasTurn && !stop.aborted;) {
+    hasTurn = false;
+    for (const { id } of await store.read.all(findDueConnections, {
+      now: now(),
+      limit: dueAtOnce,
+    })) {
+      if (stop.aborted) return;
+      const at = now();
+      const row = await store.write((tx) =>
+        tx.first(takeTurn, { id, now: at, until: at + turnMilliseconds }),
+      );
+      if (!row) continue;
+      hasTurn = true;
+      await takenTurn(context, row, stop);
+    }
+  }
+}
+
+/** What a look found wrong, and how long the host wants no calls. */
+interface Findings {
+  readonly problems: string[];
+  pause: number;
+}
+
+async function takenTurn(context: Context, row: ConnectionRow, stop: AbortSignal): Promise<void> {
+  const { store, now } = context;
+  const findings: Findings = { problems: ["the server failed to look: see its log"], pause: 0 };
+  const followers = await store.read.all(findFollowers, { connection: row.id });
+  try {
+    if (followers.length > 0) await look(context, row, followers, findings, stop);
+    findings.problems.shift();
+  } finally {
+    const [error = null] = findings.problems;
+    const at = now();
+    const isStopped = stop.aborted;
+    await store.write(async (tx) => {
+      await updateConnection(tx, row.id, {
+        busy_until: at + findings.pause,
+        ...(followers.length > 0 ? { last_poll_at: at } : {}),
+        ...(followers.length > 0 && error !== row.error
+          ? { error, error_since: error === null ? null : at }
+          : {}),
+        ...(isStopped ? { poll_at: at } : {}),
+        ...(error === null || isStopped ? {} : { poll_at: at + repeatMilliseconds }),
+      });
+    });
+  }
+}
+
+async function look(
+  context: Context,
+  connection: ConnectionRow,
+  followers: readonly FollowerRow[],
+  findings: Findings,
+  stop: AbortSignal,
+): Promise<void> {
+  const { problems } = findings;
+  await deployPushes(context, connection, followers, problems);
+  const { host } = hostOf(context, connection);
+  const until = context.now() + lookMilliseconds;
+  for (const own of Object.values(Object.groupBy(followers, (one) => one.repository_id))) {
+    if (!own) continue;
+    const [{ repository_id: id, repository: known } = { repository_id: "", repository: "" }] = own;
+    try {
+      const repository = await host.repository({ id });
+      if (own.some((one) => one.repository !== repository.full_name))
+        await context.store.write((tx) =>
+          renameRepository(tx, { connection: connection.id, repository: id }, repository.full_name),
+        );
+      const place = { context, connection, host, repository, problems };
+      for (const [branch, on] of Object.entries(Object.groupBy(own, (one) => one.branch))) {
+        if (stop.aborted) return;
+        if (context.now() > until) throw new HostError("the host is too slow");
+        await lookAtBranch(place, branch, on ?? []);
+      }
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      problems.push(`${known}: ${error.message}`);
+      if (!error.isLimit) continue;
+      findings.pause = Math.max(error.retryAfter ?? 0, second);
+      return;
+    }
+  }
+}
+
+async function lookAtBranch(
+  place: Place,
+  branch: string,
+  followers: readonly FollowerRow[],
+): Promise<void> {
+  const { host, repository } = place;
+  // Before the pull requests, so that the merge that made this commit is among them.
+  const head = await host.head(repository, branch);
+  const listed: PullRequest[] = [];
+  let page: number | null = 1;
+  for (let pages = 0; page !== null && pages < pagesOfPullRequests; pages += 1) {
+    const found = await host.pullRequests(repository, branch, page);
+    listed.push(...found.items);
+    page = found.next;
+  }
+  await savePullRequests(place, branch, listed);
+  await planPullRequests(place, branch, followers);
+  if (head !== null) await planPush(place, branch, followers, head);
+}
+
+const keyOf = ({ connection, repository }: Place) => ({
+  connection: connection.id,
+  repository: repository.id,
+});
+
+async function savePullRequests(
+  place: Place,
+  branch: string,
+  listed: readonly PullRequest[],
+): Promise<void> {
+  const { context, host, repository } = place;
+  const key = keyOf(place);
+  const before = await context.store.read.all(findOpenPullRequests, key);
+  const numbers = new Set(listed.map(({ number }) => number));
+  const gone = before.filter((row) => row.base_branch === branch && !numbers.has(row.number));
+  const ended: [row: PullRequestRow, merged: string | null][] = [];
+  for (const row of gone.slice(0, outcomesAtOnce)) {
+    const outcome = await host.outcomeOf(repository, row.number);
+    if (outcome) ended.push([row, outcome.merged]);
+  }
+  const changed = listed.filter(
+    (pull) => !before.some((row) => row.number === pull.number && isSame(row, pull)),
+  );
+  if (ended.length + changed.length === 0) return;
+  await writeJobs(context, async (tx, afterCommit) => {
+    const now = context.now();
+    for (const pull of changed) await savePullRequest(tx, afterCommit, place, pull, now);
+    for (const [{ id }, merged_commit] of ended) {
+      const state = merged_commit === null ? "closed" : "merged";
+      await updatePullRequest(tx, id, { state, merged_commit, post_at: now, updated_at: now });
+      await cancelPlans(tx, afterCommit, place, id, null, now);
+    }
+  });
+}
+
+const columnsOf = ({ title, url, author, head, base, ...pull }: PullRequest) => ({
+  title,
+  url,
+  author_id: author.id,
+  author: author.name,
+  head_branch: head.branch,
+  head_commit: head.commit,
+  base_branch: base.branch,
+  base_commit: base.commit,
+  is_fork: pull.is_fork ? (1 as const) : (0 as const),
+  is_draft: pull.is_draft ? (1 as const) : (0 as const),
+});
+
+function isSame(row: PullRequestRow, pull: PullRequest): boolean {
+  const known: Partial<PullRequestRow> = row;
+  return Object.entries(columnsOf(pull)).every(
+    ([name, value]) => known[name as keyof PullRequestRow] === value,
+  );
+}
+
+async function savePullRequest(
+  tx: Queries,
+  afterCommit: AfterCommit,
+  place: Place,
+  pull: PullRequest,
+  now: number,
+): Promise<void> {
+  const key = keyOf(place);
+  const columns = columnsOf(pull);
+  const before = await tx.first(findPullRequestByNumber, { ...key, number: pull.number });
+  const open = { state: "open", merged_commit: null } as const;
+  if (!before)
+    return insertPullRequest(tx, {
+      id: uuid(),
+      owner_id: place.connection.owner_id,
+      connection_id: key.connection,
+      repository_id: key.repository,
+      repository: place.repository.full_name,
+      number: pull.number,
+      ...columns,
+      ...open,
+      approved_commit: null,
+      planned_commit: null,
+      skipped: null,
+      comment_id: null,
+      posted_comment: null,
+      posted_status: null,
+      post_error: null,
+      post_at: now,
+      created_at: now,
+      updated_at: now,
+    });
+  const isMoved =
+    before.head_commit !== columns.head_commit || before.base_branch !== columns.base_branch;
+  const isShown =
+    isMoved ||
+    before.state !== "open" ||
+    before.title !== columns.title ||
+    before.is_draft !== columns.is_draft;
+  await updatePullRequest(tx, before.id, {
+    ...columns,
+    ...open,
+    ...(isMoved ? { planned_commit: null, skipped: null } : {}),
+    ...(isShown ? { post_at: now, updated_at: now } : {}),
+  });
+  if (isMoved) await cancelPlans(tx, afterCommit, place, before.id, columns.head_commit, now);
+}

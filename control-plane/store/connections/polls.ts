@@ -1,0 +1,175 @@
+/** SQL of the poller: whose turn it is, what is followed, and the pull requests that were seen. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { connectionsBy, followsBy, jobChangesBy, pullRequestsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+import type { ConnectionRow } from "./connections.ts";
+import type { FollowRow } from "./follows.ts";
+
+export type PullRequestRow = Row<"pull_requests">;
+
+/** Connections to look at, the one that waits longest first. */
+export const findDueConnections = statement<{ now: number; limit: number }, { id: string }>(
+  (db, { now, limit }) =>
+    db
+      .selectFrom(connectionsBy("connections_poll"))
+      .select("id")
+      .where("poll_at", "<=", now)
+      .where("busy_until", "<=", now)
+      .orderBy("poll_at")
+      .limit(limit),
+);
+
+/** Takes the turn of a connection for one server. Returns nothing if another one has taken it. */
+export const takeTurn = statement<{ id: string; now: number; until: number }, ConnectionRow>(
+  (db, { id, now, until }) =>
+    db
+      .updateTable("connections")
+      .set((set) => ({
+        busy_until: until,
+        poll_at: sql<number>`${now} + ${set.ref("poll_seconds")} * 1000`,
+      }))
+      .where("id", "=", id)
+      .where("poll_at", "<=", now)
+      .where("busy_until", "<=", now)
+      .returningAll(),
+);
+
+/** A configuration that follows a branch, with what a job of it needs. */
+export type FollowerRow = FollowRow & { readonly name: string; readonly owner_id: string };
+
+export const findFollowers = statement<{ connection: string }, FollowerRow>((db, { connection }) =>
+  db
+    .selectFrom(followsBy("follows_connection"))
+    .innerJoin("specs", "specs.id", "follows.spec_id")
+    .selectAll("follows")
+    .select(["specs.name", "specs.owner_id"])
+    .where("follows.connection_id", "=", connection)
+    .where("specs.deleted_owner_id", "is", null),
+);
+
+export type RepositoryParams = { connection: string; repository: string };
+
+/** After a rename. `name`: what it is called now. */
+export async function renameRepository(
+  tx: Queries,
+  { connection, repository }: RepositoryParams,
+  name: string,
+): Promise<void> {
+  for (const table of ["follows", "pull_requests"] as const)
+    await tx.sql
+      .updateTable(table)
+      .set({ repository: name })
+      .where("connection_id", "=", connection)
+      .where("repository_id", "=", repository)
+      .execute();
+}
+
+export const setSeenCommit = statement<{ spec: string; commit: string }>((db, { spec, commit }) =>
+  db.updateTable("follows").set({ seen_commit: commit }).where("spec_id", "=", spec),
+);
+
+export const findOpenPullRequests = statement<RepositoryParams, PullRequestRow>(
+  (db, { connection, repository }) =>
+    db
+      .selectFrom(pullRequestsBy("pull_requests_open"))
+      .selectAll()
+      .where("connection_id", "=", connection)
+      .where("repository_id", "=", repository)
+      .where("state", "=", sql.lit("open" as const)),
+);
+
+export const findPullRequestByNumber = statement<
+  RepositoryParams & { number: number },
+  PullRequestRow
+>((db, { connection, repository, number }) =>
+  db
+    .selectFrom("pull_requests")
+    .selectAll()
+    .where("connection_id", "=", connection)
+    .where("repository_id", "=", repository)
+    .where("number", "=", number),
+);
+
+/** The newest pull request whose merge made this commit. */
+export const findMergedPullRequest = statement<
+  RepositoryParams & { commit: string },
+  PullRequestRow
+>((db, { connection, repository, commit }) =>
+  db
+    .selectFrom(pullRequestsBy("pull_requests_number"))
+    .selectAll()
+    .where("connection_id", "=", connection)
+    .where("repository_id", "=", repository)
+    .where("merged_commit", "=", commit)
+    .orderBy("number", "desc")
+    .limit(1),
+);
+
+export const findPullRequest = statement<{ id: string }, PullRequestRow>((db, { id }) =>
+  db.selectFrom("pull_requests").selectAll().where("id", "=", id),
+);
+
+export async function insertPullRequest(tx: Queries, row: PullRequestRow): Promise<void> {
+  await tx.sql.insertInto("pull_requests").values(row).execute();
+}
+
+export async function updatePullRequest(
+  tx: Queries,
+  id: string,
+  change: Partial<PullRequestRow>,
+): Promise<void> {
+  await tx.sql.updateTable("pull_requests").set(change).where("id", "=", id).execute();
+}
+
+/** Lets the open ones onto a branch be planned, by a configuration that begins to follow it. */
+export const planAgain = statement<RepositoryParams & { branch: string }>(
+  (db, { connection, repository, branch }) =>
+    db
+      .updateTable("pull_requests")
+      .set({ planned_commit: null })
+      .where("connection_id", "=", connection)
+      .where("repository_id", "=", repository)
+      .where("state", "=", sql.lit("open" as const))
+      .where("base_branch", "=", branch),
+);
+
+/** Jobs of a pull request, of all its commits. */
+export const findJobsOfPullRequest = statement<
+  { pull_request: string },
+  { job_id: string; spec_id: string | null; commit_id: string; status: string }
+>((db, { pull_request }) =>
+  db
+    .selectFrom(jobChangesBy("job_changes_pull_request"))
+    .innerJoin("jobs", "jobs.id", "job_changes.job_id")
+    .select(["job_changes.job_id", "job_changes.spec_id", "job_changes.commit_id", "jobs.status"])
+    .where("job_changes.pull_request_id", "=", pull_request),
+);
+
+/** The newest jobs of pushes to the branch that a configuration follows. */
+export const findJobsOfPushes = statement<
+  { spec: string; limit: number },
+  {
+    job_id: string;
+    commit_id: string;
+    job_type: string;
+    status: string;
+    creator_id: string | null;
+  }
+>((db, { spec, limit }) =>
+  db
+    .selectFrom(jobChangesBy("job_changes_spec"))
+    .innerJoin("jobs", "jobs.id", "job_changes.job_id")
+    .select([
+      "job_changes.job_id",
+      "job_changes.commit_id",
+      "jobs.job_type",
+      "jobs.status",
+      "jobs.creator_id",
+    ])
+    .where("job_changes.spec_id", "=", spec)
+    .where("job_changes.pull_request_id", "is", null)
+    .orderBy("job_changes.job_id", "desc")
+    .limit(limit),
+);

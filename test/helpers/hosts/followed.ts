@@ -1,0 +1,105 @@
+/** A configuration that follows a repository of the stand-in, and the looks of a server at it. */
+import { expect } from "vitest";
+import { pollConnections } from "../../../control-plane/services/pull-requests/poll.ts";
+import type { WriteFollow } from "../../../protocol/follow.ts";
+import { addRows, addArtifact, type Owner } from "../plane/rows.ts";
+import type { Calls } from "../plane/calls.ts";
+import { readRow, setRows, type Plane } from "../plane/plane.ts";
+import type { Pull, startForgejo } from "./forgejo.ts";
+
+type Host = Awaited<ReturnType<typeof startForgejo>>;
+
+let count = 0;
+
+/** A commit that no other has. */
+const newCommit = (): string => (count += 1).toString(16).padStart(40, "c");
+
+/** Adds a repository with a branch `main`, and a connection to it. */
+export async function follow(plane: Plane, host: Host, client: Calls, owner: Owner) {
+  const full_name = `ada/followed-${(count += 1)}`;
+  const repository = host.addRepository(full_name);
+  repository.branches.set("main", newCommit());
+  const { id } = await client.call("createConnection", {
+    body: {
+      name: `git-${count}`,
+      kind: "forgejo",
+      base_url: host.url,
+      credential: "full",
+      poll_seconds: 86_400,
+    },
+  });
+  const { store } = plane.context;
+  const stored = () => readRow(plane, "connections", { id });
+  return {
+    repository,
+    connection: id,
+    stored,
+    look: async () => {
+      const at = Date.now();
+      await setRows(plane, "connections", { poll_at: at, busy_until: 0 }, { id });
+      await pollConnections(plane.context, new AbortController().signal);
+      await expect
+        .poll(async () => {
+          const { last_poll_at, busy_until, poll_at } = await stored();
+          return (last_poll_at ?? 0) >= at && busy_until <= Date.now() && poll_at > Date.now();
+        })
+        .toBe(true);
+    },
+    configure: async (name: string, more: object = {}, rules: Partial<WriteFollow> = {}) =>
+      (
+        await client.call("createConfiguration", {
+          body: {
+            name,
+            zone_id: owner.zone,
+            source: { type: "git", url: `${host.url}/${full_name}.git`, path: name },
+            follow: { connection_id: id, ...rules },
+            ...more,
+          },
+        })
+      ).id,
+    jobs: async (configuration: string) =>
+      (await client.call("listJobs", { query: { configuration } })).jobs.toReversed(),
+    /** Opens a pull request that changes these files. */
+    open: (number: number, files: string[], change: Partial<Pull> = {}): Pull => {
+      const pull: Pull = {
+        number,
+        title: `Change ${number}`,
+        author: "grace",
+        head: `change-${number}`,
+        sha: newCommit(),
+        base: "main",
+        files,
+        isFork: false,
+        isDraft: false,
+        state: "open",
+        merge: null,
+        ...change,
+      };
+      repository.pulls.set(number, pull);
+      return pull;
+    },
+    /** Moves `main` by a commit that changes these files. */
+    push: (files: string[]): string => {
+      const [from, to] = [repository.branches.get("main")!, newCommit()];
+      repository.compared.set(`${from}...${to}`, files);
+      repository.branches.set("main", to);
+      return to;
+    },
+    /** Lets a PLAN end with changes, as its runner would report it. */
+    planned: async (job: string, summary: object = {}) => {
+      await setRows(
+        plane,
+        "jobs",
+        { status: "SUCCESS", worker_id: null, started_at: 1, ended_at: Date.now(), released_at: 1 },
+        { id: job },
+      );
+      const plan_summary = JSON.stringify({
+        applyable: true,
+        counts: { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
+        ...summary,
+      });
+      await addRows(store, "plan_summaries", { job_id: job, plan_summary });
+      await addArtifact(store, job);
+    },
+  };
+}
