@@ -97,7 +97,7 @@ export async function startServer(
       { length: pollers },
       () =>
         [
-          second,
+          config.codeHostSeconds * 1000,
           () => pollConnections(context, signal),
           "looking at the code hosts of connections failed",
         ] as const,

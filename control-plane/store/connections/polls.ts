@@ -28,7 +28,7 @@ export const takeTurn = statement<{ id: string; now: number; until: number }, Co
       .updateTable("connections")
       .set((set) => ({
         busy_until: until,
-        poll_at: sql<number>`${now} + ${set.ref("poll_seconds")} * 1000`,
+        poll_at: sql<number>`cast(${now} as bigint) + ${set.ref("poll_seconds")} * 1000`,
       }))
       .where("id", "=", id)
       .where("poll_at", "<=", now)

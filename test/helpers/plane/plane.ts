@@ -58,12 +58,16 @@ function folderOfPlanes(): string {
 export async function startPlane(settings: Record<string, string> = {}): Promise<Plane> {
   const directory = await mkdtemp(join(folderOfPlanes(), "plane-"));
   const database = await newTestDatabase();
-  const config = readConfig({
-    ...database?.settings,
-    ...settings,
-    WINDLASS_DATA_DIR: directory,
-    WINDLASS_PORT: "0",
-  });
+  const config = {
+    ...readConfig({
+      ...database?.settings,
+      ...settings,
+      WINDLASS_DATA_DIR: directory,
+      WINDLASS_PORT: "0",
+    }),
+    // Tests look at code hosts when they want to, so that nothing changes beside them.
+    codeHostSeconds: 86_400,
+  };
   const errors: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const { url, context, close } = await startServer(config, log);
