@@ -30,7 +30,7 @@ const hasServer = values.package !== "npm";
 const entries = [
   "main",
   "agent/job/credentials/listener-process",
-  "agent/job/plan/reader-thread",
+  "agent/job/plan/reader-process",
   "cli/demo/cleaner",
   ...(hasServer ? ["control-plane/services/graphs/graph-thread"] : []),
 ];

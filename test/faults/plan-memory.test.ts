@@ -10,12 +10,20 @@ const folder = folderForFile();
 const mebibyte = 1024 * 1024;
 const running = new AbortController().signal;
 
-/** `before`, then a string of this many MiB, then `after`. */
-function fileWith(name: string, before: string, mebibytes: number, after: string): string {
+/** `before`, then this many MiB of `unit` between `ends`, by default a string, then `after`. */
+function fileWith(
+  name: string,
+  before: string,
+  mebibytes: number,
+  after: string,
+  unit = "x",
+  ends = ['"', '"'],
+): string {
   const file = join(folder, name);
-  writeFileSync(file, `${before}"`);
-  for (let part = 0; part < mebibytes; part++) appendFileSync(file, Buffer.alloc(mebibyte, "x"));
-  appendFileSync(file, `"${after}`);
+  writeFileSync(file, `${before}${ends[0]}`);
+  for (let part = 0; part < mebibytes; part++)
+    appendFileSync(file, unit.repeat(mebibyte / unit.length));
+  appendFileSync(file, `${ends[1]}${after}`);
   return file;
 }
 
@@ -36,12 +44,19 @@ describe("readPlanApart", () => {
     expect(JSON.stringify(summary)).toContain("x.***[0]");
   });
 
-  test("fails the job when a value does not fit into the memory limit", async () => {
+  // A thread's limit does not hold for a single allocation: the last two ended the whole process.
+  test.each([
+    ["a text of 200 MiB", 200, "x", ['"', '"']],
+    ["a list of 10 million numbers", 20, ",1", ["[1", "]"]],
+    ["a number of 80 million digits", 80, "1", ["1", ""]],
+  ])("fails the job, not the agent, for %s", async (_, mebibytes, unit, ends) => {
     const file = fileWith(
       "huge.json",
       '{"resource_changes":[{"address":"x.y","change":{"actions":["create"],"after":',
-      200,
+      mebibytes,
       "}}]}",
+      unit,
+      ends,
     );
     const reading = readPlanApart(file, [], running);
     await expect(reading).rejects.toThrow(StepFailedError);
@@ -77,6 +92,12 @@ describe("readOutputsApart", () => {
       "}}",
     );
     expect((await readOutputsApart(file, ["the-secret"])).secrets).toEqual([]);
+  });
+
+  test("fails the job, not the agent, for outputs that do not fit into the memory limit", async () => {
+    const before = '{"big":{"sensitive":false,"value":';
+    const file = fileWith("list.json", before, 30, "}}", ",1", ["[1", "]"]);
+    await expect(readOutputsApart(file, [])).rejects.toThrow(/does not fit into 128 MiB/);
   });
 
   test("refuses outputs above the limit", async () => {

@@ -1,11 +1,12 @@
 /**
- * Reads the JSON of plans and outputs in a thread: a configuration controls its size, and one that
- * is too large fails its own job, not the small heap that all jobs share.
+ * Reads the JSON of plans and outputs in a process: a configuration controls its size, and one that
+ * is too large fails its own job. V8 ends the process of a thread whose limit a single allocation
+ * exceeds, such as a long array, so a thread would take all jobs with it.
  */
 import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import { getCompileCacheDir } from "node:module";
+import { dirname, extname, join } from "node:path";
 import { StepFailedError } from "../context.ts";
 import { parseExactly } from "../../../common/exact-json.ts";
 import { metadataFrom, type Output, type Outputs } from "../../../common/outputs.ts";
@@ -29,11 +30,18 @@ export interface Reading {
 
 type Result = PlanFacts | Outputs | MadeKnown;
 
-/** A smaller file is read sooner than a thread starts. */
+/** What the process sends. */
+export interface Answer {
+  readonly result?: Result;
+  readonly failure?: string;
+}
+
+/** A smaller file is read sooner than a process starts. */
 const smallFile = mebibyte;
 /** Terraform's JSON may be 16 times the plan, whose upload is limited to 50 MiB. */
 const largestFile = gibibyte;
-const threadHeapMebibytes = 128;
+const heapMebibytes = 128;
+const flags = ["--max-semi-space-size=4", `--max-old-space-size=${heapMebibytes}`];
 
 /** Returns the summary of a plan. Throws StepFailedError if it cannot be read. */
 export const readPlanApart = (
@@ -69,39 +77,40 @@ async function read(reading: Reading, stop?: AbortSignal): Promise<Result> {
   const { size } = statSync(reading.file);
   try {
     if (size > largestFile) throw new Error(`its JSON has ${size} bytes, more than ${largestFile}`);
-    return await (size <= smallFile ? readHere(reading) : readInThread(reading, stop));
+    return await (size <= smallFile ? readHere(reading) : readInProcess(reading, size, stop));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why =
-      code === "ERR_WORKER_OUT_OF_MEMORY"
-        ? `its JSON (${size} bytes) does not fit into ${threadHeapMebibytes} MiB of memory: a value is too large`
-        : message;
-    throw new StepFailedError(`${reading.what}: cannot be read: ${why}`);
+    throw new StepFailedError(`${reading.what}: cannot be read: ${(error as Error).message}`);
   }
 }
 
-async function readInThread(reading: Reading, stop: AbortSignal | undefined): Promise<Result> {
-  const thread = new Worker(
-    new URL(`./reader-thread${extname(import.meta.filename)}`, import.meta.url),
+async function readInProcess(
+  reading: Reading,
+  size: number,
+  stop: AbortSignal | undefined,
+): Promise<Result> {
+  const tooLarge = `its JSON (${size} bytes) does not fit into ${heapMebibytes} MiB of memory: a value is too large`;
+  const cache = getCompileCacheDir();
+  const { execa } = await import("execa");
+  const run = await execa(
+    join(import.meta.dirname, `reader-process${extname(import.meta.filename)}`),
     {
-      workerData: reading,
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: threadHeapMebibytes, maxYoungGenerationSizeMb: 8 },
+      node: true,
+      nodeOptions: flags,
+      extendEnv: false,
+      env: cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {},
+      ipcInput: reading as never,
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+      reject: false,
+      // Ctrl-C stops the agent, which waits for its jobs.
+      detached: true,
+      ...(stop && { cancelSignal: stop }),
     },
   );
-  const end = (): void => void thread.terminate();
-  stop?.addEventListener("abort", end, { once: true });
-  try {
-    return await new Promise<Result>((resolve, reject) => {
-      thread.once("message", resolve);
-      thread.once("error", reject);
-      thread.once("exit", () => reject(new Error("the reading was stopped")));
-      if (stop?.aborted) end();
-    });
-  } finally {
-    stop?.removeEventListener("abort", end);
-    await thread.terminate();
-  }
+  const [answer] = run.ipcOutput as unknown as Answer[];
+  if (answer?.result) return answer.result;
+  throw new Error(run.isCanceled ? "the reading was stopped" : (answer?.failure ?? tooLarge));
 }
 
 const outputsFileLimit = 32 * mebibyte;
