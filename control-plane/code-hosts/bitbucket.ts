@@ -2,10 +2,11 @@
 import { hash } from "node:crypto";
 import { Type, type Static } from "typebox";
 import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
-import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import { headerOf, HostError, isSignedBy, parsed, pathOf, type HostCalls } from "./host-calls.ts";
 
 const pageSize = 50;
 const filePages = 60;
+const workspacePages = 10_000;
 
 const Repo = Type.Object({
   uuid: Type.String(),
@@ -68,25 +69,6 @@ function cloneOf(address: string | undefined): string {
   return url.href;
 }
 
-const pullOf = ({
-  id,
-  title,
-  draft,
-  author,
-  source,
-  destination,
-  links,
-}: Static<typeof Pull>): PullRequest => ({
-  number: id,
-  title,
-  url: links.html.href,
-  author: { id: author?.uuid ?? "", name: author?.display_name ?? "a deleted account" },
-  head: { branch: source.branch.name, commit: source.commit?.hash ?? "" },
-  base: { branch: destination.branch.name, commit: destination.commit?.hash ?? null },
-  is_fork: source.repository?.uuid !== destination.repository?.uuid,
-  is_draft: draft === true,
-});
-
 const states = { pending: "INPROGRESS", success: "SUCCESSFUL", failure: "FAILED" } as const;
 
 // Any workspace: the id is unique.
@@ -95,11 +77,48 @@ const repo = (key: { readonly id: string } | { readonly full_name: string }): st
     ? `/repositories/${encodeURIComponent("{}")}/${encodeURIComponent(key.id)}`
     : `/repositories/${pathOf(key.full_name)}`;
 
+/** Commits by their repository and the 12 characters that pull requests name them with. */
+const commits = new Map<string, string>();
+const commitsKept = 20_000;
+
 export function bitbucket(calls: HostCalls): CodeHost {
+  /** Null if the commit or its repository is gone. */
+  const commitOf = async ({ commit, repository }: Static<typeof Side>): Promise<string | null> => {
+    if (!commit || !repository || commit.hash.length === 40) return commit?.hash ?? null;
+    const path = `${repo({ id: repository.uuid })}/commit/${commit.hash}`;
+    const known = commits.get(path);
+    if (known !== undefined) return known;
+    const found = await calls.find(path, Type.Object({ hash: Type.String() }));
+    if (commits.size >= commitsKept) commits.clear();
+    if (found) commits.set(path, found.hash);
+    return found && found.hash;
+  };
+
+  /** Null once its head is gone. */
+  const pullOf = async (pull: Static<typeof Pull>): Promise<PullRequest | null> => {
+    const { id, title, draft, author, source, destination, links } = pull;
+    const head = await commitOf(source);
+    if (head === null) return null;
+    return {
+      number: id,
+      title,
+      url: links.html.href,
+      author: { id: author?.uuid ?? "", name: author?.display_name ?? "a deleted account" },
+      head: { branch: source.branch.name, commit: head },
+      base: { branch: destination.branch.name, commit: await commitOf(destination) },
+      is_fork: source.repository?.uuid !== destination.repository?.uuid,
+      is_draft: draft === true,
+    };
+  };
+
   const diffOf = async (path: string) => {
     const paths: string[] = [];
+    const query = path.includes("?") ? "&" : "?";
     for (let page = 1; page <= filePages; page++) {
-      const found = await calls.get(`${path}?pagelen=${pageSize}&page=${page}`, pageOf(Diff));
+      const found = await calls.get(
+        `${path}${query}pagelen=${pageSize}&page=${page}`,
+        pageOf(Diff),
+      );
       for (const one of found.values)
         for (const side of [one.old, one.new]) if (side) paths.push(side.path);
       if (found.next === undefined) return { paths, isCut: false };
@@ -115,11 +134,13 @@ export function bitbucket(calls: HostCalls): CodeHost {
       const answer = await calls.ask("/user", { also: [403] });
       const scopes = (answer.headers.get("x-oauth-scopes") ?? "").split(/[\s,]+/);
       const { display_name } =
-        answer.status === 200 ? (JSON.parse(answer.text) as { display_name?: unknown }) : {};
+        answer.status === 200
+          ? parsed(answer, Type.Object({ display_name: Type.String() }))
+          : // The token of a repository, project or workspace belongs to no person.
+            { display_name: "an access token" };
       const has = (...names: string[]) => names.some((name) => scopes.includes(name));
       return {
-        // The token of a repository, project or workspace belongs to no person.
-        account: typeof display_name === "string" ? display_name : "an access token",
+        account: display_name,
         permissions: [
           {
             name: "repository",
@@ -146,27 +167,33 @@ export function bitbucket(calls: HostCalls): CodeHost {
     },
 
     async repositories(page, size) {
+      // One list for each workspace; the page says which, and which page of it.
+      const { values } = await calls.get(
+        "/user/workspaces?pagelen=100",
+        pageOf(Type.Object({ workspace: Type.Object({ uuid: Type.String() }) })),
+      );
+      const [index, own] = [Math.floor(page / workspacePages), page % workspacePages];
+      const uuid = values[index]?.workspace.uuid;
+      if (uuid === undefined) return { items: [], next: null };
       const found = await calls.get(
-        `/repositories?role=member&sort=-created_on&pagelen=${Math.min(size, pageSize)}&page=${page}`,
+        `/repositories/${encodeURIComponent(uuid)}?role=member&sort=-created_on&pagelen=${Math.min(size, pageSize)}&page=${own}`,
         pageOf(Repo),
       );
+      const after = values[index + 1] ? (index + 1) * workspacePages + 1 : null;
       return {
         items: found.values.map(repositoryOf),
-        next: found.next === undefined ? null : page + 1,
+        next: found.next === undefined ? after : page + 1,
       };
     },
 
     repository: async (key) => repositoryOf(await calls.get(repo(key), Repo)),
 
     async head(repository, branch) {
-      const answer = await calls.ask(
+      const found = await calls.find(
         `${repo(repository)}/refs/branches/${encodeURIComponent(branch)}`,
-        { also: [404] },
+        Type.Object({ target: Type.Object({ hash: Type.String() }) }),
       );
-      if (answer.status === 404) return null;
-      const { target } = JSON.parse(answer.text) as { target?: { hash?: unknown } };
-      if (typeof target?.hash !== "string") throw new HostError("the host names no commit");
-      return target.hash;
+      return found && found.target.hash;
     },
 
     async pullRequests(repository, base, page) {
@@ -177,25 +204,30 @@ export function bitbucket(calls: HostCalls): CodeHost {
         `${repo(repository)}/pullrequests?q=${query}&pagelen=${pageSize}&page=${page}`,
         pageOf(Pull),
       );
+      const pulls = [];
+      for (const pull of found.values) pulls.push(await pullOf(pull));
       return {
-        items: found.values.map(pullOf).filter(({ head }) => head.commit !== ""),
+        items: pulls.filter((pull) => pull !== null),
         next: found.next === undefined ? null : page + 1,
       };
     },
 
     async outcomeOf(repository, number) {
-      const { state, merge_commit } = await calls.get(
+      const { state, merge_commit, destination } = await calls.get(
         `${repo(repository)}/pullrequests/${number}`,
         Pull,
       );
       if (state === "OPEN" || state === "DRAFT") return null;
-      return { merged: state === "MERGED" ? (merge_commit?.hash ?? null) : null };
+      if (state !== "MERGED" || !merge_commit) return { merged: null };
+      return { merged: await commitOf({ ...destination, commit: merge_commit }) };
     },
 
-    changedFiles: (repository, number) =>
-      diffOf(`${repo(repository)}/pullrequests/${number}/diffstat`),
+    changedFiles: async (repository, number) =>
+      diffOf(await calls.redirected(`${repo(repository)}/pullrequests/${number}/diffstat`)),
 
-    comparedFiles: (repository, from, to) => diffOf(`${repo(repository)}/diffstat/${to}..${from}`),
+    // The newer commit comes first; `topic`: not from where the two parted.
+    comparedFiles: (repository, from, to) =>
+      diffOf(`${repo(repository)}/diffstat/${to}..${from}?topic=false`),
 
     async setStatus(repository, commit, { context, state, description, url }) {
       await calls.ask(`${repo(repository)}/commit/${commit}/statuses/build`, {
@@ -210,16 +242,16 @@ export function bitbucket(calls: HostCalls): CodeHost {
 
     async writeComment(repository, number, body, id) {
       const comments = `${repo(repository)}/pullrequests/${number}/comments`;
-      const answer = await calls.ask(
+      const written = await calls.find(
         id === null ? comments : `${comments}/${encodeURIComponent(id)}`,
+        Type.Object({ id: Type.Integer() }),
         {
           method: id === null ? "POST" : "PUT",
           body: { content: { raw: body } },
-          also: id === null ? [] : [404, 410],
+          absent: id === null ? [] : [404, 410],
         },
       );
-      if (answer.status === 404 || answer.status === 410) return null;
-      return String((JSON.parse(answer.text) as { id: unknown }).id);
+      return written && String(written.id);
     },
 
     async mayWrite(repository, account) {

@@ -1,7 +1,7 @@
 /** Forgejo and Gitea. */
 import { Type, type Static } from "typebox";
 import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
-import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import { headerOf, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
 import { likeGithub } from "./like-github.ts";
 
 /** Pages have at most 50 entries; lists of more pages are cut (`isCut`). */
@@ -86,7 +86,7 @@ export function forgejo(calls: HostCalls): CodeHost {
   const mayPost = async (path: string): Promise<boolean> =>
     (await calls.ask(path, { method: "POST", body: {}, also: [403, 404, 422] })).status !== 403;
   return {
-    ...likeGithub(calls, repo, { type: "gitea" }, events),
+    ...likeGithub(calls, repo, "limit", { type: "gitea" }, events),
     limits: { description: 1000, comment: 60_000, context: 255 },
     hasHtmlComments: true,
 
@@ -137,13 +137,11 @@ export function forgejo(calls: HostCalls): CodeHost {
       ),
 
     async head(repository, branch) {
-      const answer = await calls.ask(`${repo(repository)}/branches/${encodeURIComponent(branch)}`, {
-        also: [404],
-      });
-      if (answer.status === 404) return null;
-      const { commit } = JSON.parse(answer.text) as { commit?: { id?: unknown } };
-      if (typeof commit?.id !== "string") throw new HostError("the host names no commit");
-      return commit.id;
+      const found = await calls.find(
+        `${repo(repository)}/branches/${encodeURIComponent(branch)}`,
+        Type.Object({ commit: Type.Object({ id: Type.String() }) }),
+      );
+      return found && found.commit.id;
     },
 
     async pullRequests(repository, base, page) {
@@ -180,17 +178,24 @@ export function forgejo(calls: HostCalls): CodeHost {
     },
 
     async comparedFiles(repository, from, to) {
-      const { commits, total_commits } = await calls.get(
-        `${repo(repository)}/compare/${from}...${to}`,
-        Type.Object({
-          total_commits: Type.Integer(),
-          commits: Type.Array(Type.Object({ files: Type.Optional(Type.Array(File)) })),
-        }),
-      );
+      const compared = (range: string) =>
+        calls.get(
+          `${repo(repository)}/compare/${range}`,
+          Type.Object({
+            total_commits: Type.Integer(),
+            commits: Type.Array(Type.Object({ files: Type.Optional(Type.Array(File)) })),
+          }),
+        );
+      const { commits, total_commits } = await compared(`${from}...${to}`);
+      // What a force push dropped is not among them.
+      const { total_commits: dropped } = await compared(`${to}...${from}`);
       const files = commits.flatMap(({ files: changed = [] }) => changed);
       return {
         paths: files.map(({ filename }) => filename),
-        isCut: commits.length < total_commits || commits.some((one) => one.files === undefined),
+        isCut:
+          dropped > 0 ||
+          commits.length < total_commits ||
+          commits.some((one) => one.files === undefined),
       };
     },
 

@@ -9,7 +9,7 @@ import type {
   HostRepository,
   PullRequest,
 } from "./code-host.ts";
-import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import { headerOf, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
 import { likeGithub } from "./like-github.ts";
 
 const pageSize = 100;
@@ -158,7 +158,7 @@ const repo = (key: { readonly id: string } | { readonly full_name: string }): st
 /** `isApp`: its lists and its account are those of an installation. */
 export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean }): CodeHost {
   return {
-    ...likeGithub(calls, repo, { name: "web" }, events),
+    ...likeGithub(calls, repo, "per_page", { name: "web" }, events),
     limits: { description: 140, comment: 60_000, context: 255 },
     hasHtmlComments: true,
 
@@ -221,13 +221,12 @@ export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean })
     repository: async (key) => repositoryOf(await calls.get(repo(key), Repo)),
 
     async head(repository, branch) {
-      const answer = await calls.ask(`${repo(repository)}/git/ref/heads/${pathOf(branch)}`, {
-        also: [404, 409],
-      });
-      if (answer.status !== 200) return null;
-      const { object } = JSON.parse(answer.text) as { object?: { sha?: unknown } };
-      if (typeof object?.sha !== "string") throw new HostError("the host names no commit");
-      return object.sha;
+      const found = await calls.find(
+        `${repo(repository)}/git/ref/heads/${pathOf(branch)}`,
+        Type.Object({ object: Type.Object({ sha: Type.String() }) }),
+        { absent: [404, 409] },
+      );
+      return found && found.object.sha;
     },
 
     async pullRequests(repository, base, page) {
@@ -261,15 +260,16 @@ export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean })
     },
 
     async comparedFiles(repository, from, to) {
-      const { files = [] } = await calls.get(
+      const { files = [], behind_by } = await calls.get(
         `${repo(repository)}/compare/${from}...${to}`,
-        Type.Object({ files: Type.Optional(Type.Array(File)) }),
+        Type.Object({ files: Type.Optional(Type.Array(File)), behind_by: Type.Integer() }),
       );
       return {
         paths: files.flatMap(({ filename, previous_filename }) =>
           previous_filename ? [filename, previous_filename] : [filename],
         ),
-        isCut: files.length >= filesListed.comparison,
+        // What a force push dropped is not among them.
+        isCut: behind_by > 0 || files.length >= filesListed.comparison,
       };
     },
 

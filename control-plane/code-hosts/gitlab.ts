@@ -110,9 +110,11 @@ export function gitlab(calls: HostCalls): CodeHost {
 
     async check() {
       const { username } = await calls.get("/user", Type.Object({ username: Type.String() }));
-      const answer = await calls.ask("/personal_access_tokens/self", { also: [401, 403, 404] });
-      const { scopes = [] } =
-        answer.status === 200 ? (JSON.parse(answer.text) as { scopes?: string[] }) : {};
+      const { scopes } = (await calls.find(
+        "/personal_access_tokens/self",
+        Type.Object({ scopes: Type.Array(Type.String()) }),
+        { absent: [401, 403, 404] },
+      )) ?? { scopes: [] };
       const writes = scopes.includes("api");
       return {
         account: username,
@@ -150,14 +152,11 @@ export function gitlab(calls: HostCalls): CodeHost {
     repository: async (key) => repositoryOf(await calls.get(project(key), Project)),
 
     async head(repository, branch) {
-      const answer = await calls.ask(
+      const found = await calls.find(
         `${project(repository)}/repository/branches/${encodeURIComponent(branch)}`,
-        { also: [404] },
+        Type.Object({ commit: Type.Object({ id: Type.String() }) }),
       );
-      if (answer.status === 404) return null;
-      const { commit } = JSON.parse(answer.text) as { commit?: { id?: unknown } };
-      if (typeof commit?.id !== "string") throw new HostError("the host names no commit");
-      return commit.id;
+      return found && found.commit.id;
     },
 
     async pullRequests(repository, base, page) {
@@ -182,10 +181,17 @@ export function gitlab(calls: HostCalls): CodeHost {
     },
 
     async changedFiles(repository, number) {
+      const request = `${project(repository)}/merge_requests/${number}`;
+      const { changes_count } = await calls.get(
+        request,
+        Type.Object({ changes_count: Type.Union([Type.String(), Type.Null()]) }),
+      );
+      // "1000+": the host keeps the files up to its limit.
+      if (changes_count?.endsWith("+")) return { paths: [], isCut: true };
       const paths: string[] = [];
       for (let page = 1; page <= filePages; page++) {
         const found = await calls.get(
-          `${project(repository)}/merge_requests/${number}/diffs?per_page=${pageSize}&page=${page}`,
+          `${request}/diffs?per_page=${pageSize}&page=${page}`,
           Type.Array(File),
         );
         paths.push(...pathsOf(found));
@@ -196,7 +202,7 @@ export function gitlab(calls: HostCalls): CodeHost {
 
     async comparedFiles(repository, from, to) {
       const { diffs, compare_timeout } = await calls.get(
-        `${project(repository)}/repository/compare?from=${from}&to=${to}`,
+        `${project(repository)}/repository/compare?from=${from}&to=${to}&straight=true`,
         Type.Object({ diffs: Type.Array(File), compare_timeout: Type.Boolean() }),
       );
       return { paths: pathsOf(diffs), isCut: compare_timeout };
@@ -235,13 +241,16 @@ export function gitlab(calls: HostCalls): CodeHost {
 
     async writeComment(repository, number, body, id) {
       const notes = `${project(repository)}/merge_requests/${number}/notes`;
-      const answer = await calls.ask(id === null ? notes : `${notes}/${encodeURIComponent(id)}`, {
-        method: id === null ? "POST" : "PUT",
-        body: { body },
-        also: id === null ? [] : [404],
-      });
-      if (answer.status === 404) return null;
-      return String((JSON.parse(answer.text) as { id: unknown }).id);
+      const written = await calls.find(
+        id === null ? notes : `${notes}/${encodeURIComponent(id)}`,
+        Type.Object({ id: Type.Integer() }),
+        {
+          method: id === null ? "POST" : "PUT",
+          body: { body },
+          absent: id === null ? [] : [404],
+        },
+      );
+      return written && String(written.id);
     },
 
     async mayWrite(repository, account) {

@@ -50,6 +50,25 @@ export class HostCalls {
     return parsed(await this.ask(path), schema);
   }
 
+  /** Null for a status among `absent`. */
+  async find<T extends TSchema>(
+    path: string,
+    schema: T,
+    { absent = [404], ...asking }: Omit<Asking, "also"> & { absent?: readonly number[] } = {},
+  ): Promise<Static<T> | null> {
+    const answer = await this.ask(path, { ...asking, also: absent });
+    return absent.includes(answer.status) ? null : parsed(answer, schema);
+  }
+
+  /** The path below the API that the host sends a request to. Throws if that is elsewhere. */
+  async redirected(path: string): Promise<string> {
+    const { status, headers } = await this.ask(path, { also: [301, 302, 307, 308] });
+    const location = headers.get("location") ?? "";
+    if (status >= 300 && location.startsWith(`${this.#api}/`))
+      return location.slice(this.#api.length);
+    throw new HostError(`the host redirects ${path} elsewhere`, status);
+  }
+
   async send<T extends TSchema>(
     method: Method,
     path: string,
@@ -116,14 +135,16 @@ function waitIn(status: number, headers: Headers): number | undefined {
 function messageIn(text: string): string | undefined {
   try {
     const { message, error } = JSON.parse(text) as Record<string, unknown>;
-    const said = [message, error].find((one) => typeof one === "string");
+    // Bitbucket's is one level deeper.
+    const inner = (error as { message?: unknown } | undefined)?.message;
+    const said = [message, error, inner].find((one) => typeof one === "string");
     return typeof said === "string" ? said.slice(0, 200) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function parsed<T extends TSchema>({ text, status }: OutboundAnswer, schema: T): Static<T> {
+export function parsed<T extends TSchema>({ text, status }: OutboundAnswer, schema: T): Static<T> {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -6,10 +6,11 @@ import type { HostCalls } from "./host-calls.ts";
 /** How many webhooks of a repository are read to find our own. */
 const hooksRead = 50;
 
-/** `created`: what a new webhook needs beside its events. */
+/** `size`: the parameter for it; `created`: what a new webhook needs beside its events. */
 export function likeGithub(
   calls: HostCalls,
   repo: (repository: RepositoryKey) => string,
+  size: string,
   created: object,
   events: readonly string[],
 ): Pick<CodeHost, "setStatus" | "writeComment" | "mayWrite" | "addWebhook"> {
@@ -26,28 +27,29 @@ export function likeGithub(
         id === null
           ? (["POST", `/issues/${number}/comments`] as const)
           : (["PATCH", `/issues/comments/${encodeURIComponent(id)}`] as const);
-      const answer = await calls.ask(repo(repository) + path, {
-        method,
-        body: { body },
-        also: id === null ? [] : [404],
-      });
-      if (answer.status === 404) return null;
-      return String((JSON.parse(answer.text) as { id: unknown }).id);
+      const written = await calls.find(
+        repo(repository) + path,
+        Type.Object({ id: Type.Integer() }),
+        {
+          method,
+          body: { body },
+          absent: id === null ? [] : [404],
+        },
+      );
+      return written && String(written.id);
     },
 
     async mayWrite(repository, account) {
-      const answer = await calls.ask(
+      const found = await calls.find(
         `${repo(repository)}/collaborators/${encodeURIComponent(account)}/permission`,
-        { also: [404] },
+        Type.Object({ permission: Type.String() }),
       );
-      if (answer.status === 404) return false;
-      const { permission } = JSON.parse(answer.text) as { permission?: unknown };
-      return permission === "write" || permission === "admin" || permission === "owner";
+      return found !== null && ["write", "admin", "owner"].includes(found.permission);
     },
 
     async addWebhook(repository, url, secret) {
       const hooks = await calls.get(
-        `${repo(repository)}/hooks?per_page=${hooksRead}&limit=${hooksRead}`,
+        `${repo(repository)}/hooks?${size}=${hooksRead}`,
         Type.Array(
           Type.Object({
             id: Type.Integer(),

@@ -165,7 +165,11 @@ async function savePullRequests(
   const gone = before.filter((row) => row.base_branch === branch && !numbers.has(row.number));
   const ended: [row: PullRequestRow, merged: string | null][] = [];
   for (const row of gone.slice(0, outcomesAtOnce)) {
-    const outcome = await host.outcomeOf(repository, row.number);
+    const outcome = await host.outcomeOf(repository, row.number).catch((error: unknown) => {
+      // Some hosts let pull requests be deleted.
+      if (error instanceof HostError && error.status === 404) return { merged: null };
+      throw error;
+    });
     if (outcome) ended.push([row, outcome.merged]);
   }
   const changed = listed.filter(

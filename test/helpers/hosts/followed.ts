@@ -5,9 +5,7 @@ import type { WriteFollow } from "../../../protocol/follow.ts";
 import { addRows, addArtifact, type Owner } from "../plane/rows.ts";
 import type { Calls } from "../plane/calls.ts";
 import { readRow, setRows, type Plane } from "../plane/plane.ts";
-import type { Pull, startForgejo } from "./forgejo.ts";
-
-type Host = Awaited<ReturnType<typeof startForgejo>>;
+import type { Pull, StandIn } from "./stand-in.ts";
 
 let count = 0;
 
@@ -15,7 +13,7 @@ let count = 0;
 const newCommit = (): string => (count += 1).toString(16).padStart(40, "c");
 
 /** Adds a repository with a branch `main`, and a connection to it. */
-export async function follow(plane: Plane, host: Host, client: Calls, owner: Owner) {
+export async function follow(plane: Plane, host: StandIn, client: Calls, owner: Owner) {
   const full_name = `ada/followed-${(count += 1)}`;
   const repository = host.addRepository(full_name);
   repository.branches.set("main", newCommit());
@@ -28,20 +26,21 @@ export async function follow(plane: Plane, host: Host, client: Calls, owner: Own
       poll_seconds: 86_400,
     },
   });
-  const { store } = plane.context;
+  // Its clock may be some milliseconds behind.
+  const { store, now } = plane.context;
   const stored = () => readRow(plane, "connections", { id });
   return {
     repository,
     connection: id,
     stored,
     look: async () => {
-      const at = Date.now();
+      const at = now();
       await setRows(plane, "connections", { poll_at: at, busy_until: 0 }, { id });
       await pollConnections(plane.context, new AbortController().signal);
       await expect
         .poll(async () => {
           const { last_poll_at, busy_until, poll_at } = await stored();
-          return (last_poll_at ?? 0) >= at && busy_until <= Date.now() && poll_at > Date.now();
+          return (last_poll_at ?? 0) >= at && busy_until <= now() && poll_at > now();
         })
         .toBe(true);
     },

@@ -3,106 +3,48 @@
  * on an unknown commit is a 500, lists of comments have no pages, and there are no rate limits.
  */
 import { createHmac, randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listen } from "../network/listen.ts";
-
-interface Repository {
-  readonly id: number;
-  full_name: string;
-  readonly branches: Map<string, string>;
-  readonly pulls: Map<number, Pull>;
-  /** The files that differ between two commits, by `from...to`; others are not known any more. */
-  readonly compared: Map<string, string[]>;
-  /** By commit and context; the newest counts. */
-  readonly statuses: Map<string, { state: string; description: string; target_url: string }>;
-  readonly comments: { id: number; pull: number; login: string; body: string }[];
-  readonly hooks: { id: number; url: string; secret: string }[];
-}
-
-export interface Pull {
-  readonly number: number;
-  title: string;
-  readonly author: string;
-  readonly head: string;
-  sha: string;
-  readonly base: string;
-  readonly files: string[];
-  isFork: boolean;
-  isDraft: boolean;
-  state: "open" | "closed";
-  merge: string | null;
-}
+import {
+  addComment,
+  comparedOf,
+  openPulls,
+  paged,
+  saveHook,
+  startStandIn,
+  type Answer,
+  type Pull,
+  type Repository,
+} from "./stand-in.ts";
 
 type Scope = "read:repository" | "write:repository" | "write:issue";
 
 /** Starts a host with these tokens and their scopes; all of them belong to `windlass-bot`. */
 export async function startForgejo(tokens: Readonly<Record<string, readonly Scope[]>>) {
-  const repositories: Repository[] = [];
-  const requests: string[] = [];
-  const fault: { answer?: { status: number; headers?: Record<string, string>; text?: string } } =
-    {};
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    const send = (status: number, value?: unknown) => {
-      response.writeHead(status, { "content-type": "application/json" });
-      response.end(value === undefined ? "" : JSON.stringify(value));
-    };
-    requests.push(`${request.method} ${request.url}`);
-    if (fault.answer) {
-      response.writeHead(fault.answer.status, fault.answer.headers);
-      return void response.end(fault.answer.text ?? "");
-    }
-    const body = await read(request);
-    const scopes = tokens[request.headers.authorization?.replace("token ", "") ?? ""];
-    if (!scopes) return send(401, { message: "invalid username, password or token" });
-    const { pathname, searchParams } = new URL(request.url ?? "", "http://host");
-    const path = pathname.replace("/api/v1", "");
-    if (path === "/user") return send(200, { id: 7, login: "windlass-bot" });
-    const missing = lacking(request.method ?? "", path, scopes);
+  const host = await startStandIn("/api/v1", (call, url) => {
+    const { method, path, headers, query, body } = call;
+    const scopes = tokens[headers.authorization?.replace("token ", "") ?? ""];
+    if (!scopes) return [401, { message: "invalid username, password or token" }];
+    if (path === "/user") return [200, { id: 7, login: "windlass-bot" }];
+    const missing = lacking(method, path, scopes);
     if (missing)
-      return send(403, {
-        message: `token does not have at least one of required scope(s), required=[${missing}]`,
-      });
-    const limit = Math.min(Number(searchParams.get("limit") ?? 30), 50);
-    const from = (Number(searchParams.get("page") ?? 1) - 1) * limit;
-    const paged = <T>(all: readonly T[]) => all.slice(from, from + limit);
-    if (path === "/user/repos") return send(200, paged(repositories.map(repositoryJson)));
+      return [
+        403,
+        { message: `token does not have at least one of required scope(s), required=[${missing}]` },
+      ];
+    const page = <T>(all: readonly T[]) =>
+      paged(all, query, { name: "limit", default: 30, most: 50 }).items;
+    const shown = (one: Repository) => repositoryJson(one, url);
+    if (path === "/user/repos") return [200, page(host.repositories.map(shown))];
     const byId = /^\/repositories\/(\d+)$/.exec(path);
     const [, name = "", rest = ""] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(path) ?? [];
-    const repository = repositories.find((one) =>
+    const repository = host.repositories.find((one) =>
       byId ? String(one.id) === byId[1] : one.full_name === decodeURIComponent(name),
     );
-    if (!repository) return send(404, { message: "The target couldn't be found." });
-    if (byId || rest === "") return send(200, repositoryJson(repository));
-    const [status, value] = answerOf(repository, request.method ?? "", rest, body, paged);
-    send(status, value);
-  };
-  const listening = await listen(createServer((...call) => void serve(...call)));
-
-  function repositoryJson({ id, full_name }: Repository) {
-    const clone_url = `${listening.url}/${full_name}.git`;
-    return { id, full_name, clone_url, default_branch: "main", empty: false, private: true };
-  }
-
+    if (!repository) return [404, { message: "The target couldn't be found." }];
+    if (byId || rest === "") return [200, shown(repository)];
+    return answerOf(repository, method, rest, body, page);
+  });
   return {
-    ...listening,
-    repositories,
-    requests,
-    /** What every request gets while it is set. */
-    fault,
-    addRepository: (full_name: string): Repository => {
-      const repository: Repository = {
-        id: repositories.length + 1,
-        full_name,
-        branches: new Map(),
-        pulls: new Map(),
-        compared: new Map(),
-        statuses: new Map(),
-        comments: [],
-        hooks: [],
-      };
-      repositories.push(repository);
-      return repository;
-    },
+    ...host,
     /** The headers and the body of a webhook, signed as Gitea signs, with GitHub's headers too. */
     event: (name: string, payload: object, secret: string) => {
       const body = JSON.stringify(payload);
@@ -124,6 +66,11 @@ export async function startForgejo(tokens: Readonly<Record<string, readonly Scop
   };
 }
 
+function repositoryJson({ id, full_name }: Repository, url: string) {
+  const clone_url = `${url}/${full_name}.git`;
+  return { id, full_name, clone_url, default_branch: "main", empty: false, private: true };
+}
+
 /** The scope that a request lacks. It is checked before its path. */
 function lacking(method: string, path: string, scopes: readonly Scope[]): Scope | undefined {
   const isWrite = method !== "GET";
@@ -137,20 +84,13 @@ function lacking(method: string, path: string, scopes: readonly Scope[]): Scope 
   return has ? undefined : needed;
 }
 
-type Answer = readonly [status: number, value?: unknown];
-
 function answerOf(
   repository: Repository,
   method: string,
   rest: string,
   body: Readonly<Record<string, unknown>>,
-  paged: <T>(all: readonly T[]) => T[],
+  page: <T>(all: readonly T[]) => T[],
 ): Answer {
-  const known = () =>
-    new Set([
-      ...repository.branches.values(),
-      ...[...repository.pulls.values()].map(({ sha }) => sha),
-    ]);
   const branch = /^\/branches\/(.+)$/.exec(rest)?.[1];
   if (branch !== undefined) {
     const id = repository.branches.get(decodeURIComponent(branch));
@@ -159,31 +99,23 @@ function answerOf(
       : [404, { message: "branch does not exist" }];
   }
   if (rest === "/pulls")
-    return [
-      200,
-      paged(
-        [...repository.pulls.values()]
-          .filter(({ state }) => state === "open")
-          .map((pull) => pullJson(repository, pull)),
-      ),
-    ];
+    return [200, page(openPulls(repository).map((pull) => pullJson(repository, pull)))];
   const [, number, part] = /^\/pulls\/(\d+)(\/files)?$/.exec(rest) ?? [];
   if (number !== undefined) {
     const pull = repository.pulls.get(Number(number));
     if (!pull) return [404, {}];
-    return part
-      ? [200, paged(pull.files.map((filename) => ({ filename })))]
-      : [200, pullJson(repository, pull)];
+    return part ? [200, page(pull.files.map(fileJson))] : [200, pullJson(repository, pull)];
   }
-  const compared = /^\/compare\/(.+)$/.exec(rest)?.[1];
-  if (compared !== undefined) {
-    const files = repository.compared.get(compared);
-    const commits = [{ files: files?.map((filename) => ({ filename })) }];
-    return files ? [200, { total_commits: 1, commits }] : [404, {}];
+  const [, from = "", to = ""] = /^\/compare\/(.+)\.\.\.(.+)$/.exec(rest) ?? [];
+  if (to !== "") {
+    const found = comparedOf(repository, from, to);
+    if (!found) return [404, {}];
+    const commits = found.dropped > 0 ? [] : [{ files: found.files.map(fileJson) }];
+    return [200, { total_commits: commits.length, commits }];
   }
   const commit = /^\/statuses\/(.+)$/.exec(rest)?.[1];
   if (commit !== undefined) {
-    if (!known().has(commit)) return [500, { message: "object does not exist" }];
+    if (!repository.commits.has(commit)) return [500, { message: "object does not exist" }];
     const { context, state, description, target_url } = body as Record<string, string>;
     repository.statuses.set(`${commit} ${context}`, {
       state: state!,
@@ -202,6 +134,9 @@ function answerOf(
     found.body = String(body["body"]);
     return [200, { id: found.id }];
   }
+  const person = /^\/collaborators\/([^/]+)\/permission$/.exec(rest)?.[1];
+  if (person !== undefined)
+    return [200, { permission: repository.writers.has(person) ? "write" : "read" }];
   const [, hook] = /^\/hooks(?:\/(\d+))?$/.exec(rest) ?? [];
   if (rest.startsWith("/hooks")) return hooksOf(repository, method, hook, body);
   return [404, { message: "not found" }];
@@ -215,9 +150,7 @@ function commentsOf(repository: Repository, pull: number, method: string, body: 
         .filter((one) => one.pull === pull)
         .map(({ id, login, body: text }) => ({ id, body: text, user: { login } })),
     ];
-  const id = repository.comments.length + 1;
-  repository.comments.push({ id, pull, login: "windlass-bot", body });
-  return [201, { id }];
+  return [201, { id: addComment(repository, pull, "windlass-bot", body).id }];
 }
 
 function hooksOf(
@@ -226,13 +159,13 @@ function hooksOf(
   id: string | undefined,
   body: Readonly<Record<string, unknown>>,
 ): Answer {
-  const { url = "", secret = "" } = (body["config"] ?? {}) as { url?: string; secret?: string };
   if (method === "GET")
     return [200, repository.hooks.map((hook) => ({ id: hook.id, config: { url: hook.url } }))];
-  if (id === undefined) repository.hooks.push({ id: repository.hooks.length + 1, url, secret });
-  else repository.hooks.find((hook) => String(hook.id) === id)!.secret = secret;
-  return [201, {}];
+  const hook = saveHook(repository, id, body["config"] ?? {});
+  return hook ? [201, { id: hook.id, config: { url: hook.url } }] : [404, {}];
 }
+
+const fileJson = (filename: string) => ({ filename });
 
 const pullJson = (repository: Repository, pull: Pull) => ({
   number: pull.number,
@@ -246,10 +179,3 @@ const pullJson = (repository: Repository, pull: Pull) => ({
   head: { ref: pull.head, sha: pull.sha, repo_id: pull.isFork ? 99 : repository.id },
   base: { ref: pull.base, sha: repository.branches.get(pull.base), repo_id: repository.id },
 });
-
-async function read(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  const text = Buffer.concat(parts).toString();
-  return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
-}

@@ -200,6 +200,31 @@ describe("a pull request", () => {
     });
   });
 
+  it("is over when it was deleted, and when it was closed and reopened is planned no second time", async ({
+    client,
+    owner,
+  }) => {
+    const { connection, repository, stored, look, configure, jobs, open } = await follow(
+      plane,
+      host,
+      client,
+      owner,
+    );
+    const id = await configure("network");
+    const pull = open(1, ["network/a.tf"]);
+    open(2, ["network/b.tf"]);
+    await look();
+    repository.pulls.delete(2);
+    pull.state = "closed";
+    await look();
+    expect((await rowsOf(connection)).map(({ state }) => state)).toEqual(["closed", "closed"]);
+    expect((await jobs(id)).map(({ status }) => status)).toEqual(["CANCELLED", "CANCELLED"]);
+    expect((await stored()).error).toBeNull();
+    pull.state = "open";
+    await look();
+    expect((await rowsOf(connection)).map(({ state }) => state)).toEqual(["open", "closed"]);
+  });
+
   it("starts nothing as a draft, with [skip windlass], or without a configuration's files", async ({
     client,
     owner,
