@@ -15,7 +15,8 @@ import {
 import { JobStatus } from "./jobs.ts";
 import { PlanCounts } from "./plan-counts.ts";
 
-export const PullRequestState = OneOf(["open", "merged", "closed"]);
+export const pullRequestStates = ["open", "merged", "closed"] as const;
+export const PullRequestState = OneOf(pullRequestStates);
 export type PullRequestState = Static<typeof PullRequestState>;
 
 const Head = Type.Object({ branch: Type.String(), commit: Nullable(Type.String()) });

@@ -7,7 +7,7 @@ import { formValidatorOf } from "../domain/validator-of.ts";
 import { RefusalError } from "../domain/refusal.ts";
 import type { UserCaller } from "../services/callers.ts";
 import type { Needs } from "./page-permissions.ts";
-import { Form, refuseStale, type FormsOf } from "./page/form.ts";
+import { Form, newForm, refuseStale, type FormsOf } from "./page/form.ts";
 import { inTeam, teamOf } from "./page/in-space.ts";
 import type { Page } from "./page/layout.ts";
 
@@ -77,8 +77,6 @@ export interface PageForms<T> {
 }
 
 const findNothing = (): Promise<never> => Promise.resolve(undefined as never);
-
-const newForm: FormsOf = (name, fields) => new Form(fields, undefined, name);
 
 /** Adds a page; the result adds its forms. */
 export function pageWithForms<T>(

@@ -53,6 +53,8 @@ const otherwise: Record<string, number> = {
   "GET /api/cli/connections/:id/repositories": 424,
   "POST /api/cli/connections/:id/check": 424,
   "POST /api/cli/connections/:id/webhooks": 424,
+  "GET /connections/:id/repositories": 424,
+  "POST /connections/:id/check": 424,
   // Nothing was planned.
   "GET /jobs/:id/graph": 404,
   // No debug log and no summary were stored.

@@ -74,6 +74,14 @@ describe("the pages", () => {
     await page.getByRole("radio", { name: "Archive" }).check();
     await page.getByLabel("SHA-256 of an uploaded archive").waitFor();
     expect(await page.locator("#archive").isVisible()).toBe(false);
+    // A connection shows the fields of the chosen kind of host.
+    await page.goto(`${plane.url}/connections/new`);
+    const token = page.getByLabel("Token", { exact: true });
+    await token.waitFor();
+    expect(await page.getByLabel("Private key").isVisible()).toBe(false);
+    await page.getByRole("radio", { name: "GitHub token" }).press("ArrowLeft");
+    await page.getByLabel("Private key").waitFor();
+    expect(await token.isVisible()).toBe(false);
   });
 
   test("show an entry of the audit log on few lines of a narrow screen, the rest when it is opened", async () => {

@@ -6,10 +6,12 @@ import type { Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
 import { runChart } from "../jobs/run-chart.ts";
+import type { PullRequest } from "../../../protocol/pull-requests.ts";
 import { figure, figures } from "../page/figures.ts";
 import { html, type Html } from "../page/html.ts";
 import { copyScript } from "../page/secret.ts";
 import { ago, isOpen, statusWord, waiting } from "../page/words.ts";
+import { followFigure, openPullRequests } from "./follow-view.ts";
 import { lastFailed } from "./failed-view.ts";
 import { outputs } from "./outputs-view.ts";
 
@@ -19,6 +21,8 @@ export interface ConfigurationOverview {
   /** The last runs, newest first. */
   readonly runs: readonly Run[];
   readonly lock: StateLock | null;
+  /** The open ones onto the branch that it follows. */
+  readonly pulls: readonly PullRequest[];
   readonly now: string;
 }
 
@@ -29,6 +33,7 @@ export const configurationOverview = (model: ConfigurationOverview): Html => {
   const { configuration, jobs, now } = model;
   // The script stands outside of the parts that are drawn again, which run none: outputs may come later.
   return html`<div id="overview" data-live>${notices(model)} ${standing(model)}</div>
+    <div id="pulls" data-live>${openPullRequests(configuration, model.pulls, now)}</div>
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     ${copyScript}
     <div id="jobs" data-live>
@@ -89,9 +94,10 @@ const failedNotice = (failed: FailedJob, shown: string | null, now: string): Htm
   This stays here until an apply or a destruction succeeds.`;
 
 /** What is deployed, and the last runs. */
-function standing({ configuration: { id, deployed }, runs, now }: ConfigurationOverview) {
+function standing({ configuration, runs, now }: ConfigurationOverview) {
+  const { id, deployed, follow = null } = configuration;
   const [last] = runs;
-  if (last === undefined && deployed === null) return null;
+  if (last === undefined && deployed === null && follow === null) return null;
   return figures(
     [
       deployed === null ? figure("Resources", "None", "Nothing is deployed") : null,
@@ -120,6 +126,7 @@ function standing({ configuration: { id, deployed }, runs, now }: ConfigurationO
             html`<a href="/jobs/${last.id}">${ago(last.created_at, now)}</a>`,
             `${jobTypeWords(last.job_type, last)}: ${statusWord(last.status).toLowerCase()}`,
           ),
+      follow && followFigure(follow),
     ],
     runs.length < 2 ? null : runChart(runs, now),
   );

@@ -8,6 +8,8 @@ import { getConfiguration, readValueMarks } from "../../services/configurations/
 import { updateConfiguration } from "../../services/configurations/update.ts";
 import { deleteConfiguration } from "../../services/configurations/delete.ts";
 import type { Context } from "../../services/context.ts";
+import { listConnections } from "../../services/connections/connections.ts";
+import { listPullRequests } from "../../services/pull-requests/pull-requests.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
@@ -34,6 +36,7 @@ import {
 } from "./configuration-page.ts";
 import { configurationSettings } from "./configuration-settings.ts";
 import { entriesForms } from "./entries-routes.ts";
+import { followIn, writtenOf } from "./follow-view.ts";
 import { entriesView, entryKinds } from "./entries-view.ts";
 import type { FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -46,6 +49,9 @@ import type { SignedIn } from "../signed-in.ts";
 const shown = 20;
 /** Variable sets that can be chosen. */
 const mostSets = 1000;
+const mostConnections = 100;
+/** Open pull requests on the overview. */
+const pullsShown = 5;
 /** How often the tabs are redrawn that jobs change, in seconds. */
 const refresh = 3;
 
@@ -99,14 +105,24 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     });
 
   const overview = tab("", async (configuration, { caller }) => {
-    const { id } = configuration;
-    const [jobs, runs, lock] = await Promise.all([
+    const { id, follow = null } = configuration;
+    const open = { configuration: id, state: "open" } as const;
+    const [jobs, runs, lock, pulls] = await Promise.all([
       listJobSummaries(context, caller, { configuration: id, limit: shown }),
       listRuns(context, [id]),
       findStateLock(context, caller, id),
+      follow && listPullRequests(context, caller, open, undefined, pullsShown, { digests: false }),
     ]);
     const now = time(context.now());
-    return configurationOverview({ configuration, jobs, runs: runs.get(id) ?? [], lock, now });
+    const shownRuns = runs.get(id) ?? [];
+    return configurationOverview({
+      configuration,
+      jobs,
+      runs: shownRuns,
+      lock,
+      pulls: pulls ?? [],
+      now,
+    });
   });
   withStart(overview, "start", "/jobs");
 
@@ -182,8 +198,11 @@ export function configurationPages(pages: SignedIn, context: Context): void {
     "/settings",
     async (configuration, { caller, forms }) => {
       const { cloud_identity_id: id } = configuration;
-      const identity = id === null ? null : await getCloudIdentity(context, caller, id);
-      return configurationSettings(configuration, identity, forms);
+      const [identity, connections] = await Promise.all([
+        id === null ? null : getCloudIdentity(context, caller, id),
+        listConnections(context, caller, undefined, mostConnections),
+      ]);
+      return configurationSettings({ configuration, identity, connections }, forms);
     },
     {},
   )
@@ -198,6 +217,15 @@ export function configurationPages(pages: SignedIn, context: Context): void {
           return isDeepStrictEqual(change.approval, now.approval) ? {} : change;
         });
         return `/configurations/${id}/settings#approvals`;
+      },
+    })
+    .form("follow", "updateConfiguration", {
+      path: "/follow",
+      seen: ({ follow = null }: Pick<Configuration, "follow">) => writtenOf(follow),
+      input: followIn,
+      submit: async ({ caller, thing: { id }, input }) => {
+        await updateConfiguration(context, caller, id, input());
+        return `/configurations/${id}/settings#follow`;
       },
     })
     .form("remove", "deleteConfiguration", {

@@ -1,5 +1,6 @@
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
+import type { Connection } from "../../../protocol/connections.ts";
 import { timeoutSecondsDefault } from "../../../protocol/limits.ts";
 import { stateWords } from "../../../protocol/words.ts";
 import { ruleSection } from "../approvals/rule-view.ts";
@@ -9,11 +10,17 @@ import { html, type Html } from "../page/html.ts";
 import { clock, lengthOfTime } from "../page/words.ts";
 import { destroySection } from "./configuration-actions.ts";
 import { engineInWords } from "./configuration-page.ts";
+import { followSection } from "./follow-view.ts";
 import { sourceView } from "./source-view.ts";
 
+interface SettingsViewModel {
+  readonly configuration: Configuration;
+  readonly identity: CloudIdentity | null;
+  readonly connections: readonly Connection[];
+}
+
 export const configurationSettings = (
-  configuration: Configuration,
-  identity: CloudIdentity | null,
+  { configuration, identity, connections }: SettingsViewModel,
   forms: FormsOf,
 ): Html =>
   html`<section class="settings" aria-label="Settings">
@@ -24,7 +31,7 @@ export const configurationSettings = (
         >
       </p>
     </section>
-    ${ruleSection(configuration, forms)}
+    ${followSection(configuration, connections, forms)} ${ruleSection(configuration, forms)}
     <div class="danger-zone">
       ${destroySection(configuration, forms("destroy"))}
       <section aria-labelledby="delete-title">

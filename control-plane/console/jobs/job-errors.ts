@@ -15,7 +15,9 @@ export const jobErrors = (
   const { error_message, failure, configuration_id } = job;
   if (error_message === null) return null;
   if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
-  const variables = failedBy(job, "missing_variables") ? (failure?.variables ?? []) : [];
+  const isWithheld = failedBy(job, "values_withheld");
+  const isMissing = isWithheld || failedBy(job, "missing_variables");
+  const variables = isMissing ? (failure?.variables ?? []) : [];
   return html`<section class="error flow" role="alert" aria-label="Errors">
     <p>${failure?.summary ?? count(errors.length, "error")}</p>
     <ul class="errors">
@@ -35,9 +37,14 @@ export const jobErrors = (
       variables.length === 0 || configuration_id === null
         ? null
         : html`<p>
-            Set ${variables.map((name) => html`<code>${name}</code> `)}in
-            <a href="/configurations/${configuration_id}/variables">the variables</a> of the
-            configuration.
+            ${isWithheld ? "Plans of pull requests do not get" : "Set"}
+            ${variables.map((name) => html`<code>${name}</code> `)}${
+              isWithheld
+                ? html`: change which values they get in
+                    <a href="/configurations/${configuration_id}/settings#follow">the settings</a>`
+                : html`in <a href="/configurations/${configuration_id}/variables">the variables</a>`
+            }
+            of the configuration.
           </p>`
     }
   </section>`;

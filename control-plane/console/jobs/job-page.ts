@@ -21,6 +21,7 @@ import { planOptionsView } from "../plans/plan-options.ts";
 import { outputs } from "../configurations/outputs-view.ts";
 import { tabs, type Tab } from "../page/tabs.ts";
 import { buttonsOf, notesOf } from "./job-actions.ts";
+import { changeView } from "./job-change.ts";
 import { jobErrors, jobWarnings } from "./job-errors.ts";
 import { linkOf, nameOf, offlineNote, type JobViewModel } from "./job-view-model.ts";
 import { cancelText } from "./job-table.ts";
@@ -57,7 +58,7 @@ export const jobPage = (model: JobViewModel): Html => {
       <div id="doings" data-live>${buttonsOf(model)}</div>
     </div>
     <div id="notices" data-live>
-      ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(model) : null}
+      ${changeView(job)} ${job.status === "CANCELLED" && !wasRejected ? cancelNotice(model) : null}
       ${wasRejected ? null : jobErrors(job, model.errors)}
       ${jobWarnings(job.execution_metadata?.warnings ?? [])}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at, model.worker)}

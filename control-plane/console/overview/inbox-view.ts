@@ -8,6 +8,7 @@ import type {
   LockedConfiguration,
 } from "../../services/configurations/attention.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
+import type { BrokenConnection } from "../../services/connections/attention.ts";
 import { lastFailed } from "../configurations/failed-view.ts";
 import { linkTo, nameOf } from "../jobs/job-table.ts";
 import { html, type Html } from "../page/html.ts";
@@ -20,6 +21,7 @@ export interface Inbox {
   readonly own: WaitingDeployments;
   readonly failed: readonly FailedConfiguration[];
   readonly locked: readonly LockedConfiguration[];
+  readonly broken: readonly BrokenConnection[];
   readonly queued: readonly JobSummary[];
   readonly workers: readonly Worker[];
 }
@@ -33,9 +35,9 @@ const passing = new Set(["waiting_for_worker", "configuration_busy", "worker_in_
 const isStuck = ({ waiting_reason: reason, needs_approval }: JobSummary): boolean =>
   reason !== null && !needs_approval && reason !== "state_locked" && !passing.has(reason);
 
-/** What waits for the reader, failed, is locked, is stuck or is offline. */
+/** What waits for the reader, failed, is locked, is broken, is stuck or is offline. */
 export const itemsOf = (
-  { forCaller, failed, locked, queued, workers }: Inbox,
+  { forCaller, failed, locked, broken, queued, workers }: Inbox,
   now: string,
 ): Html[] => [
   ...forCaller.jobs.map((job) =>
@@ -61,6 +63,18 @@ export const itemsOf = (
       html`<a href="/configurations/${id}"><strong>${name}</strong></a> Its state has been locked
         for ${between(locked_at, now)}: its jobs wait until it is unlocked.`,
       ["Unlock", `/configurations/${id}/state`],
+    ),
+  ),
+  ...broken.map(({ id, name, message, since }) =>
+    item(
+      "FAILED",
+      "cable",
+      html`<a href="/connections/${id}"><strong>${name}</strong></a> The connection has been failing
+        for ${between(since, now)}, so pull requests and pushes may not be planned.<span
+          class="soft clamp"
+          >${message}</span
+        >`,
+      ["Repair", `/connections/${id}`],
     ),
   ),
   ...queued

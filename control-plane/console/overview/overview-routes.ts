@@ -6,6 +6,7 @@ import {
   listFailedConfigurations,
   listLockedConfigurations,
 } from "../../services/configurations/attention.ts";
+import { listBrokenConnections } from "../../services/connections/attention.ts";
 import { listTiles } from "../../services/configurations/tiles.ts";
 import { listRuns } from "../../services/jobs/runs.ts";
 import { findLastLine, findSteps } from "../../services/logs/progress.ts";
@@ -32,18 +33,29 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>
       countOpenJobs(context, caller, status, countLimit + 1);
-    const [waiting, failed, locked, workers, runningCount, queuedCount, running, queued, newest] =
-      await Promise.all([
-        listWaitingDeployments(context, caller, waitingShown),
-        listFailedConfigurations(context, caller, inboxLimit),
-        listLockedConfigurations(context, caller, inboxLimit),
-        listWorkers(context, caller, undefined, searched),
-        count("PROCESSING"),
-        count("QUEUED"),
-        list(jobsShown, "PROCESSING"),
-        list(searched, "QUEUED"),
-        list(searched),
-      ]);
+    const [
+      waiting,
+      failed,
+      locked,
+      broken,
+      workers,
+      runningCount,
+      queuedCount,
+      running,
+      queued,
+      newest,
+    ] = await Promise.all([
+      listWaitingDeployments(context, caller, waitingShown),
+      listFailedConfigurations(context, caller, inboxLimit),
+      listLockedConfigurations(context, caller, inboxLimit),
+      listBrokenConnections(context, caller, inboxLimit),
+      listWorkers(context, caller, undefined, searched),
+      count("PROCESSING"),
+      count("QUEUED"),
+      list(jobsShown, "PROCESSING"),
+      list(searched, "QUEUED"),
+      list(searched),
+    ]);
     const jobs = [...running, ...newest].flatMap(({ configuration_id: id }) => id ?? []);
     const active = [...failed.map(({ id }) => id), ...jobs];
     const fleet = await listTiles(context, caller, active, tilesLimit);
@@ -51,6 +63,7 @@ export function overviewPages(pages: SignedIn, context: Context): void {
       ...waiting,
       failed,
       locked,
+      broken,
       workers,
       runningCount,
       queuedCount,

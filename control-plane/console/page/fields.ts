@@ -12,7 +12,7 @@ interface Field {
 
 export const line = (
   form: Form,
-  field: Field & { placeholder?: string; numeric?: boolean; required?: boolean },
+  field: Field & { placeholder?: string; numeric?: boolean; required?: boolean; secret?: boolean },
 ): Html =>
   around(
     form,
@@ -20,6 +20,7 @@ export const line = (
     html`<input
       ${named(form, field)}
       ${field.numeric ? html`inputmode="numeric"` : null}
+      ${field.secret ? html`type="password"` : null}
       value="${form.text(field.name)}"
       ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
       ${field.required ? html`required` : null}

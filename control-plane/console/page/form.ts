@@ -61,6 +61,8 @@ export class Form {
 /** Returns a form of a page: the one that was refused, or a new one with these fields. */
 export type FormsOf = (name: string, fields?: Form["fields"]) => Form;
 
+export const newForm: FormsOf = (name, fields) => new Form(fields, undefined, name);
+
 /** Returns the refused form to show again; rethrows any other error. */
 export async function attempt(
   fields: unknown,

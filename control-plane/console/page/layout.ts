@@ -26,9 +26,11 @@ const entries = [
   ["/", "Overview", "layout-dashboard"],
   ["/zones", "Zones", "layers"],
   ["/jobs", "Jobs", "list-checks"],
+  ["/pull-requests", "Pull requests", "git-pull-request"],
   ["/workers", "Workers", "server"],
   ["/identities", "Identities", "key-round"],
   ["/variable-sets", "Variable sets", "braces"],
+  ["/connections", "Connections", "cable"],
   ["/audit", "Audit", "scroll-text"],
   ["/settings", "Settings", "settings"],
 ] as const;

@@ -1,5 +1,7 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
 import type { Job, JobStatus } from "../../../protocol/jobs.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
+import { changesResources, changesText } from "../../../protocol/words.ts";
 import { isWaiting, waitingParts } from "../../../protocol/waiting-words.ts";
 import { html, type Html } from "./html.ts";
 import { icon, type IconName } from "./icons.ts";
@@ -63,6 +65,23 @@ export function size(bytes: number): string {
 /** A number of things: `1 job`, `3 jobs`. */
 export const count = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+const signLooks: Readonly<Record<string, string>> = {
+  "+": "create",
+  "~": "update",
+  "±": "replace",
+  "−": "delete",
+};
+
+/** What a plan changes in short, each sign in its colour. */
+export const changesView = (counts: PlanCounts): Html =>
+  changesResources(counts)
+    ? html`<span class="counts"
+        >${changesText(counts)
+          .split(" ")
+          .map((part) => html`<span class="${signLooks[part.charAt(0)]}">${part}</span> `)}</span
+      >`
+    : html`<span class="soft">${changesText(counts)}</span>`;
 
 /** How a status looks to people: its word and its icon. The colour is the style sheet's. */
 const looks: Readonly<Record<string, readonly [word: string, icon: IconName]>> = {

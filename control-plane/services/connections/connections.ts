@@ -20,7 +20,7 @@ import {
   updateConnection as updateRow,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
-import { findFollower } from "../../store/connections/follows.ts";
+import { listFollowers } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
@@ -133,7 +133,7 @@ export async function deleteConnection(
 ): Promise<void> {
   await store.write(async (tx) => {
     const row = await findRow(tx, user, id);
-    const follower = await tx.first(findFollower, { connection: row.id });
+    const follower = await tx.first(listFollowers, { connection: row.id, limit: 1 });
     if (follower)
       throw new RefusalError(
         "connection_in_use",

@@ -228,7 +228,7 @@ function aggregateOf(
   plans: readonly PostedJob[],
 ): Status {
   const [only] = plans;
-  const url = `${context.publicUrl()}/pull-requests#${row.id}`;
+  const url = `${context.publicUrl()}/pull-requests/${row.id}`;
   return {
     ...wholeOf(row, plans),
     context: connection.status_name,

@@ -29,12 +29,22 @@ export async function listPullRequests(
   }: Pick<Query<Endpoints["listPullRequests"]>, "configuration" | "repository" | "state">,
   before: string | undefined,
   limit: number,
+  { digests = true } = {},
 ): Promise<PullRequest[]> {
   const spec = configuration && (await findNamed(read, owner, configuration)).id;
   const rows = await listRows(read, { owner, spec, ...filter, before, limit });
+  const view = digests ? viewWithDigests : viewBriefly;
   const views = [];
   for (const row of rows) views.push(await view(read, row));
   return views;
+}
+
+export async function getPullRequest(
+  { store: { read } }: Context,
+  { space_id: owner }: UserCaller,
+  id: string,
+): Promise<PullRequest> {
+  return viewBriefly(read, await findRow(read, owner, id));
 }
 
 /** Lets this commit of a fork be planned. */
@@ -45,8 +55,7 @@ export async function approvePullRequest(
   commit: string,
 ): Promise<PullRequest> {
   const row = await store.write(async (tx) => {
-    const found = await tx.first(findPullRequest, { id, owner: user.space_id });
-    if (!found) throw notFound("pull request");
+    const found = await findRow(tx, user.space_id, id);
     if (found.head_commit !== commit)
       throw new RefusalError(
         "changed_meanwhile",
@@ -67,22 +76,35 @@ export async function approvePullRequest(
     );
     return { ...found, ...change };
   });
-  return view(store.read, row);
+  return viewWithDigests(store.read, row);
 }
 
-async function view(read: Queries, row: PullRequestRow): Promise<PullRequest> {
-  const jobs = [];
-  for (const plan of await plansOf(read, row)) {
-    const found = await read.first(findPlanSummary, { job: plan.job_id });
+async function findRow(read: Queries, owner: string, id: string): Promise<PullRequestRow> {
+  const row = await read.first(findPullRequest, { id, owner });
+  if (!row) throw notFound("pull request");
+  return row;
+}
+
+async function viewWithDigests(read: Queries, row: PullRequestRow): Promise<PullRequest> {
+  const pull = await viewBriefly(read, row);
+  for (const job of pull.jobs) {
+    const found = await read.first(findPlanSummary, { job: job.job_id });
     const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
-    jobs.push({
-      configuration: plan.configuration ?? "",
-      job_id: plan.job_id,
-      status: plan.status,
-      changes: countsOf(plan.counts),
-      digest: summary?.digest ?? null,
-    });
+    job.digest = summary?.digest ?? null;
   }
+  return pull;
+}
+
+/** Without digests, for which whole plans are read. */
+async function viewBriefly(read: Queries, row: PullRequestRow): Promise<PullRequest> {
+  const plans = await plansOf(read, row);
+  const jobs = plans.map((plan) => ({
+    configuration: plan.configuration ?? "",
+    job_id: plan.job_id,
+    status: plan.status,
+    changes: countsOf(plan.counts),
+    digest: null,
+  }));
   return {
     id: row.id,
     connection_id: row.connection_id,

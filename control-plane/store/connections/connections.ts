@@ -38,6 +38,20 @@ export function listConnections(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
+/** Those that fail, the longest first. */
+export const findBrokenConnections = statement<
+  { owner: string; limit: number },
+  Pick<ConnectionRow, "id" | "name" | "error" | "error_since" | "updated_at">
+>((db, { owner, limit }) =>
+  db
+    .selectFrom(connectionsBy("connections_owner"))
+    .select(["id", "name", "error", "error_since", "updated_at"])
+    .where("owner_id", "=", owner)
+    .where("error", "is not", null)
+    .orderBy("error_since")
+    .limit(limit),
+);
+
 export async function insertConnection(tx: Queries, row: ConnectionRow): Promise<void> {
   await tx.sql.insertInto("connections").values(row).execute();
 }

@@ -18,15 +18,18 @@ export const findFollow = statement<
     .where("follows.spec_id", "=", spec),
 );
 
-/** A configuration that follows through a connection. */
-export const findFollower = statement<{ connection: string }, { name: string }>(
-  (db, { connection }) =>
+export type Follower = Pick<FollowRow, "repository" | "branch"> & Record<"id" | "name", string>;
+
+/** The configurations that follow through a connection. */
+export const listFollowers = statement<{ connection: string; limit: number }, Follower>(
+  (db, { connection, limit }) =>
     db
       .selectFrom(followsBy("follows_connection"))
       .innerJoin("specs", "specs.id", "follows.spec_id")
-      .select("specs.name")
+      .select(["specs.id", "specs.name", "follows.repository", "follows.branch"])
       .where("follows.connection_id", "=", connection)
-      .limit(1),
+      .orderBy("specs.name")
+      .limit(limit),
 );
 
 export async function saveFollow(tx: Queries, row: FollowRow): Promise<void> {

@@ -19,6 +19,7 @@ beforeAll(async () => {
 /** Every form of a zone, a configuration, an identity and a variable set, with valid values. */
 function forms(): [path: string, fields: Record<string, string>][] {
   const { zone = "", configuration = "", identity = "", "variable-set": set = "" } = places;
+  const { connection = "", "pull-request": pull = "" } = places;
   const id = set.split("/")[2] ?? "";
   const whole = {
     name: "x",
@@ -42,6 +43,13 @@ function forms(): [path: string, fields: Record<string, string>][] {
     [`${places["configuration-fresh"]}/settings/delete`, {}],
     [identity, { name: "x", role_arn: "arn:aws:iam::123456789012:role/x" }],
     [`${identity}/delete`, {}],
+    [connection, { name: "x" }],
+    [`${connection}/check`, {}],
+    [`${connection}/webhooks`, { repository: "owner/name" }],
+    [`${connection}/rotate`, { overlap_seconds: "0" }],
+    [`${connection}/delete`, {}],
+    [`${pull}/approve`, { commit: "a".repeat(40) }],
+    [`${configuration}/settings/follow`, { end: "on" }],
     [`${zone}/variable-sets`, { do: "detach", set: id }],
     [`${configuration}/variables/variable-sets`, { do: "attach", set: id }],
     [set, { name: "x" }],
@@ -118,7 +126,9 @@ test("malformed forms are refused with a page and without a server error", async
     "file_path=a.tf&".repeat(300),
   ];
   const random = seeded(7);
-  const targets = forms().filter(([path]) => !/(delete|unlock|rollback)$/.test(path));
+  const targets = forms().filter(
+    ([path]) => !/(delete|unlock|rollback|rotate|check|webhooks)$/.test(path),
+  );
   targets.push(["/zones", {}], ["/identities", {}], ["/variable-sets", {}]);
   for (let round = 0; round < 25; round += 1)
     for (const [path, fields] of targets) {

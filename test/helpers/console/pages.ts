@@ -13,6 +13,9 @@ export const pagesOf = (
 ): Record<string, string> => ({
   overview: "/",
   ...places,
+  connections: "/connections",
+  "connection-new": "/connections/new",
+  "pull-requests": "/pull-requests",
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
   "plan-graph": `/jobs/${jobs["plan"]}/graph`,

@@ -14,6 +14,7 @@ import {
 import { emptySummary } from "../plane/plan-summaries.ts";
 import { addJob, addRows } from "../plane/rows.ts";
 import type { SampleUser } from "../plane/sample-data.ts";
+import { addSampleChanges } from "./sample-changes.ts";
 import { addMember, addTeamSpec, callsWithin } from "../people/teams.ts";
 
 /** Creates them and returns name and path of each page. */
@@ -99,6 +100,7 @@ export async function addSamplePages(
       });
   }
   await nameWorkers(plane, client);
+  const changes = await addSampleChanges(plane, fixture, { spec: id, name: "payments" });
   return {
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,
@@ -121,6 +123,8 @@ export async function addSamplePages(
     "variable-sets": "/variable-sets",
     "variable-set": `/variable-sets/${set.id}`,
     "variable-set-empty": `/variable-sets/${bare.id}`,
+    "configuration-followed": `/configurations/${id}/settings`,
+    ...changes,
     "worker-edit": `/workers/${fixture.worker}/edit`,
     "deployment-waiting": `/jobs/${waiting.job}`,
     "deployment-own": `/jobs/${waiting.own}`,

@@ -46,7 +46,7 @@ const unrecorded: Record<string, string> = {
  * operators do is in `services/people/operators.test.ts`.
  */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
+  /^\/(zones|configurations|identities|variable-sets|connections|pull-requests|jobs|workers|settings|teams|invitations|operator)(\/|$)/.test(
     url,
   );
 

@@ -1,0 +1,69 @@
+/** Pull requests, each with its head and, beside it, the plans of its newest commit. */
+import type { PullRequest } from "../../../protocol/pull-requests.ts";
+import { sentence } from "../../../protocol/words.ts";
+import { html, type Html } from "../page/html.ts";
+import { icon, type IconName } from "../page/icons.ts";
+import { ago, badge, changesView } from "../page/words.ts";
+
+/** The class that colours its icon, and the icon. */
+const looks: Readonly<Record<PullRequest["state"], readonly [kind: string, icon: IconName]>> = {
+  open: ["ONLINE", "git-pull-request"],
+  merged: ["", "git-merge"],
+  closed: ["", "git-pull-request-closed"],
+};
+
+export const pullRequestList = (pulls: readonly PullRequest[], now: string): Html =>
+  html`<ul class="pulls">
+    ${pulls.map(
+      (pull) =>
+        html`<li id="${pull.id}">
+          <span class="badge ${looks[pull.state][0]}">${icon(looks[pull.state][1])}</span>
+          ${headOf(pull, now)}
+          <div>${plansOf(pull)}</div>
+        </li>`,
+    )}
+  </ul>`;
+
+const headOf = (
+  { repository, number, title, author, url, state, head, base, is_fork, updated_at }: PullRequest,
+  now: string,
+): Html =>
+  html`<div>
+    <p><a class="name" href="${url}">${title}</a></p>
+    <p class="soft">
+      ${repository}#${number} · ${state} · ${author}${is_fork ? ", from a fork" : ""} ·
+      ${ago(updated_at, now)}
+    </p>
+    <p class="soft">${head.branch} into ${base.branch}, commit ${shortCommit(head.commit)}</p>
+  </div>`;
+
+/** The beginning by which people know a commit. */
+export const shortCommit = (commit: string | null): Html =>
+  html`<code title="${commit}">${commit?.slice(0, 10)}</code>`;
+
+function plansOf(pull: PullRequest): Html {
+  if (pull.needs_approval) return approveForm(pull);
+  if (pull.jobs.length > 0)
+    return html`<ul>
+      ${pull.jobs.map(
+        ({ configuration, job_id, status, changes }) =>
+          html`<li>
+            <a href="/jobs/${job_id}">${configuration}</a> ${badge(status)}
+            ${changes === null ? null : changesView(changes)}
+          </li>`,
+      )}
+    </ul>`;
+  return html`<p class="soft">
+    ${pull.skipped === null ? "No configuration was planned for this commit." : `Not planned: ${sentence(pull.skipped)}`}
+  </p>`;
+}
+
+const approveForm = ({ id, author, head }: PullRequest): Html =>
+  html`<form method="post" action="/pull-requests/${id}/approve">
+    <input type="hidden" name="commit" value="${head.commit}" />
+    <p>
+      Its plan runs code of ${author} on your workers: read this commit first. A newer commit needs
+      another approval.
+    </p>
+    <button class="quiet">Approve ${head.commit?.slice(0, 10)}</button>
+  </form>`;
