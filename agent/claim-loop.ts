@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
-import { jobTypes, waitSecondsLimit } from "../protocol/limits.ts";
+import { waitSecondsLimit } from "../protocol/limits.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
 import { backoff, pollDelay } from "../common/backoff.ts";
 import type { ClaimKey } from "./claim-key.ts";
 import type { Contact } from "./api/contact.ts";
+import { isId } from "./job/claim-fault.ts";
 import type { Slots } from "./slots.ts";
 
 export interface ClaimLoopOptions {
@@ -51,14 +52,9 @@ export async function claimLoop(loop: ClaimLoopOptions): Promise<void> {
       const claim = await api.claim(waitSecondsLimit, key.current(), noMoreWork);
       contact.heard("claim");
       refusals = 0;
-      if (claim && isUsable(claim)) {
-        started = await loop.start(claim);
-      } else if (claim) {
-        log.error(
-          { job: (claim.job as { id?: unknown } | undefined)?.id },
-          "a claimed job cannot be read and is ignored",
-        );
-      }
+      const job = claim?.job as { id?: unknown } | null | undefined;
+      if (claim && isId(job?.id)) started = await loop.start(claim);
+      else if (claim) log.error({ job: job?.id }, "a claimed job has no valid id and is ignored");
       // From here on the job is in its journal, so the next claim is a new one.
       if (claim) key.renew();
       else if (performance.now() - asked < 1000) {
@@ -79,17 +75,3 @@ export async function claimLoop(loop: ClaimLoopOptions): Promise<void> {
     }
   }
 }
-
-/** Ids become names of directories, so they are checked even though the server is trusted. */
-function isUsable({ job }: ClaimedJob): boolean {
-  const isIdOrNone = (id: unknown): boolean => id === null || id === undefined || isId(id);
-  return (
-    isId(job.id) &&
-    isIdOrNone(job.spec_id) &&
-    isIdOrNone(job.plan_job_id) &&
-    jobTypes.includes(job.job_type) &&
-    typeof job.config_snapshot === "object"
-  );
-}
-
-const isId = (id: unknown): boolean => typeof id === "string" && /^[0-9A-Za-z-]{1,64}$/.test(id);

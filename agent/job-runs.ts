@@ -222,7 +222,9 @@ export class JobRuns {
       this.#options.log.info({ ...factsOf(claim), result, seconds }, "job ended");
       done.resolve(result);
       this.#notifyChanged();
-      this.#options.onEnd(result, claim.job.job_type);
+      // A claim that is refused may have any.
+      const type: unknown = claim.job.job_type;
+      this.#options.onEnd(result, String(type));
     });
   }
 

@@ -91,7 +91,7 @@ export function createApi(options: ApiOptions): AgentApi {
     forJob: (id, attempt) => {
       const headers = {
         ...identity,
-        ...(attempt === undefined ? {} : { "x-job-attempt": String(attempt) }),
+        ...(typeof attempt === "number" ? { "x-job-attempt": String(attempt) } : {}),
       };
       return jobApi({ ...options, ...common, headers }, id);
     },

@@ -12,6 +12,7 @@ import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/
 import { secretLinesLimit } from "../../common/redaction/secret-forms.ts";
 import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
+import { claimFault } from "./claim-fault.ts";
 import { secondsSinceStart, startedNow } from "./elapsed.ts";
 import { JobStoppedError, type JobContext, type JobSettings, type Step } from "./context.ts";
 import { sendDebugLog } from "./terraform/debug-log.ts";
@@ -55,6 +56,9 @@ export async function runJob({ journal, settings, api, stop, failed }: JobRun): 
   const { claim } = journal.find("claimed") ?? {};
   if (!claim) throw new Error("the journal has no claim");
   const directory = jobDirectory(settings.workDir, claim.job.id);
+  // What has begun had a claim that an earlier version accepted.
+  const fault = journal.find("begun") ? undefined : claimFault(claim);
+  if (fault !== undefined) return refuse(fault, journal, api, directory);
   const workspace = workspaceOf(settings.workDir, claim);
   const isolation = isolationOf(journal, claim, workspace, settings.isolation);
   let result: JobResult = "ABANDONED";
@@ -81,6 +85,20 @@ export async function runJob({ journal, settings, api, stop, failed }: JobRun): 
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Ends a job of which nothing has run, without using its claim. */
+async function refuse(
+  fault: string,
+  journal: Journal,
+  api: JobApi,
+  directory: string,
+): Promise<JobEnd> {
+  const report = { status: "FAILED", error_message: `claim: ${fault}` } as const;
+  const result = journal.find("reported") ? "ABANDONED" : await reportEnd(api, report);
+  journal.append({ at: "reported" });
+  journal.close();
+  return { result, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
 /** On a full disk, the removal is what helps. */

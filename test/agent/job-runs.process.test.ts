@@ -159,6 +159,21 @@ test("an unwritable claim and an unreadable journal leave no file open", async (
   expect(open()).toBe(before);
 });
 
+test("a job whose claim has a wrong type fails with the field's name and frees its slot", async () => {
+  const reports: Report[] = [];
+  const ended: string[] = [];
+  const api = { reportStatus: async (report: Report) => void reports.push(report) };
+  const jobs = openRuns(api, (result) => ended.push(result));
+  const claim = claimOf("PLAN");
+  Object.assign(claim.job, { plan_job_id: "../..", config_snapshot: { variables: { a: null } } });
+  expect(await jobs.start(claim)).toBe(true);
+  await jobs.allDone();
+  const error_message = "claim: job.config_snapshot.variables.a must be an object";
+  expect(reports).toEqual([{ status: "FAILED", error_message }]);
+  expect(ended).toEqual(["FAILED"]);
+  expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+});
+
 test("a job whose agent ended three times in a row is stopped and reported as FAILED", async () => {
   write(
     { at: "claimed", claim: claimOf("DEPLOY") },
