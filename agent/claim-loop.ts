@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
 import { waitSecondsLimit } from "../protocol/limits.ts";
-import { ProblemError } from "../protocol/transport.ts";
+import { ProblemError, ResponseTooLargeError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
 import { backoff, pollDelay } from "../common/backoff.ts";
 import type { ClaimKey } from "./claim-key.ts";
@@ -64,8 +64,10 @@ export async function claimLoop(loop: ClaimLoopOptions): Promise<void> {
     } catch (error) {
       if (noMoreWork.aborted) return;
       refusals++;
-      if (error instanceof ProblemError && error.code === "idempotency_key_reused")
-        isKeyUsed = true;
+      // Another key gets another job; the server takes this one back.
+      isKeyUsed ||=
+        error instanceof ResponseTooLargeError ||
+        (error instanceof ProblemError && error.code === "idempotency_key_reused");
       log.error({ error: (error as Error).message }, "the claim was refused");
       await sleep(backoff(refusals, Math.random()), undefined, { signal: noMoreWork }).catch(
         () => undefined,

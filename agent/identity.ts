@@ -11,6 +11,7 @@ import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
+import { responseLimit } from "./api/calls.ts";
 import { describe } from "./api/describe.ts";
 import { sortFailure } from "./api/failures.ts";
 import { verifyProof } from "./api/proof.ts";
@@ -141,7 +142,7 @@ async function register(
   try {
     const answer = await repeat({ url, log, signal }, () => {
       tries++;
-      return call(url, "registerWorker", { body }, { headers, ...calling });
+      return call(url, "registerWorker", { body }, { headers, limit: responseLimit, ...calling });
     });
     if (!answer) throw new Error("the response to the registration has no identity");
     return { workerId: answer.worker_id, workerToken: answer.worker_token };

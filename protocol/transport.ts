@@ -1,6 +1,7 @@
 /** The typed client side of the wire, which the control plane does not import. */
 import { withoutEndSlashes } from "../common/addresses.ts";
 import { request, type Dispatcher } from "../common/http-client.ts";
+import { mebibyte } from "../common/units.ts";
 import { calledEndpoints } from "./called-endpoints.ts";
 import type { Answer, Body, Endpoint, Params, Query } from "./endpoint.ts";
 import type { EndpointName, Endpoints } from "./endpoints.ts";
@@ -48,6 +49,11 @@ export class RedirectError extends Error {
   }
 }
 
+/** A response that the control plane cannot have made. */
+export class ResponseTooLargeError extends Error {
+  override readonly name = "ResponseTooLargeError";
+}
+
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** Throws `RedirectError` if the response to the request for `path` is a redirect. */
@@ -69,6 +75,8 @@ export interface CallOptions {
   /** How long the response body may be silent, in milliseconds. Default: 5 minutes (undici). */
   readonly silence?: number;
   readonly dispatcher?: Dispatcher;
+  /** How many bytes a JSON response may have. Default: any number. */
+  readonly limit?: number;
   /** Called with the headers of the response, whatever its status. */
   readonly onHeaders?: (headers: Dispatcher.ResponseData["headers"]) => void;
 }
@@ -87,8 +95,8 @@ export type Called<N extends EndpointName> =
   Answer<Endpoints[N]> extends undefined ? null : Answer<Endpoints[N]>;
 
 /**
- * Returns the parsed body, or null for 204. Throws `ProblemError` from 400 on, `RedirectError`, and
- * undici's errors if the server cannot be reached.
+ * Returns the parsed body, or null for 204. Throws `ProblemError` from 400 on, `RedirectError`,
+ * `ResponseTooLargeError`, and undici's errors if the server cannot be reached.
  */
 export async function call<N extends EndpointName>(
   server: string,
@@ -101,8 +109,26 @@ export async function call<N extends EndpointName>(
     await response.body.dump();
     return null;
   }
-  const text = await response.body.text();
+  const { limit = Infinity } = options;
+  const text = await textWithin(response.body, limit);
+  if (text === undefined)
+    throw new ResponseTooLargeError(`${server} has sent more than ${limit} bytes`);
   return (text === "" ? null : JSON.parse(text)) as Called<N>;
+}
+
+/** Returns undefined if there are more bytes; the rest is not read, and the connection is closed. */
+export async function textWithin(
+  body: Dispatcher.ResponseData["body"],
+  limit: number,
+): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    bytes += (part as Buffer).length;
+    if (bytes > limit) return undefined;
+  }
+  return Buffer.concat(parts).toString();
 }
 
 export interface SendInput {
@@ -164,8 +190,11 @@ function fillPath(path: string, params: Readonly<Record<string, string>>): strin
   });
 }
 
+/** A problem document lists up to some hundred faults. */
+const problemLimit = mebibyte;
+
 async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {
-  const text = await response.body.text().catch(() => "");
+  const text = (await textWithin(response.body, problemLimit).catch(() => "")) ?? "";
   const retryAfter = Number(response.headers["retry-after"]);
   return new ProblemError(
     response.statusCode,

@@ -2,7 +2,13 @@
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import { call, send } from "../../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
-import { responseTimeout, retryCall, readLeniently, type RetryContext } from "./calls.ts";
+import {
+  responseLimit,
+  responseTimeout,
+  retryCall,
+  readLeniently,
+  type RetryContext,
+} from "./calls.ts";
 import { expectGenuine, genuine, names } from "./genuine.ts";
 import type { KnownServer } from "./known-server.ts";
 import { provingConnectorFor } from "./proof.ts";
@@ -41,7 +47,12 @@ export function createApi(options: ApiOptions): AgentApi {
   const isPlain = server.startsWith("http:");
   const dispatcher = dispatcherOf(options.network, provingConnectorFor(server, options, known));
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
-  const common = { headers: identity, dispatcher, timeout: responseTimeout };
+  const common = {
+    headers: identity,
+    dispatcher,
+    timeout: responseTimeout,
+    limit: responseLimit,
+  };
 
   const heartbeat: AgentApi["heartbeat"] = (body, wait, signal) =>
     retryCall(options, "heartbeat", signal, async () => {

@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import type { Dispatcher } from "../../common/http-client.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { retry } from "../../common/retry.ts";
+import { mebibyte } from "../../common/units.ts";
+import { textWithin } from "../../protocol/transport.ts";
 import { describe } from "./describe.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 
@@ -63,9 +65,12 @@ export async function retryCall<T>(
   });
 }
 
+/** More than any claim has: values of up to 4 MiB, and files and former secrets of 1 MiB each. */
+export const responseLimit = 32 * mebibyte;
+
 /** Reads a response that the interface does not define; an empty object if it is no object. */
 export async function readLeniently(answer: Dispatcher.ResponseData): Promise<object> {
-  const text = await answer.body.text();
+  const text = (await textWithin(answer.body, responseLimit)) ?? "";
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : {};

@@ -1,5 +1,5 @@
 /** Decides what a failed call means, by its type and status and never by its text. */
-import { ProblemError } from "../../protocol/transport.ts";
+import { ProblemError, ResponseTooLargeError } from "../../protocol/transport.ts";
 import { JobRefusedError } from "../job/job-refused-error.ts";
 
 export type Failure =
@@ -17,7 +17,8 @@ export function sortFailure(error: unknown): Failure {
     const isPassing = [408, 425, 429].includes(error.status) || error.status >= 500;
     return isPassing ? { kind: "retry", after: error.retryAfter ?? 0 } : { kind: "give up" };
   }
-  if (error instanceof JobRefusedError) return { kind: "give up" };
+  if (error instanceof JobRefusedError || error instanceof ResponseTooLargeError)
+    return { kind: "give up" };
   // Everything else is a network failure or an incomplete response. Undici reports a fault in our
   // own request by this code.
   const code = error instanceof Error && "code" in error ? error.code : undefined;

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "../../common/http-client.ts";
 import type { AppendedLogs } from "../../protocol/executions.ts";
 import { planArtifactLimit } from "../../protocol/limits.ts";
-import { ProblemError, send } from "../../protocol/transport.ts";
+import { ProblemError, send, textWithin } from "../../protocol/transport.ts";
 import { retryCall, readLeniently, type RetryContext } from "./calls.ts";
 import { describe } from "./describe.ts";
 import { sortFailure } from "./failures.ts";
@@ -173,21 +173,6 @@ async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> 
   if (text === "") return false;
   const { resources } = JSON.parse(text) as { resources?: unknown[] };
   return resources === undefined || resources.length > 0;
-}
-
-/** Returns undefined if there are more bytes; the rest is not read, and the connection is closed. */
-async function textWithin(
-  body: Dispatcher.ResponseData["body"],
-  limit: number,
-): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    parts.push(part as Buffer);
-    bytes += (part as Buffer).length;
-    if (bytes > limit) return undefined;
-  }
-  return Buffer.concat(parts).toString();
 }
 
 /** Turns a refusal into the error that the job's own interface declares. */

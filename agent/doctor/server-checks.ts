@@ -10,6 +10,7 @@ import {
   redirectAdvice,
   unknownAuthority,
 } from "../api/describe.ts";
+import { readLeniently } from "../api/calls.ts";
 import { openKnownServer, type ServerFacts } from "../api/known-server.ts";
 import { provingConnectorFor, UnprovedServerError } from "../api/proof.ts";
 import { finding, ok, type Finding } from "./finding.ts";
@@ -150,7 +151,10 @@ async function workerOf(
   try {
     const input = { params: { id } };
     const answer = await send(config.url, "readWorker", input, { headers, dispatcher });
-    const { name, status } = (await answer.body.json()) as { name?: string; status?: string };
+    const { name, status } = (await readLeniently(answer)) as {
+      name?: string;
+      status?: string;
+    };
     return ok("identity", `worker ${name ?? id}${status ? `, ${status}` : ""}`);
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)

@@ -3,18 +3,23 @@ import { expect, test } from "vitest";
 import { Contact } from "../../agent/api/contact.ts";
 import { claimLoop, type ClaimLoopOptions } from "../../agent/claim-loop.ts";
 import { Slots } from "../../agent/slots.ts";
-import { ProblemError } from "../../protocol/transport.ts";
+import { ProblemError, ResponseTooLargeError } from "../../protocol/transport.ts";
 
-test("continues when the key that the server refuses cannot be replaced on the disk", async () => {
+test.each([
+  [
+    "that the server refuses",
+    new ProblemError(422, { code: "idempotency_key_reused", title: "used" }),
+  ],
+  ["whose response is too large", new ResponseTooLargeError("over 32 MiB")],
+])("continues when the key %s cannot be replaced on the disk", async (_, refusal) => {
   const stop = new AbortController();
   const keys: string[] = [];
   let key = "used";
   let renewals = 0;
-  const used = { code: "idempotency_key_reused", title: "used" } as const;
   const api = {
     claim: async (_wait: number, given: string) => {
       keys.push(given);
-      if (given === "used") throw new ProblemError(422, used);
+      if (given === "used") throw refusal;
       stop.abort();
       return undefined;
     },

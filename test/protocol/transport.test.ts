@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { calledEndpoints } from "../../protocol/called-endpoints.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { call, RedirectError, send } from "../../protocol/transport.ts";
+import { call, RedirectError, ResponseTooLargeError, send } from "../../protocol/transport.ts";
+import { listen } from "../helpers/network/listen.ts";
 import { redirectingServer } from "../helpers/network/redirecting-server.ts";
 
 const errorOf = (answer: Promise<unknown>): Promise<RedirectError> =>
@@ -33,6 +35,26 @@ test("a redirect to another page names the page, and no server", async () => {
   const error = await errorOf(call(server.url, "listZones", {}));
   expect(error.message).toBe(`${server.url} redirects to ${server.url}/sign-in`);
   expect(error.server).toBeUndefined();
+});
+
+test("a response above its limit is an error, and not read to its end", async () => {
+  let written = 0;
+  const server = createServer((request, response) => {
+    const status = request.method === "POST" ? 500 : 200;
+    response.writeHead(status, { "content-type": "application/problem+json" });
+    const write = (): void => {
+      while (!response.destroyed && response.write(" ".repeat(2 ** 16))) written += 2 ** 16;
+    };
+    response.on("drain", write);
+    write();
+  });
+  await using listening = await listen(server);
+  const limit = 2 ** 20;
+  const list = call(listening.url, "listZones", {}, { limit });
+  await expect(list).rejects.toThrow(ResponseTooLargeError);
+  const claim = call(listening.url, "claimJob", { query: {} });
+  await expect(claim).rejects.toMatchObject({ status: 500, code: undefined });
+  expect(written).toBeLessThan(64 * limit);
 });
 
 test("the table of paths is that of the declared endpoints", () => {
