@@ -38,7 +38,6 @@ export interface GitHost extends AsyncDisposable {
 /** Starts a host without repositories. */
 export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
   const root = mkdtempSync(join(tmpdir(), "git-host-"));
-  const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim());
   const objects = new Map<string, Buffer>();
   const server = createServer(tls, (request, response) => {
     const path = request.url ?? "";
@@ -55,7 +54,7 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
       void answerLfs(objects, `https://${host.host}`, request, response);
     } else {
       if (host.isOld) delete request.headers["git-protocol"];
-      serve(join(backend, "git-http-backend"), root, request, response);
+      serveGit(root, request, response);
     }
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -124,15 +123,11 @@ async function answerLfs(
   response.end(JSON.stringify({ transfer: "basic", objects: found }));
 }
 
-/** Runs git's CGI program as a web server does. */
-function serve(
-  backend: string,
-  root: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+/** Runs git's CGI program as a web server does, for the repositories below `root`. */
+export function serveGit(root: string, request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? "/", "http://x");
-  const child = spawn(backend, {
+  const programs = execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim();
+  const child = spawn(join(programs, "git-http-backend"), {
     env: {
       PATH: process.env["PATH"],
       GIT_PROJECT_ROOT: root,

@@ -3,6 +3,7 @@
  * on an unknown commit is a 500, lists of comments have no pages, and there are no rate limits.
  */
 import { createHmac, randomUUID } from "node:crypto";
+import type { RequestListener } from "node:http";
 import {
   addComment,
   comparedOf,
@@ -18,31 +19,40 @@ import {
 type Scope = "read:repository" | "write:repository" | "write:issue";
 
 /** Starts a host with these tokens and their scopes; all of them belong to `windlass-bot`. */
-export async function startForgejo(tokens: Readonly<Record<string, readonly Scope[]>>) {
-  const host = await startStandIn("/api/v1", (call, url) => {
-    const { method, path, headers, query, body } = call;
-    const scopes = tokens[headers.authorization?.replace("token ", "") ?? ""];
-    if (!scopes) return [401, { message: "invalid username, password or token" }];
-    if (path === "/user") return [200, { id: 7, login: "windlass-bot" }];
-    const missing = lacking(method, path, scopes);
-    if (missing)
-      return [
-        403,
-        { message: `token does not have at least one of required scope(s), required=[${missing}]` },
-      ];
-    const page = <T>(all: readonly T[]) =>
-      paged(all, query, { name: "limit", default: 30, most: 50 }).items;
-    const shown = (one: Repository) => repositoryJson(one, url);
-    if (path === "/user/repos") return [200, page(host.repositories.map(shown))];
-    const byId = /^\/repositories\/(\d+)$/.exec(path);
-    const [, name = "", rest = ""] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(path) ?? [];
-    const repository = host.repositories.find((one) =>
-      byId ? String(one.id) === byId[1] : one.full_name === decodeURIComponent(name),
-    );
-    if (!repository) return [404, { message: "The target couldn't be found." }];
-    if (byId || rest === "") return [200, shown(repository)];
-    return answerOf(repository, method, rest, body, page);
-  });
+export async function startForgejo(
+  tokens: Readonly<Record<string, readonly Scope[]>>,
+  serve?: RequestListener,
+) {
+  const host = await startStandIn(
+    "/api/v1",
+    (call, url) => {
+      const { method, path, headers, query, body } = call;
+      const scopes = tokens[headers.authorization?.replace("token ", "") ?? ""];
+      if (!scopes) return [401, { message: "invalid username, password or token" }];
+      if (path === "/user") return [200, { id: 7, login: "windlass-bot" }];
+      const missing = lacking(method, path, scopes);
+      if (missing)
+        return [
+          403,
+          {
+            message: `token does not have at least one of required scope(s), required=[${missing}]`,
+          },
+        ];
+      const page = <T>(all: readonly T[]) =>
+        paged(all, query, { name: "limit", default: 30, most: 50 }).items;
+      const shown = (one: Repository) => repositoryJson(one, url);
+      if (path === "/user/repos") return [200, page(host.repositories.map(shown))];
+      const byId = /^\/repositories\/(\d+)$/.exec(path);
+      const [, name = "", rest = ""] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(path) ?? [];
+      const repository = host.repositories.find((one) =>
+        byId ? String(one.id) === byId[1] : one.full_name === decodeURIComponent(name),
+      );
+      if (!repository) return [404, { message: "The target couldn't be found." }];
+      if (byId || rest === "") return [200, shown(repository)];
+      return answerOf(repository, method, rest, body, page);
+    },
+    serve,
+  );
   return {
     ...host,
     /** The headers and the body of a webhook, signed as Gitea signs, with GitHub's headers too. */

@@ -1,5 +1,10 @@
 /** What the stand-ins of code hosts have in common: what they keep, paths, pages, and refusals. */
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { text } from "node:stream/consumers";
 import { listen, type Listening } from "../network/listen.ts";
 
@@ -55,17 +60,21 @@ export interface Fault {
     | { status: number; headers?: Record<string, string>; text?: string }
     | "silence"
     | "endless";
+  /** Sees each call of the API before its answer. */
+  seen?: (call: Call) => void;
 }
 
-/** Starts a host of which `answer` is the API, below the path `api`. */
+/** Starts a host of which `answer` is the API, below the path `api`; `serve` serves the rest. */
 export async function startStandIn(
   api: string,
   answer: (call: Call, url: string) => Answer | Promise<Answer>,
+  serve?: RequestListener,
 ) {
   const repositories: Repository[] = [];
   const requests: string[] = [];
   const fault: Fault = {};
   const server = createServer((request, response) => {
+    if (serve && !request.url?.startsWith(`${api}/`)) return serve(request, response);
     requests.push(`${request.method} ${request.url}`);
     if (fault.answer !== undefined) return failWith(fault.answer, response);
     void text(request).then(async (sent) => {
@@ -74,6 +83,7 @@ export async function startStandIn(
       const { method = "", headers } = request;
       const body = sent === "" ? {} : (JSON.parse(sent) as Record<string, unknown>);
       const call = { method, path: pathname.slice(api.length), query, headers, body };
+      fault.seen?.(call);
       const answered = async (): Promise<Answer> =>
         pathname.startsWith(`${api}/`) ? answer(call, listening.url) : [404, {}];
       const [status, value, more = {}] = await answered().catch((error: Error): Answer => [
