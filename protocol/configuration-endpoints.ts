@@ -71,6 +71,7 @@ export const configurationEndpoints = {
     answer: Configuration,
     refusals: [
       "host_unavailable",
+      "status_name_taken",
       "not_found",
       "forbidden_environment_name",
       "name_taken",
@@ -93,6 +94,7 @@ export const configurationEndpoints = {
     answer: Configuration,
     refusals: [
       "host_unavailable",
+      "status_name_taken",
       "forbidden_environment_name",
       "name_taken",
       "configuration_not_empty",

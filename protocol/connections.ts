@@ -203,7 +203,7 @@ export const connectionEndpoints = {
     params,
     body: UpdateConnection,
     answer: Connection,
-    refusals: ["name_taken", "destination_not_allowed"],
+    refusals: ["name_taken", "status_name_taken", "destination_not_allowed"],
   }),
   deleteConnection: endpoint("DELETE /api/cli/connections/{id}", {
     summary: "Delete a connection through which no configuration follows a branch",

@@ -41,6 +41,7 @@ export const problemCodes = {
   state_conflict: [409, "The state cannot be replaced by this one"],
   version_exists: [409, "This version is already published"],
   job_not_retryable: [409, "Only a failed or cancelled job can be retried"],
+  status_name_taken: [409, "Another connection uses this status name for the repository"],
   webhook_not_allowed: [409, "The credential may not register webhooks"],
   cloud_identity_in_use: [409, "Configurations still use this cloud identity"],
   connection_in_use: [409, "Configurations still follow branches through this connection"],

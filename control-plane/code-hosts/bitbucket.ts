@@ -196,12 +196,9 @@ export function bitbucket(calls: HostCalls): CodeHost {
       return found && found.target.hash;
     },
 
-    async pullRequests(repository, base, page) {
-      const query = encodeURIComponent(
-        `state = "OPEN" AND destination.branch.name = ${JSON.stringify(base)}`,
-      );
+    async pullRequests(repository, page) {
       const found = await calls.get(
-        `${repo(repository)}/pullrequests?q=${query}&pagelen=${pageSize}&page=${page}`,
+        `${repo(repository)}/pullrequests?state=OPEN&pagelen=${pageSize}&page=${page}`,
         pageOf(Pull),
       );
       const pulls = [];
@@ -282,6 +279,7 @@ export function bitbucket(calls: HostCalls): CodeHost {
             "pullrequest:fulfilled",
             "pullrequest:rejected",
             "pullrequest:comment_created",
+            "pullrequest:comment_deleted",
           ],
         },
       });

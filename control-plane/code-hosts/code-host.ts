@@ -78,8 +78,10 @@ export interface CodeHost {
   ): Promise<HostRepository>;
   /** The commit of a branch; null if there is no such branch. */
   head(repository: RepositoryKey, branch: string): Promise<string | null>;
-  /** The open ones onto a branch, newest first. */
-  pullRequests(repository: RepositoryKey, base: string, page: number): Promise<Page<PullRequest>>;
+  /** The open ones, newest first. */
+  pullRequests(repository: RepositoryKey, page: number): Promise<Page<PullRequest>>;
+  /** The commits that a merge queue is about to merge, where the host has one. */
+  mergeHeads?(repository: RepositoryKey): Promise<readonly string[]>;
   /** How an earlier one ended; null while it is open. */
   outcomeOf(
     repository: RepositoryKey,

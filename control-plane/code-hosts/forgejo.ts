@@ -144,13 +144,13 @@ export function forgejo(calls: HostCalls): CodeHost {
       return found && found.commit.id;
     },
 
-    async pullRequests(repository, base, page) {
+    async pullRequests(repository, page) {
       const found = await calls.get(
         `${repo(repository)}/pulls?state=open&sort=newest&page=${page}&limit=${pageSize}`,
         Type.Array(Pull),
       );
       return {
-        items: found.map(pullOf).filter((pull) => pull.base.branch === base),
+        items: found.map(pullOf),
         next: found.length < pageSize ? null : page + 1,
       };
     },

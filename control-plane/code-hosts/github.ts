@@ -9,7 +9,7 @@ import type {
   HostRepository,
   PullRequest,
 } from "./code-host.ts";
-import { headerOf, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
 import { likeGithub } from "./like-github.ts";
 
 const pageSize = 100;
@@ -100,6 +100,25 @@ export function installationToken(
   return calls.send("POST", path, limits, Token);
 }
 
+/** The only installation of an App: its own key alone can list them. */
+export async function onlyInstallation(calls: HostCalls): Promise<string> {
+  const found = await calls.get(
+    "/app/installations?per_page=2",
+    Type.Array(Type.Object({ id: Type.Integer() })),
+  );
+  const [first] = found;
+  if (!first)
+    throw new HostError("the App is not installed yet: install it for the repositories to follow");
+  if (found.length > 1)
+    throw new HostError("the App is installed more than once: set `app.installation_id`");
+  return String(first.id);
+}
+
+export async function setAppWebhook(calls: HostCalls, url: string, secret: string): Promise<void> {
+  const body = { url, content_type: "json", insecure_ssl: "0", secret };
+  await calls.ask("/app/hook/config", { method: "PATCH", body });
+}
+
 /** What an App or a token needs, and what does not work without it. */
 const needs = {
   contents: ["read", "reading branches, and the runners' clones"],
@@ -155,8 +174,12 @@ const pullOf = ({ html_url, user, head, base, ...pull }: Static<typeof Pull>): P
 const repo = (key: { readonly id: string } | { readonly full_name: string }): string =>
   "id" in key ? `/repositories/${encodeURIComponent(key.id)}` : `/repos/${pathOf(key.full_name)}`;
 
-/** `isApp`: its lists and its account are those of an installation. */
-export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean }): CodeHost {
+/** `appId`: its lists and its account are those of an installation of that App. */
+export function github(
+  calls: HostCalls,
+  { appId }: { readonly appId?: string | undefined },
+): CodeHost {
+  const isApp = appId !== undefined;
   return {
     ...likeGithub(calls, repo, "per_page", { name: "web" }, events),
     limits: { description: 140, comment: 60_000, context: 255 },
@@ -229,9 +252,18 @@ export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean })
       return found && found.object.sha;
     },
 
-    async pullRequests(repository, base, page) {
+    async mergeHeads(repository) {
+      const found = await calls.find(
+        `${repo(repository)}/git/matching-refs/heads/gh-readonly-queue/`,
+        Type.Array(Type.Object({ object: Type.Object({ sha: Type.String() }) })),
+        { absent: [404, 409] },
+      );
+      return (found ?? []).slice(0, pageSize).map(({ object }) => object.sha);
+    },
+
+    async pullRequests(repository, page) {
       const found = await calls.get(
-        `${repo(repository)}/pulls?state=open&base=${encodeURIComponent(base)}&per_page=${pageSize}&page=${page}`,
+        `${repo(repository)}/pulls?state=open&per_page=${pageSize}&page=${page}`,
         Type.Array(Pull),
       );
       return { items: found.map(pullOf), next: found.length < pageSize ? null : page + 1 };
@@ -287,7 +319,9 @@ export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean })
               Comment,
               Type.Object({
                 user: Type.Union([Type.Object({ login: Type.String() }), Type.Null()]),
-                performed_via_github_app: Type.Optional(Type.Unknown()),
+                performed_via_github_app: Type.Optional(
+                  Type.Union([Type.Object({ id: Type.Integer() }), Type.Null()]),
+                ),
               }),
             ]),
           ),
@@ -295,7 +329,7 @@ export function github(calls: HostCalls, { isApp }: { readonly isApp: boolean })
         const own = found.find(
           ({ body, user, performed_via_github_app: app }) =>
             body?.startsWith(marker) &&
-            (login === undefined ? Boolean(app) : user?.login === login),
+            (login === undefined ? String(app?.id) === appId : user?.login === login),
         );
         if (own) return String(own.id);
         if (found.length < pageSize) return null;

@@ -159,9 +159,9 @@ export function gitlab(calls: HostCalls): CodeHost {
       return found && found.commit.id;
     },
 
-    async pullRequests(repository, base, page) {
+    async pullRequests(repository, page) {
       const found = await calls.get(
-        `${project(repository)}/merge_requests?state=opened&target_branch=${encodeURIComponent(base)}&per_page=${pageSize}&page=${page}`,
+        `${project(repository)}/merge_requests?state=opened&per_page=${pageSize}&page=${page}`,
         Type.Array(MergeRequest),
       );
       return {

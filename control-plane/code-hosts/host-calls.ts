@@ -19,10 +19,6 @@ export class HostError extends Error {
     this.status = status;
     this.retryAfter = retryAfter;
   }
-
-  get isLimit(): boolean {
-    return this.retryAfter !== undefined;
-  }
 }
 
 type Method = NonNullable<OutboundRequest["method"]>;

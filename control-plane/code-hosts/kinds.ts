@@ -10,6 +10,8 @@ import {
   githubEvents,
   githubHeaders,
   installationToken,
+  onlyInstallation,
+  setAppWebhook,
   type App,
 } from "./github.ts";
 import { gitlab, gitlabEvents } from "./gitlab.ts";
@@ -72,9 +74,15 @@ export const eventKinds: Readonly<Record<Kind, EventKind>> = {
   forgejo: forgejoEvents,
 };
 
+export interface OpenApp extends App {
+  readonly installation_id?: string | undefined;
+  /** Called when the host names the installation that was not known yet. */
+  keepInstallation?(id: string): Promise<void>;
+}
+
 export interface Credentials {
   readonly credential?: string | undefined;
-  readonly app?: (App & { readonly installation_id?: string | undefined }) | undefined;
+  readonly app?: OpenApp | undefined;
 }
 
 /** What runners clone with. */
@@ -110,7 +118,7 @@ export function openHost(
       return byToken(
         github(
           calls(() => Promise.resolve(githubHeaders(credential))),
-          { isApp: false },
+          {},
         ),
         "x-access-token",
       );
@@ -137,24 +145,33 @@ function openApp(
     if (!app) throw new HostError("the App is not known yet: finish its set-up");
     return githubHeaders(await appToken(app, now()));
   });
-  const installation = (): string => {
-    if (!app?.installation_id)
-      throw new HostError(
-        "the App is not installed yet: install it for the repositories to follow",
-      );
-    return app.installation_id;
+  let known = app?.installation_id;
+  const installation = async (): Promise<string> => {
+    if (known !== undefined) return known;
+    known = await onlyInstallation(asApp);
+    await app?.keepInstallation?.(known);
+    return known;
   };
   let token: { token: string; expires_at: string } | undefined;
   const asInstallation = calls(async () => {
     if (!token || Date.parse(token.expires_at) - now() < 300_000)
-      token = await installationToken(asApp, installation());
+      token = await installationToken(asApp, await installation());
     return githubHeaders(token.token);
   });
-  const host = github(asInstallation, { isApp: true });
+  const host = github(asInstallation, { appId: app?.id });
   return {
-    host: { ...host, check: () => checkApp(asApp) },
+    host: {
+      ...host,
+      check: async () => {
+        const found = await checkApp(asApp);
+        await installation();
+        return found;
+      },
+      // An App has one webhook, for all its repositories.
+      addWebhook: (_, url, secret) => setAppWebhook(asApp, url, secret),
+    },
     cloneAccess: async (repository) => {
-      const limited = await installationToken(asApp, installation(), repository);
+      const limited = await installationToken(asApp, await installation(), repository);
       return { username: "x-access-token", ...limited };
     },
   };

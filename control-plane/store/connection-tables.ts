@@ -23,6 +23,8 @@ export interface ConnectionsTable {
   poll_at: Millis;
   /** No look begins before: a server is looking, or the host wants no calls. */
   busy_until: Millis;
+  /** Until then the host is asked nothing: it wants no calls, or does not answer. */
+  quiet_until: Millis;
   error: string | null;
   error_since: Millis | null;
   created_at: Millis;
@@ -34,6 +36,8 @@ export interface ConnectionEventsTable {
   connection_id: string;
   delivery_id: string;
   received_at: Millis;
+  /** `CommentCommand`, until it is carried out. */
+  command: Json | null;
 }
 
 /** The branch that a configuration follows. */

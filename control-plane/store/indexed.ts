@@ -14,6 +14,7 @@ const by =
 export const accessTokensBy = by("access_tokens");
 export const auditEntriesBy = by("audit_entries");
 export const cloudIdentitiesBy = by("cloud_identities");
+export const connectionEventsBy = by("connection_events");
 export const connectionsBy = by("connections");
 export const followsBy = by("follows");
 export const jobChangesBy = by("job_changes");

@@ -20,8 +20,9 @@ import {
   updateConnection as updateRow,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
-import { listFollowers } from "../../store/connections/follows.ts";
+import { isStatusNameTaken, listFollowers } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
+import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -56,6 +57,7 @@ export async function createConnection(
     last_poll_at: null,
     poll_at: at,
     busy_until: 0,
+    quiet_until: 0,
     error: null,
     error_since: null,
     created_at: at,
@@ -100,6 +102,10 @@ export async function updateConnection(
   id: string,
   input: UpdateConnection,
 ): Promise<Connection> {
+  if (input.status_name !== undefined) {
+    const row = await findRow(context.store.read, user, id);
+    await checkStatusName(context, { ...row, status_name: input.status_name });
+  }
   return context.store.write(async (tx) => {
     const before = await findRow(tx, user, id);
     const { name, status_name, poll_seconds, api_url } = input;
@@ -116,6 +122,7 @@ export async function updateConnection(
       secrets: sealSecrets(context, before.id, secrets),
       // The change may mend what was wrong.
       poll_at: at,
+      quiet_until: 0,
       updated_at: at,
     };
     await updateRow(tx, before.id, change);
@@ -189,9 +196,12 @@ function addresses(
   },
 ): { base: string; api: string } {
   const { kind } = input;
-  const [base_url, api_url] = [input.base_url, input.api_url ?? undefined].map((one) =>
-    one?.replace(/\/+$/, ""),
-  );
+  const [base_url, api_url] = (["base_url", "api_url"] as const).map((name) => {
+    const given = input[name] ?? undefined;
+    const url = given === undefined ? undefined : URL.parse(given);
+    if (url === null) throw invalid(`body.${name}`, "must be an address");
+    return url?.href.replace(/\/+$/, "");
+  });
   const found = addressesOf(kind, base_url, api_url);
   if (!found)
     throw invalid(
@@ -246,6 +256,19 @@ function pem(text: string): string {
     // Said below.
   }
   throw invalid("body.app.private_key", "must be an RSA private key in PEM, as GitHub makes it");
+}
+
+/** Two connections with one name would write over each other's statuses and comment. */
+export async function checkStatusName(
+  { store: { read } }: Pick<Context, "store">,
+  connection: Pick<ConnectionRow, "id" | "base_url" | "status_name">,
+  repository?: string,
+): Promise<void> {
+  if (!(await asSystem(() => isStatusNameTaken(read, connection, repository)))) return;
+  throw new RefusalError(
+    "status_name_taken",
+    `another connection of this server posts to the repository as "${connection.status_name}": set another status_name`,
+  );
 }
 
 async function checkName(tx: Queries, owner: string, name: string): Promise<void> {

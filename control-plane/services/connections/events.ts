@@ -1,7 +1,8 @@
 /** An event is only a hint to look at a repository. */
 import type { IncomingHttpHeaders } from "node:http";
 import { eventBytesLimit } from "../../../protocol/connections.ts";
-import { hour } from "../../../common/units.ts";
+import { hour, second } from "../../../common/units.ts";
+import { commentIn } from "../../code-hosts/comments.ts";
 import { eventKinds } from "../../code-hosts/kinds.ts";
 import { hashToken } from "../../domain/tokens.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -10,13 +11,23 @@ import {
   findAnyConnection,
   insertEvent,
   updateConnection,
+  type ConnectionRow,
 } from "../../store/connections/connections.ts";
+import { findFollowed, forgetComment } from "../../store/connections/follows.ts";
 import type { Context } from "../context.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../refusal-limit.ts";
+import { commandIn } from "./comment-commands.ts";
 import { openSecrets, webhookSecrets } from "./secrets.ts";
 
 /** No host repeats a delivery after that. */
 const rememberedMilliseconds = 72 * hour;
+
+/** Of one connection in a minute; what is refused, a look finds. */
+const eventsLimit = 600;
+const events = refusalLimits(eventsLimit);
+
+/** Milliseconds between two looks that events start. */
+const lookGap = 3 * second;
 
 /** For a connection and an address: a host sends the events of all its users from few. */
 const wrongSignatures = refusalLimits(wrongSecretsLimit);
@@ -42,13 +53,41 @@ export async function receiveEvent(
     limit.count();
     throw new RefusalError("invalid_signature");
   }
+  const rate = events.of(id);
+  rate.check();
+  rate.count();
+  const payload = jsonOf(content);
   const at = context.now();
   // What a host sends without an id is known again by its content.
   const delivery_id = (kind.deliveryOf(headers) ?? hashToken(content.toString())).slice(0, 200);
+  const key = { connection: row.id, repository: kind.repositoryIn(payload) ?? "" };
+  const isFollowed = (await context.store.read.first(findFollowed, key)) !== undefined;
+  const comment = commentIn[row.kind](payload);
+  const command =
+    isFollowed && comment ? commandIn(comment, key.repository, context.now()) : undefined;
   await context.store.write(async (tx) => {
-    const isNew = await insertEvent(tx, { connection_id: row.id, delivery_id, received_at: at });
-    if (isNew) await updateConnection(tx, row.id, { last_event_at: at, poll_at: at });
+    const event = { connection_id: row.id, delivery_id, received_at: at };
+    if (!(await insertEvent(tx, { ...event, command: command ? JSON.stringify(command) : null })))
+      return;
+    await updateConnection(tx, row.id, {
+      last_event_at: at,
+      ...(isFollowed && (command || !comment) ? { poll_at: nextLook(row, at) } : {}),
+    });
+    if (isFollowed && comment?.event === "deleted")
+      await tx.run(forgetComment, { ...key, comment: comment.id, now: at });
   });
+}
+
+/** Many events start few looks: each look finds everything that has changed. */
+const nextLook = ({ last_poll_at }: ConnectionRow, now: number): number =>
+  Math.max(now, (last_poll_at ?? 0) + lookGap);
+
+function jsonOf(content: Buffer): unknown {
+  try {
+    return JSON.parse(content.toString());
+  } catch {
+    return undefined;
+  }
 }
 
 async function wholeOf(body: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -8,7 +8,7 @@ import { checkPermission } from "../../domain/roles.ts";
 import type { FollowRow } from "../../store/connections/follows.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { findRow } from "./connections.ts";
+import { checkStatusName, findRow } from "./connections.ts";
 import { ask, refusing, registerWebhook, webhookHelp } from "./hosts.ts";
 
 /** What is to be stored, without the configuration; and the address that was looked up. */
@@ -51,6 +51,7 @@ export async function findFollowed(
       "body.follow.branch",
       `must name a branch of ${repository.full_name}${branch === null ? "" : `, which has no ${branch}`}`,
     );
+  await checkStatusName(context, row, repository.id);
   const isKnown =
     before?.connection_id === row.id &&
     before.repository_id === repository.id &&

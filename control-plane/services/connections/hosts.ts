@@ -1,14 +1,19 @@
+import { minute, second } from "../../../common/units.ts";
 import type { ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import type { HostRepository } from "../../code-hosts/code-host.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { openHost, type CloneAccess, type OpenHost } from "../../code-hosts/kinds.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import {
+  findAnyConnection,
+  updateConnection,
+  type ConnectionRow,
+} from "../../store/connections/connections.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { eventsUrl, findRow } from "./connections.ts";
-import { openSecrets } from "./secrets.ts";
+import { openSecrets, sealSecrets } from "./secrets.ts";
 
 /** A page of the host has at most so many repositories; the smallest maximum of all hosts. */
 const pageSize = 50;
@@ -23,7 +28,15 @@ export function hostOf(
   const { app_id, private_key, installation_id, ...secrets } = openSecrets(context, row);
   const { clone_credential = secrets.credential } = secrets;
   const credential = isForRunner ? clone_credential : secrets.credential;
-  const app = app_id && private_key ? { id: app_id, private_key, installation_id } : undefined;
+  const app =
+    app_id && private_key
+      ? {
+          id: app_id,
+          private_key,
+          installation_id,
+          keepInstallation: (id: string) => keepInstallation(context, row.id, app_id, id),
+        }
+      : undefined;
   return openHost(
     context.outbound,
     { kind: row.kind, api: row.api_url },
@@ -31,6 +44,22 @@ export function hostOf(
     context.now,
   );
 }
+
+/** Unless the connection has another App by now. */
+const keepInstallation = (
+  context: Context,
+  id: string,
+  app_id: string,
+  installation_id: string,
+): Promise<void> =>
+  context.store.write(async (tx) => {
+    const row = await tx.first(findAnyConnection, { id });
+    const secrets = row && openSecrets(context, row);
+    if (secrets?.app_id !== app_id) return;
+    await updateConnection(tx, id, {
+      secrets: sealSecrets(context, id, { ...secrets, installation_id }),
+    });
+  });
 
 /** What runners clone a repository with; undefined: the host gives none, as the connection says. */
 export async function cloneAccessOf(
@@ -47,6 +76,20 @@ export async function cloneAccessOf(
   }
 }
 
+/** How long a host is left alone that does not answer. */
+const silence = minute;
+
+/** For work in the background: asks nothing while the host wants no calls. Throws HostError. */
+export async function askPolitely<T>(
+  context: Context,
+  row: ConnectionRow,
+  question: (opened: OpenHost) => Promise<T>,
+): Promise<T> {
+  const rest = row.quiet_until - context.now();
+  if (rest > 0) throw new HostError(row.error ?? "the host wants no calls now", 429, rest);
+  return ask(context, row, question);
+}
+
 /** Records whether the request worked. Throws HostError. */
 export async function ask<T>(
   context: Context,
@@ -59,20 +102,29 @@ export async function ask<T>(
     return answer;
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    await keepError(context, row, error.message);
+    await keepError(context, row, error.message, quietAfter(error));
     throw error;
   }
 }
+
+/** For how many milliseconds nothing is asked of the host after an error. */
+export const quietAfter = ({ status, retryAfter }: HostError): number =>
+  retryAfter === undefined ? (status === 0 ? silence : 0) : Math.max(retryAfter, second);
 
 /** Keeps what went wrong; `since` stays while the message is the same. */
 async function keepError(
   { store, now }: Context,
   row: ConnectionRow,
   error: string | null,
+  quiet = 0,
 ): Promise<void> {
-  if (error === row.error) return;
-  const error_since = error === null ? null : now();
-  await store.write((tx) => updateConnection(tx, row.id, { error, error_since }));
+  const at = now();
+  const change = {
+    ...(error === row.error ? {} : { error, error_since: error === null ? null : at }),
+    ...(quiet > 0 ? { quiet_until: at + quiet } : {}),
+  };
+  if (Object.keys(change).length > 0)
+    await store.write((tx) => updateConnection(tx, row.id, change));
 }
 
 /** A HostError as a refusal of a person's request. */

@@ -1,5 +1,7 @@
 import type { CodeHost, HostRepository } from "../../code-hosts/code-host.ts";
+import type { FollowSettings } from "../../domain/follow.ts";
 import type { ConnectionRow } from "../../store/connections/connections.ts";
+import type { FollowerRow } from "../../store/connections/polls.ts";
 import type { Context } from "../context.ts";
 
 /** A repository that is looked at. */
@@ -11,3 +13,6 @@ export interface Place {
   /** For what is no reason to stop. */
   readonly problems: string[];
 }
+
+export const settingsOf = ({ settings }: Pick<FollowerRow, "settings">): FollowSettings =>
+  JSON.parse(settings) as FollowSettings;

@@ -3,7 +3,6 @@ import { v7 as uuid } from "uuid";
 import type { Change } from "../../../protocol/follow.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { touches, type Changed } from "../../domain/changed-paths.ts";
-import type { FollowSettings } from "../../domain/follow.ts";
 import { cancel } from "../../domain/job.ts";
 import type { Definition } from "../../domain/snapshot-values.ts";
 import { findSpec } from "../../store/configurations/configurations.ts";
@@ -25,23 +24,24 @@ import { shortOf } from "../definitions.ts";
 import { changeJob, type AfterCommit } from "../job-changes/changes.ts";
 import { queueJobs, type JobRequest } from "../jobs/create.ts";
 import { connectionCreator } from "../jobs/creator.ts";
-import type { Place } from "./place.ts";
+import { settingsOf, type Place } from "./place.ts";
 
+/** `branches`: what follows each of them. `goOn` throws, or returns false, when there is no time left. */
 export async function planPullRequests(
   place: Place,
-  branch: string,
-  followers: readonly FollowerRow[],
+  branches: Readonly<Partial<Record<string, FollowerRow[]>>>,
+  goOn: () => boolean,
 ): Promise<void> {
   const { context, connection, host, repository } = place;
   const key = { connection: connection.id, repository: repository.id };
-  const rows = await context.store.read.all(findOpenPullRequests, key);
-  for (const row of rows) {
-    if (row.base_branch !== branch || row.planned_commit === row.head_commit) continue;
-    const settings = followers.map((one) => JSON.parse(one.settings) as FollowSettings);
-    const skipped = skipReason(row, settings);
+  for (const row of await context.store.read.all(findOpenPullRequests, key)) {
+    if (row.planned_commit === row.head_commit) continue;
+    const followers = branches[row.base_branch] ?? [];
+    const skipped = skipReason(row, followers);
     if (skipped !== row.skipped) await saveSkipped(place, row, skipped);
-    const may = followers.filter((_, index) => mayPlan(row, settings[index]!));
+    const may = followers.filter((one) => mayPlan(row, one));
     if (skipped !== null || may.length === 0) continue;
+    if (!goOn()) return;
     const changed = await host.changedFiles(repository, row.number);
     const wanted = [];
     for (const one of may) if (await isTouched(context, one, changed)) wanted.push(one);
@@ -50,11 +50,12 @@ export async function planPullRequests(
 }
 
 /** Why a pull request starts nothing; null if it does, or waits for an approval of its commit. */
-function skipReason(
-  { is_draft, title, is_fork }: PullRequestRow,
-  settings: readonly FollowSettings[],
+export function skipReason(
+  { base_branch, is_draft, title, is_fork }: PullRequestRow,
+  followers: readonly FollowerRow[],
 ): string | null {
-  const planning = settings.filter(({ pull_requests }) => pull_requests === "plan");
+  if (followers.length === 0) return `no configuration follows ${base_branch}`;
+  const planning = followers.map(settingsOf).filter((one) => one.pull_requests === "plan");
   if (planning.length === 0) return "plans of pull requests are off";
   if (is_draft === 1) return "it is a draft";
   if (title.toLowerCase().includes("[skip windlass]")) return "its title says [skip windlass]";
@@ -63,12 +64,14 @@ function skipReason(
   return null;
 }
 
-const mayPlan = (
+export function mayPlan(
   { is_fork, approved_commit, head_commit }: PullRequestRow,
-  { pull_requests, forks }: FollowSettings,
-): boolean =>
-  pull_requests === "plan" &&
-  (is_fork === 0 || (forks === "approved" && approved_commit === head_commit));
+  follower: FollowerRow,
+): boolean {
+  const { pull_requests, forks } = settingsOf(follower);
+  const mayFork = forks === "approved" && approved_commit === head_commit;
+  return pull_requests === "plan" && (is_fork === 0 || mayFork);
+}
 
 async function saveSkipped(
   { context }: Place,
@@ -111,7 +114,9 @@ async function planNow(
       // A configuration that follows since then finds those of the others queued.
       const jobs = await tx.all(findJobsOfPullRequest, { pull_request: id });
       return new Set(
-        jobs.filter((job) => job.commit_id === head_commit).map(({ spec_id }) => spec_id ?? ""),
+        jobs
+          .filter((job) => job.commit_id === head_commit && job.status !== "CANCELLED")
+          .map(({ spec_id }) => spec_id ?? ""),
       );
     },
   });
@@ -139,7 +144,7 @@ export async function queueEach(
     const refused = await queueJobs(context, connection.owner_id, requests, before);
     if (!refused) return;
     const follower = wanted.find(({ spec_id }) => spec_id === refused.spec);
-    problems.push(`the configuration "${follower?.name}" cannot be planned: ${refused.message}`);
+    problems.push(`a job of the configuration "${follower?.name}" is refused: ${refused.message}`);
     // Others may be queued later, so nothing is noted as queued.
     if (refused.code === "quota_exceeded") return;
     wanted = wanted.filter((one) => one !== follower);
@@ -149,10 +154,11 @@ export async function queueEach(
 /** A request for the PLAN of a commit. Undefined: the configuration has another source by now. */
 export async function requestOf(
   { context, connection }: Pick<Place, "context" | "connection">,
-  { spec_id, owner_id: owner, settings }: FollowerRow,
+  follower: FollowerRow,
   change: Change,
   pull_request_id: string | null,
 ): Promise<JobRequest | undefined> {
+  const { spec_id, owner_id: owner } = follower;
   const spec = await context.store.read.first(findSpec, { id: spec_id, owner });
   const source = spec && shortOf<Definition>(spec.definition).source;
   if (source?.type !== "git") return undefined;
@@ -161,7 +167,7 @@ export async function requestOf(
     configuration_id: spec_id,
     source: { ...source, ref: change.commit },
   } as const;
-  const { values } = JSON.parse(settings) as FollowSettings;
+  const { values } = settingsOf(follower);
   return {
     id: uuid(),
     by: connectionCreator(connection),
@@ -176,7 +182,7 @@ export async function requestOf(
   };
 }
 
-const changeOfPull = (
+export const changeOfPull = (
   { connection, repository }: Place,
   { base_branch, base_commit, head_commit, ...row }: PullRequestRow,
 ): Change => ({
@@ -206,16 +212,17 @@ export const pullRequestOf = ({
 /** Whether a change touches the source's path, the trigger paths or the modules of the last plan. */
 export async function isTouched(
   { store: { read } }: Context,
-  { spec_id, owner_id: owner, settings }: FollowerRow,
+  follower: FollowerRow,
   changed: Changed,
 ): Promise<boolean> {
+  const { spec_id, owner_id: owner } = follower;
   const spec = await read.first(findSpec, { id: spec_id, owner });
   if (!spec) return false;
   const { source, working_directory = "" } = shortOf<Definition>(spec.definition);
   const path = source?.type === "git" ? (source.path ?? "") : "";
   const planned = await read.first(findNewestPlanSummary, { spec: spec_id });
   const { local_modules = [] } = planned ? (JSON.parse(planned.plan_summary) as PlanSummary) : {};
-  const { trigger_paths } = JSON.parse(settings) as FollowSettings;
+  const { trigger_paths } = settingsOf(follower);
   return touches(changed, {
     directories: [
       path,

@@ -4,7 +4,7 @@
  * is cut off, repeated or made twice at once neither loses nor repeats a job.
  */
 import { v7 as uuid } from "uuid";
-import { minute, second } from "../../../common/units.ts";
+import { minute } from "../../../common/units.ts";
 import type { PullRequest } from "../../code-hosts/code-host.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
@@ -21,9 +21,10 @@ import {
   type PullRequestRow,
 } from "../../store/connections/polls.ts";
 import type { Queries } from "../../store/db.ts";
-import { hostOf } from "../connections/hosts.ts";
+import { hostOf, quietAfter } from "../connections/hosts.ts";
 import type { Context } from "../context.ts";
 import { writeJobs, type AfterCommit } from "../job-changes/changes.ts";
+import { runCommands } from "./commands.ts";
 import { cancelPlans, planPullRequests } from "./plans.ts";
 import type { Place } from "./place.ts";
 import { deployPushes, planPush } from "./pushes.ts";
@@ -81,6 +82,7 @@ async function takenTurn(context: Context, row: ConnectionRow, stop: AbortSignal
     await store.write(async (tx) => {
       await updateConnection(tx, row.id, {
         busy_until: at + findings.pause,
+        ...(findings.pause > 0 ? { quiet_until: at + findings.pause } : {}),
         ...(followers.length > 0 ? { last_poll_at: at } : {}),
         ...(followers.length > 0 && error !== row.error
           ? { error, error_since: error === null ? null : at }
@@ -103,8 +105,10 @@ async function look(
   await deployPushes(context, connection, followers, problems);
   const { host } = hostOf(context, connection);
   const until = context.now() + lookMilliseconds;
-  for (const own of Object.values(Object.groupBy(followers, (one) => one.repository_id))) {
-    if (!own) continue;
+  const all = Object.values(Object.groupBy(followers, (one) => one.repository_id));
+  // In another order each time: a slow host must not keep back the same ones for ever.
+  for (const own of all.toSorted(() => Math.random() - 0.5)) {
+    if (!own || stop.aborted) return;
     const [{ repository_id: id, repository: known } = { repository_id: "", repository: "" }] = own;
     try {
       const repository = await host.repository({ id });
@@ -113,39 +117,57 @@ async function look(
           renameRepository(tx, { connection: connection.id, repository: id }, repository.full_name),
         );
       const place = { context, connection, host, repository, problems };
-      for (const [branch, on] of Object.entries(Object.groupBy(own, (one) => one.branch))) {
-        if (stop.aborted) return;
+      await lookAtRepository(place, own, () => {
         if (context.now() > until) throw new HostError("the host is too slow");
-        await lookAtBranch(place, branch, on ?? []);
-      }
+        return !stop.aborted;
+      });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       problems.push(`${known}: ${error.message}`);
-      if (!error.isLimit) continue;
-      findings.pause = Math.max(error.retryAfter ?? 0, second);
-      return;
+      findings.pause = quietAfter(error);
+      if (findings.pause > 0) return;
     }
   }
 }
 
-async function lookAtBranch(
+/** `goOn` returns whether the server still runs. */
+async function lookAtRepository(
   place: Place,
-  branch: string,
   followers: readonly FollowerRow[],
+  goOn: () => boolean,
 ): Promise<void> {
   const { host, repository } = place;
-  // Before the pull requests, so that the merge that made this commit is among them.
-  const head = await host.head(repository, branch);
+  const branches = Object.groupBy(followers, (one) => one.branch);
+  // Before the pull requests, so that the merges that made these commits are among them.
+  const heads = new Map<string, string | null>();
+  for (const branch of Object.keys(branches))
+    if (goOn()) heads.set(branch, await host.head(repository, branch));
   const listed: PullRequest[] = [];
   let page: number | null = 1;
-  for (let pages = 0; page !== null && pages < pagesOfPullRequests; pages += 1) {
-    const found = await host.pullRequests(repository, branch, page);
+  for (let pages = 0; page !== null && pages < pagesOfPullRequests && goOn(); pages += 1) {
+    const found = await host.pullRequests(repository, page);
     listed.push(...found.items);
     page = found.next;
   }
-  await savePullRequests(place, branch, listed);
-  await planPullRequests(place, branch, followers);
-  if (head !== null) await planPush(place, branch, followers, head);
+  await savePullRequests(place, listed);
+  await planPullRequests(place, branches, goOn);
+  for (const [branch, on = []] of Object.entries(branches)) {
+    const head = heads.get(branch);
+    if (head && goOn()) await planPush(place, branch, on, head);
+  }
+  if (goOn()) await runCommands(place, followers);
+  await postMergeHeads(place);
+}
+
+/** A merge queue waits for the required status of a commit that belongs to no pull request. */
+async function postMergeHeads({ context, connection, host, repository }: Place): Promise<void> {
+  for (const commit of (await host.mergeHeads?.(repository)) ?? [])
+    await host.setStatus(repository, commit, {
+      context: connection.status_name,
+      state: "success",
+      description: "planned on its pull request",
+      url: `${context.publicUrl()}/pull-requests`,
+    });
 }
 
 const keyOf = ({ connection, repository }: Place) => ({
@@ -153,16 +175,12 @@ const keyOf = ({ connection, repository }: Place) => ({
   repository: repository.id,
 });
 
-async function savePullRequests(
-  place: Place,
-  branch: string,
-  listed: readonly PullRequest[],
-): Promise<void> {
+async function savePullRequests(place: Place, listed: readonly PullRequest[]): Promise<void> {
   const { context, host, repository } = place;
   const key = keyOf(place);
   const before = await context.store.read.all(findOpenPullRequests, key);
   const numbers = new Set(listed.map(({ number }) => number));
-  const gone = before.filter((row) => row.base_branch === branch && !numbers.has(row.number));
+  const gone = before.filter((row) => !numbers.has(row.number));
   const ended: [row: PullRequestRow, merged: string | null][] = [];
   for (const row of gone.slice(0, outcomesAtOnce)) {
     const outcome = await host.outcomeOf(repository, row.number).catch((error: unknown) => {
@@ -249,7 +267,7 @@ async function savePullRequest(
   await updatePullRequest(tx, before.id, {
     ...columns,
     ...open,
-    ...(isMoved ? { planned_commit: null, skipped: null } : {}),
+    ...(isMoved || before.state !== "open" ? { planned_commit: null, skipped: null } : {}),
     ...(isShown ? { post_at: now, updated_at: now } : {}),
   });
   if (isMoved) await cancelPlans(tx, afterCommit, place, before.id, columns.head_commit, now);

@@ -28,7 +28,7 @@ import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import { readPlanSummary } from "../plans/summaries.ts";
 import { commentText, markerOf, type CommentedPlan } from "./comment.ts";
-import { ask } from "../connections/hosts.ts";
+import { askPolitely, quietAfter } from "../connections/hosts.ts";
 
 /** Rows of each kind that one round takes. */
 const rowsOfRound = 20;
@@ -82,7 +82,7 @@ async function postJob(context: Context, row: JobChangeRow): Promise<void> {
     return void (await end({ post_at: null }));
   const { state, description } = statusOf(newest);
   try {
-    const posted_status = await ask(context, connection, ({ host }) =>
+    const posted_status = await askPolitely(context, connection, ({ host }) =>
       postStatus(host, repository, row.commit_id, row.posted_status, {
         context: `${connection.status_name}/${newest.configuration}`,
         state,
@@ -109,11 +109,11 @@ async function postPullRequest(context: Context, row: PullRequestRow): Promise<v
   const end = (change: Partial<PullRequestRow> & { post_at: number | null }) =>
     store.write((tx) => changePullRequest(tx, taken, change));
   const connection = await connectionOf(context, row.connection_id);
-  if (!connection || row.state !== "open") return void (await end({ post_at: null }));
+  if (!connection || row.state === "merged") return void (await end({ post_at: null }));
   const plans = await plansOf(store.read, row);
   const turn = { context, connection };
   try {
-    const posted = await ask(context, connection, async ({ host }) => ({
+    const posted = await askPolitely(context, connection, async ({ host }) => ({
       posted_status: await postStatus(
         host,
         repositoryOf(row),
@@ -121,12 +121,18 @@ async function postPullRequest(context: Context, row: PullRequestRow): Promise<v
         row.posted_status,
         aggregateOf(turn, row, plans),
       ),
-      posted_comment: await postComment(turn, host, row, plans),
+      posted_comment:
+        row.state === "open" ? await postComment(turn, host, row, plans) : row.posted_comment,
     }));
-    await end({ ...posted, post_error: null, post_at: now() + comparedAgain });
+    // What starts nothing changes only by what makes the row due.
+    const isOver = row.state === "closed" || row.skipped !== null;
+    await end({ ...posted, post_error: null, post_at: isOver ? null : now() + comparedAgain });
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    await end({ post_error: error.message, post_at: now() + pauseAfter(error) });
+    // The head of a closed one may be gone for good.
+    const isFinal = row.state === "closed" && quietAfter(error) === 0;
+    const post_at = isFinal ? null : now() + pauseAfter(error);
+    await end({ post_error: error.message, post_at });
   }
 }
 
@@ -246,6 +252,7 @@ function wholeOf(
   row: PullRequestRow,
   plans: readonly PostedJob[],
 ): Pick<Status, "state" | "description"> {
+  if (row.state === "closed") return { state: "success", description: "closed without a merge" };
   if (row.skipped !== null) return { state: "success", description: row.skipped };
   if (needsApproval(row))
     return { state: "pending", description: "a fork: a person must let this commit be planned" };

@@ -5,7 +5,6 @@ import { commitUrl } from "../../code-hosts/kinds.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
 import { findArtifact } from "../../store/storage/job-files.ts";
-import type { FollowSettings } from "../../domain/follow.ts";
 import type { ConnectionRow } from "../../store/connections/connections.ts";
 import { findFollow } from "../../store/connections/follows.ts";
 import { findAnyDeployOf } from "../../store/connections/job-changes.ts";
@@ -21,7 +20,7 @@ import type { Context } from "../context.ts";
 import type { AfterCommit } from "../job-changes/changes.ts";
 import { connectionCreator } from "../jobs/creator.ts";
 import { cancelJob, isTouched, pullRequestOf, queueEach, requestOf } from "./plans.ts";
-import type { Place } from "./place.ts";
+import { settingsOf, type Place } from "./place.ts";
 
 /** How many of the newest jobs of pushes may still wait. */
 const recentJobs = 50;
@@ -61,7 +60,7 @@ export async function planPush(
       url: commitUrl(connection.kind, connection.base_url, repository.full_name, head),
     };
     for (const one of those ?? []) {
-      const { push } = JSON.parse(one.settings) as FollowSettings;
+      const { push } = settingsOf(one);
       const isWanted = push !== "off" && (await isTouched(context, one, changed));
       await queueEach(place, isWanted ? [one] : [], {
         requestOf: () => requestOf(place, one, change, null),
@@ -101,7 +100,7 @@ async function supersede(
       await cancelJob(tx, afterCommit, connection, job.job_id, now);
 }
 
-async function hasChanges(read: Queries, job: string): Promise<boolean> {
+export async function hasChanges(read: Queries, job: string): Promise<boolean> {
   const found = await read.first(findPlanSummary, { job });
   const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
   return summary?.applyable !== false && (await read.first(findArtifact, { job })) !== undefined;
@@ -116,7 +115,7 @@ export async function deployPushes(
 ): Promise<void> {
   const { read } = context.store;
   for (const one of followers) {
-    if ((JSON.parse(one.settings) as FollowSettings).push !== "deploy") continue;
+    if (settingsOf(one).push !== "deploy") continue;
     const { spec_id } = one;
     const isDue = async (queries: Queries) => {
       const jobs = await queries.all(findJobsOfPushes, { spec: spec_id, limit: recentJobs });

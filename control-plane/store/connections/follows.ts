@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { followsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -30,6 +31,61 @@ export const listFollowers = statement<{ connection: string; limit: number }, Fo
       .where("follows.connection_id", "=", connection)
       .orderBy("specs.name")
       .limit(limit),
+);
+
+/**
+ * Whether another connection, of any space, posts under that name to the repository at the host;
+ * without `repository`, to one that this connection follows.
+ */
+export async function isStatusNameTaken(
+  { sql: db }: Queries,
+  connection: Pick<Row<"connections">, "id" | "base_url" | "status_name">,
+  repository?: string,
+): Promise<boolean> {
+  const own = db
+    .selectFrom("follows as own")
+    .select("own.repository_id")
+    .where("own.connection_id", "=", connection.id);
+  const found = await db
+    .selectFrom("connections")
+    .innerJoin("follows", "follows.connection_id", "connections.id")
+    .select("follows.spec_id")
+    .where("connections.id", "!=", connection.id)
+    .where("connections.base_url", "=", connection.base_url)
+    .where("connections.status_name", "=", connection.status_name)
+    .where("follows.repository_id", "in", repository === undefined ? own : [repository])
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Whether a configuration follows the repository through the connection. */
+export const findFollowed = statement<
+  { connection: string; repository: string },
+  { spec_id: string }
+>((db, { connection, repository }) =>
+  db
+    .selectFrom(followsBy("follows_connection"))
+    .select("spec_id")
+    .where("connection_id", "=", connection)
+    .where("repository_id", "=", repository)
+    .limit(1),
+);
+
+/** A deleted comment is posted anew. */
+export const forgetComment = statement<{
+  connection: string;
+  repository: string;
+  comment: string;
+  now: number;
+}>((db, { connection, repository, comment, now }) =>
+  db
+    .updateTable("pull_requests")
+    .set({ comment_id: null, post_at: now })
+    .where("connection_id", "=", connection)
+    .where("repository_id", "=", repository)
+    .where("state", "=", sql.lit("open" as const))
+    .where("comment_id", "=", comment),
 );
 
 export async function saveFollow(tx: Queries, row: FollowRow): Promise<void> {

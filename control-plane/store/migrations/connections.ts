@@ -4,11 +4,12 @@ export const tables = (text: string): string[] => [
     id ${text} primary key, owner_id ${text} not null references spaces(id), name ${text} not null,
     kind ${text} not null, base_url ${text} not null, api_url ${text} not null, account ${text},
     status_name ${text} not null, poll_seconds integer not null, secrets ${text} not null, last_event_at bigint,
-    last_poll_at bigint, poll_at bigint not null, busy_until bigint not null, error ${text}, error_since bigint, created_at bigint not null,
+    last_poll_at bigint, poll_at bigint not null, busy_until bigint not null, quiet_until bigint not null,
+    error ${text}, error_since bigint, created_at bigint not null,
     updated_at bigint not null)`,
   `create table connection_events (
     connection_id ${text} not null references connections(id) on delete cascade, delivery_id ${text} not null,
-    received_at bigint not null, primary key (connection_id, delivery_id))`,
+    received_at bigint not null, command ${text}, primary key (connection_id, delivery_id))`,
   `create table follows (
     spec_id ${text} primary key references specs(id) on delete cascade,
     connection_id ${text} not null references connections(id) on delete cascade, repository_id ${text} not null,
@@ -36,6 +37,7 @@ export const indexes = [
   `create index connections_poll on connections (poll_at)`,
   `create index connection_events_received on connection_events (received_at)`,
   `create index follows_connection on follows (connection_id, repository_id)`,
+  `create index connection_events_command on connection_events (connection_id) where command is not null`,
   `create unique index pull_requests_number on pull_requests (connection_id, repository_id, number)`,
   `create index pull_requests_open on pull_requests (connection_id, repository_id) where state = 'open'`,
   `create index pull_requests_owner on pull_requests (owner_id, id)`,

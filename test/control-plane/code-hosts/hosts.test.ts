@@ -98,19 +98,19 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
     expect(await host.head(key, "none")).toBeNull();
   });
 
-  it("lists open pull requests onto a branch, with their whole commits", async () => {
+  it("lists open pull requests, with their whole commits", async () => {
     for (let number = 1; number <= 130; number++) pull(number, { base: "many" });
     repository.branches.set("many", commit("c"));
     pull(200, { isDraft: true });
     pull(201, { isFork: true, author: "ghost" });
-    const found = async (base: string) => {
+    const found = async (branch: string) => {
       const all = [];
       for (let page: number | null = 1; page !== null;) {
-        const { items, next } = await host.pullRequests(key, base, page);
+        const { items, next } = await host.pullRequests(key, page);
         all.push(...items);
         page = next;
       }
-      return all;
+      return all.filter(({ base }) => base.branch === branch);
     };
     expect(await found("many")).toHaveLength(130);
     const [draft, fork] = await found("main");
@@ -212,6 +212,8 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
   });
 
   it("registers a webhook once, with the newest secret", async () => {
+    // An App has one of its own.
+    if (kind === "github_app") return;
     const url = "https://windlass.example.com/api/events/1";
     await host.addWebhook(key, "https://other.example.com/", "x");
     for (const secret of ["first", "second"]) await host.addWebhook(key, url, secret);

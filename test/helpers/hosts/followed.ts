@@ -94,6 +94,10 @@ export async function follow(plane: Plane, host: StandIn, client: Calls, owner: 
       );
       const plan_summary = JSON.stringify({
         applyable: true,
+        changes: [],
+        changes_omitted: 0,
+        outputs: [],
+        checks: [],
         counts: { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
         ...summary,
       });

@@ -126,6 +126,12 @@ export async function startGithub({
       const sha = branches.get(ref.replace(/^heads\//, ""));
       return sha ? [200, { ref: `refs/${ref}`, object: { type: "commit", sha } }] : notFound;
     }),
+    "GET /repos/{owner}/{repo}/git/matching-refs/{ref+}": of(({ branches }, _, { ref = "" }) => [
+      200,
+      [...branches]
+        .filter(([name]) => `heads/${name}`.startsWith(ref))
+        .map(([name, sha]) => ({ ref: `refs/heads/${name}`, object: { type: "commit", sha } })),
+    ]),
     "GET /repos/{owner}/{repo}/pulls": of((one, { query }) => [
       200,
       page(
@@ -315,7 +321,7 @@ const commentJson = (
   body,
   user: { id: 7, login },
   ...(app && login.endsWith("[bot]")
-    ? { performed_via_github_app: { id: 5, name: "Windlass" } }
+    ? { performed_via_github_app: { id: Number(app.id), name: "Windlass" } }
     : {}),
 });
 

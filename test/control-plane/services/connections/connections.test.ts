@@ -1,6 +1,8 @@
 /** Connections to a code host, over HTTP, with a stand-in of Forgejo. */
 import { afterAll, beforeAll, expect } from "vitest";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
+import { follow } from "../../../helpers/hosts/followed.ts";
+import { readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 
@@ -166,6 +168,63 @@ it("takes the events that the host signed, each once", async ({ client }) => {
     { ...event, headers: onlyGithub },
   ])
     expect(await codeOf(await send(id, forged as typeof event))).toBe("401 invalid_signature");
+});
+
+it("looks at once for an event of a followed repository, and at none of another one", async ({
+  client,
+  owner,
+}) => {
+  const { repository, connection, configure, look, open, stored } = await follow(
+    plane,
+    host,
+    client,
+    owner,
+  );
+  await configure("network", {}, { commands: true });
+  open(1, ["network/a.tf"]);
+  await look();
+  const { webhook_secret } = await client.call("rotateConnectionSecret", {
+    params: { id: connection },
+    body: { overlap_seconds: 0 },
+  });
+  const { poll_at: before } = await stored();
+  const event = (payload: object) =>
+    send(connection, host.event("push", payload, webhook_secret)).then(({ status }) => status);
+  const own = { repository: { id: repository.id } };
+  const comment = (body: string, action = "created") => ({
+    ...own,
+    action,
+    is_pull: true,
+    issue: { number: 1 },
+    comment: {
+      id: 71,
+      body,
+      created_at: new Date().toISOString(),
+      user: { id: 3, login: "grace" },
+    },
+  });
+  for (const nothing of [{}, { repository: { id: 9999 } }, comment("looks good")])
+    expect(await event(nothing)).toBe(202);
+  expect((await stored()).poll_at).toBe(before);
+  // Our own comment was deleted.
+  await setRows(
+    plane,
+    "pull_requests",
+    { comment_id: "71", post_at: null },
+    { connection_id: connection },
+  );
+  expect(await event(comment("", "deleted"))).toBe(202);
+  const [pull] = await readRows(plane, "pull_requests", { connection_id: connection });
+  expect([pull!.comment_id, pull!.post_at]).not.toContain("71");
+  expect((await stored()).poll_at).toBe(before);
+  for (const something of [own, comment("windlass plan")]) {
+    await setRows(plane, "connections", { poll_at: before }, { id: connection });
+    expect(await event(something)).toBe(202);
+    const { poll_at, last_poll_at } = await stored();
+    expect(poll_at).toBeLessThan(before);
+    // Many events start few looks.
+    expect(poll_at - last_poll_at!).toBeGreaterThanOrEqual(3000);
+  }
 });
 
 it("takes the old secret during the overlap only", async ({ client }) => {

@@ -5,6 +5,7 @@ import { addMember, addTeam } from "../../../helpers/people/teams.ts";
 import { addTestUser } from "../../../helpers/people/user.ts";
 import type { Calls } from "../../../helpers/plane/calls.ts";
 import { readRow, readRows } from "../../../helpers/plane/plane.ts";
+import type { Owner } from "../../../helpers/plane/rows.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 let host: Awaited<ReturnType<typeof startForgejo>>;
@@ -22,9 +23,10 @@ afterAll(() => host[Symbol.asyncDispose]());
 
 const { it, plane } = planeForFile({ WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8" });
 
-const connect = (client: Calls, credential = "full") =>
+let names = 0;
+const connect = (client: Calls, credential = "full", status_name = `w-${(names += 1)}`) =>
   client.call("createConnection", {
-    body: { name: credential, kind: "forgejo", base_url: host.url, credential },
+    body: { name: status_name, kind: "forgejo", base_url: host.url, credential, status_name },
   });
 const source = (name = "infra") =>
   ({ type: "git", url: `${host.url}/ada/${name}.git`, path: "network" }) as const;
@@ -126,6 +128,34 @@ it("refuses what it cannot follow, and changes nothing", async ({ client, otherC
   const { id: foreign } = await connect(otherClient);
   expect(await refusal({ follow: { connection_id: foreign } })).toBe("404 not_found");
   expect((await client.call("listConfigurations")).configurations).toEqual([]);
+});
+
+it("posts under its own name to a repository, also beside another space's connection", async ({
+  client,
+  otherClient,
+  owner,
+  otherOwner,
+}) => {
+  const asking = (zone: Owner, connection_id: string) => ({
+    body: {
+      name: "a",
+      zone_id: zone.zone,
+      source: source("shared"),
+      follow: { connection_id },
+    } as const,
+  });
+  host.addRepository("ada/shared").branches.set("main", "a".repeat(40));
+  const first = await connect(client, "full", "windlass");
+  await client.call("createConfiguration", asking(owner, first.id));
+  const second = await connect(otherClient, "full", "windlass");
+  const asked = asking(otherOwner, second.id);
+  expect(await otherClient.refusal("createConfiguration", asked)).toBe("409 status_name_taken");
+  const params = { id: second.id };
+  await otherClient.call("updateConnection", { params, body: { status_name: "other" } });
+  await otherClient.call("createConfiguration", asked);
+  const back = { params, body: { status_name: "windlass" } };
+  expect(await otherClient.refusal("updateConnection", back)).toBe("409 status_name_taken");
+  expect((await otherClient.call("getConnection", { params })).status_name).toBe("other");
 });
 
 it("gives values, forks and commands to admins only", async () => {

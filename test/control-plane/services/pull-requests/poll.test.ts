@@ -247,6 +247,10 @@ describe("a pull request", () => {
     await look();
     expect((await jobs(id)).map(({ change }) => change?.pull_request?.number)).toEqual([1]);
     expect((await reasons())[1]).toBeNull();
+    // The aggregate status of a pull request onto another branch must say something too.
+    open(4, ["network/a.tf"], { base: "release" });
+    await look();
+    expect((await reasons())[4]).toBe("no configuration follows release");
     // A configuration that follows later plans what is open, and the others not again.
     const other = await configure("docs", { source: undefined }, {}).catch(() => undefined);
     expect(other).toBeUndefined();
