@@ -6,11 +6,10 @@ import { ask, choice, line, sentence, trouble } from "../page/fields.ts";
 import { figure, figures } from "../page/figures.ts";
 import { markOf, type Form, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { icon } from "../page/icons.ts";
 import { row } from "../page/rare.ts";
 import { copyIcon, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
-import { clock, lengthOfTime } from "../page/words.ts";
+import { badge, clock, lengthOfTime } from "../page/words.ts";
 import { credentialFields, nameField, otherFields, paths } from "./connection-fields.ts";
 import { standing, timeOf } from "./connections-page.ts";
 import { hostWords } from "./host-words.ts";
@@ -18,10 +17,14 @@ import { hostWords } from "./host-words.ts";
 export interface ConnectionViewModel {
   readonly connection: Connection;
   readonly followers: Awaited<ReturnType<typeof listFollowers>>;
-  /** What the host has just said. */
-  readonly check?: ConnectionCheck;
-  /** The repository whose webhook was just registered. */
-  readonly registered?: string;
+  /** What a form of it has just done. */
+  readonly done?: {
+    readonly check?: ConnectionCheck;
+    /** The repository whose webhook is registered. */
+    readonly registered?: string;
+    /** Shown this once. */
+    readonly webhook_secret?: string;
+  };
   readonly now: string;
 }
 
@@ -32,10 +35,9 @@ export const editedFields = ({ name, status_name, poll_seconds }: Connection) =>
 });
 
 export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html => {
-  const { connection, followers, check, now } = model;
+  const { connection, followers, done = {}, now } = model;
   const { id, name, kind, base_url, account } = connection;
   const path = `/connections/${id}`;
-  const checking = forms("check");
   return html`<nav class="trail" aria-label="Above"><a href="/connections">Connections</a></nav>
     <div class="page-head">
       <div>
@@ -52,7 +54,8 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
         <a class="button quiet" href="${path}/repositories">Repositories</a>
       </div>
     </div>
-    ${trouble(checking)} ${check === undefined ? null : checkView(check)}
+    ${done.webhook_secret === undefined ? null : secretNotice} ${trouble(forms("check"))}
+    ${done.check && checkView(done.check)}
     <div id="state" data-live>
       ${errorOf(connection)}
       ${figures([
@@ -62,11 +65,6 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
           "Last look",
           timeOf(connection.last_poll_at, now),
           `every ${lengthOfTime(connection.poll_seconds)}`,
-        ),
-        figure(
-          "Followed by",
-          String(followers.length),
-          followers.length === 1 ? "configuration" : "configurations",
         ),
       ])}
     </div>
@@ -78,8 +76,8 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
         Otherwise add it yourself. Without it, changes are found every
         ${lengthOfTime(connection.poll_seconds)}.
       </p>
-      ${webhookFacts(connection)}
-      ${model.registered === undefined ? null : html`<p class="good" role="status">The webhook of ${model.registered} is registered.</p>`}
+      ${webhookFacts(connection, done.webhook_secret)}
+      ${done.registered && html`<p role="status">The webhook of ${done.registered} is registered.</p>`}
       ${registerForm(connection, forms("webhook"))}
     </section>
     <div class="rare">
@@ -125,28 +123,25 @@ const errorOf = ({ error, kind }: Connection): Html | null =>
     </p>
   </section>`;
 
-const checkView = ({ account, permissions, warnings }: ConnectionCheck): Html => {
-  const missing = permissions.filter(({ present }) => !present);
-  return html`<section class="check" aria-labelledby="check">
-    <h2 id="check">
-      ${missing.length === 0 ? "The credential may do everything" : "Something is missing"}
-    </h2>
-    <p class="soft">The host knows it as ${account}.</p>
-    <ul>
-      ${permissions.map(
-        ({ name, present, prevents }) =>
-          html`<li>
-            <span class="badge ${present ? "ONLINE" : "FAILED"}"
-              >${icon(present ? "check" : "x")}${present ? "Present" : "Missing"}</span
-            >
-            <code>${name}</code>
-            <span class="soft">${present ? "for" : "prevents"} ${prevents}</span>
-          </li>`,
-      )}
-    </ul>
+const secretNotice = html`<p class="notice flow" role="status">
+  The secret of the <a href="#webhook">webhook</a> is shown only now. You need it if the host has a
+  webhook that Windlass could not register.
+</p>`;
+
+const checkView = ({ account, permissions, warnings }: ConnectionCheck): Html =>
+  html`<section aria-labelledby="check">
+    <h2 id="check">What ${account} may do</h2>
+    ${table(
+      "Permissions",
+      ["Permission", "Status", "Needed for"],
+      permissions.map(({ name, present, prevents }) => [
+        html`<code>${name}</code>`,
+        present ? badge("ONLINE", "Present") : badge("FAILED", "Missing"),
+        sentence(prevents),
+      ]),
+    )}
     ${warnings.map((warning) => html`<p class="notice flow">${sentence(warning)}</p>`)}
   </section>`;
-};
 
 const followersView = (followers: ConnectionViewModel["followers"]): Html =>
   html`<section aria-labelledby="followers">
@@ -223,31 +218,6 @@ const rotateForm = (path: string, form: Form): Html =>
     ])}
     <button class="quiet">Make a new secret</button>
   </form>`;
-
-/** After the webhook secret was made: it is shown this once. */
-export const secretPage = (connection: Connection, secret: string, isNew: boolean): Html => {
-  const path = `/connections/${connection.id}`;
-  return html`<nav class="trail" aria-label="Above">
-      <a href="/connections">Connections</a> / <a href="${path}">${connection.name}</a>
-    </nav>
-    <h1>${isNew ? `${connection.name} is connected` : "A new webhook secret"}</h1>
-    <section class="settings" aria-label="Webhook">
-      <p>
-        This is the only time that the secret of the webhook is shown.
-        ${
-          isNew && connection.kind !== "github_app"
-            ? "You need it only if the credential may not register webhooks: then add one at the host with these values."
-            : "Enter these values at the host."
-        }
-      </p>
-      ${webhookFacts(connection, secret)}
-    </section>
-    <div class="actions next">
-      <form method="post" action="${path}/check"><button>Check the permissions</button></form>
-      <a class="button quiet" href="${path}">To the connection</a>
-    </div>
-    ${copyScript}`;
-};
 
 /** The repositories that it reaches. `form`: refused if the host did not answer. */
 export const repositoriesPage = (

@@ -21,7 +21,6 @@ import {
   connectionPage,
   editedFields,
   repositoriesPage,
-  secretPage,
   type ConnectionViewModel,
 } from "./connection-page.ts";
 import { connectionsPage, newConnectionPage } from "./connections-page.ts";
@@ -48,6 +47,17 @@ export function connectionPages(pages: SignedIn, context: Context): void {
     },
   });
 
+  const drawn = async (
+    connection: Connection,
+    caller: UserCaller,
+    forms: FormsOf,
+    done: ConnectionViewModel["done"] = {},
+  ) => {
+    const followers = await listFollowers(context, caller, connection.id, mostFollowers);
+    const body = connectionPage({ connection, followers, done, now: now() }, forms);
+    return { ...frame, title: connection.name, body };
+  };
+
   pages
     .page("/connections/new", "createConnection", {
       draw: async (_, { forms }) => ({
@@ -61,20 +71,9 @@ export function connectionPages(pages: SignedIn, context: Context): void {
       again: withoutSecrets,
       submit: async ({ caller, input }) => {
         const { webhook_secret, ...made } = await createConnection(context, caller, input());
-        return { ...frame, title: made.name, body: secretPage(made, webhook_secret, true) };
+        return drawn(made, caller, newForm, { webhook_secret });
       },
     });
-
-  const drawn = async (
-    connection: Connection,
-    caller: UserCaller,
-    forms: FormsOf,
-    more: Pick<ConnectionViewModel, "check" | "registered"> = {},
-  ) => {
-    const followers = await listFollowers(context, caller, connection.id, mostFollowers);
-    const body = connectionPage({ connection, followers, now: now(), ...more }, forms);
-    return { ...frame, title: connection.name, body };
-  };
 
   pages
     .page("/connections/:id", "getConnection", {
@@ -113,9 +112,12 @@ export function connectionPages(pages: SignedIn, context: Context): void {
       path: "/rotate",
       input: (form) => ({ overlap_seconds: Number(form.word("overlap_seconds") || Number.NaN) }),
       submit: async ({ caller, thing, input }) => {
-        const { webhook_secret } = await rotateSecret(context, caller, thing.id, input());
-        const body = secretPage(thing, webhook_secret, false);
-        return { ...frame, title: "A new webhook secret", body };
+        return drawn(
+          thing,
+          caller,
+          newForm,
+          await rotateSecret(context, caller, thing.id, input()),
+        );
       },
     })
     .form("remove", "deleteConnection", {
