@@ -200,7 +200,7 @@ describe("a pull request", () => {
     });
   });
 
-  it("is over when it was deleted, and when it was closed and reopened is planned no second time", async ({
+  it("is over when it was deleted, and planned again after it was closed and reopened", async ({
     client,
     owner,
   }) => {
@@ -222,7 +222,24 @@ describe("a pull request", () => {
     expect((await stored()).error).toBeNull();
     pull.state = "open";
     await look();
-    expect((await rowsOf(connection)).map(({ state }) => state)).toEqual(["open", "closed"]);
+    expect(
+      Object.fromEntries((await rowsOf(connection)).map(({ number, state }) => [number, state])),
+    ).toEqual({ 1: "open", 2: "closed" });
+    expect(await jobs(id)).toHaveLength(3);
+  });
+
+  it("of so many files that the host does not list them all is planned", async ({
+    client,
+    owner,
+  }) => {
+    const { look, configure, jobs, open } = await follow(plane, host, client, owner);
+    const id = await configure("network");
+    open(
+      1,
+      Array.from({ length: 10_000 }, (_, n) => `docs/${n}.md`),
+    );
+    await look();
+    expect(await jobs(id)).toHaveLength(1);
   });
 
   it("starts nothing as a draft, with [skip windlass], or without a configuration's files", async ({
@@ -398,6 +415,45 @@ describe("a pull request", () => {
 });
 
 describe("a look", () => {
+  it("is all that an event starts, in whatever order and shape events come", async ({
+    client,
+    owner,
+  }) => {
+    const { connection, repository, stored, look, configure, jobs, open } = await follow(
+      plane,
+      host,
+      client,
+      owner,
+    );
+    const { webhook_secret } = await client.call("rotateConnectionSecret", {
+      params: { id: connection },
+      body: { overlap_seconds: 0 },
+    });
+    const id = await configure("network");
+    await look();
+    open(1, ["network/a.tf"]);
+    const of = { repository: { id: repository.id } };
+    const events = [
+      host.event("pull_request", { ...of, action: "closed" }, webhook_secret),
+      host.event("push", { ...of, after: "0".repeat(40), commits: null }, webhook_secret),
+      host.event("pull_request", { ...of, action: "opened" }, webhook_secret),
+      host.event("pull_request", [null], webhook_secret),
+    ];
+    for (const { headers, body } of [...events, events[0]!]) {
+      const url = `${plane.url}/api/events/${connection}`;
+      expect((await fetch(url, { method: "POST", headers, body })).status).toBe(202);
+    }
+    // At once, or three seconds after the last look.
+    expect((await stored()).poll_at).toBeLessThan(plane.context.now() + 10_000);
+    for (const _ of [1, 2]) await look();
+    expect(await jobs(id)).toHaveLength(1);
+    expect((await stored()).error).toBeNull();
+    const [{ headers } = { headers: {} }] = events;
+    const enormous = { method: "POST", headers, body: " ".repeat(5 * 1024 * 1024 + 1) };
+    const refused = await fetch(`${plane.url}/api/events/${connection}`, enormous);
+    expect(refused.status).toBe(413);
+  });
+
   it("knows a renamed repository", async ({ client, owner }) => {
     const { repository, connection, look, configure, jobs, push } = await follow(
       plane,
@@ -429,16 +485,18 @@ describe("a look", () => {
     for (const [answer, message, least] of [
       [{ status: 502, text: "<html>" }, /answers 502/, 0],
       [{ status: 200, text: "<html>" }, /not JSON/, 0],
+      [{ status: 401 }, /wrong, revoked or expired/, 0],
       [{ status: 403, headers: { "retry-after": "120" } }, /rate limit/, 100_000],
     ] as const) {
       host.fault.answer = answer;
       await setRows(plane, "connections", { poll_at: 1, busy_until: 0 }, { id: connection });
       await pollConnections(plane.context, new AbortController().signal);
       const { error, busy_until, poll_at } = await stored();
+      const now = plane.context.now();
       expect(error).toMatch(message);
-      expect(busy_until - Date.now()).toBeLessThanOrEqual(120_000);
-      expect(busy_until - Date.now()).toBeGreaterThan(least - 1_000_000 * Number(least === 0));
-      expect(poll_at).toBeGreaterThan(Date.now());
+      expect(busy_until - now).toBeLessThanOrEqual(120_000);
+      expect(busy_until - now).toBeGreaterThan(least - 1_000_000 * Number(least === 0));
+      expect(poll_at).toBeGreaterThan(now);
     }
     delete host.fault.answer;
     expect(await jobs(id)).toEqual([]);
