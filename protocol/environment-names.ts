@@ -7,7 +7,7 @@
 export const isForbiddenEnvironmentName = (name: string): boolean => forbidden.test(name);
 
 const forbidden =
-  /^(TF_(CLI_ARGS.*|CLI_CONFIG_FILE|DATA_DIR|WORKSPACE|LOG.*|REATTACH_PROVIDERS|PLUGIN_CACHE.*|HTTP_.*|ENCRYPTION)|AWS_.*|GIT_.*|LD_.*|BASH_ENV|ENV|NODE_OPTIONS|PATH|HOME)$/i;
+  /^(TF_(CLI_ARGS.*|CLI_CONFIG_FILE|DATA_DIR|WORKSPACE|LOG.*|REATTACH_PROVIDERS|PLUGIN_CACHE.*|HTTP_.*|ENCRYPTION)|AWS_.*|GIT_.*|LD_.*|BASH_ENV|ENV|NODE_OPTIONS|PATH|HOME|WINDLASS_ENTRY_\d+)$/i;
 
 /** Whether a value with this name is sensitive by default. */
 export const isSecretEnvironmentName = (name: string): boolean =>
