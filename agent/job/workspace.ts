@@ -38,6 +38,20 @@ export const jobDirectory = (workDir: string, jobId: string): string =>
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 
+const rescuedStates = "rescued-states";
+
+/** Shortens paths in a message for users, but for those of states that an operator has to find. */
+export function withoutPlaces(text: string, workDir: string, claim: ClaimedJob): string {
+  const { source, root } = workspaceOf(workDir, claim);
+  return [source, root, workDir].reduce(
+    (rest, place) =>
+      rest.replaceAll(`${place}/`, (found, at: number) =>
+        rest.startsWith(rescuedStates, at + found.length) ? found : "",
+      ),
+    text,
+  );
+}
+
 export const workspacesFolder = (workDir: string): string => join(workDir, "workspaces");
 
 /** Two jobs with the same one cannot run here at the same time. */
@@ -74,9 +88,9 @@ export const localState = (workDir: string, specId: string): string =>
 export const localStateFolder = (workDir: string, { job }: ClaimedJob): string | undefined =>
   job.attempt === undefined && job.spec_id ? dirname(localState(workDir, job.spec_id)) : undefined;
 
-/** The directory of states that could be saved nowhere else. */
+/** The file of a state that could be saved nowhere else. */
 export const rescuedState = (workDir: string, jobId: string): string =>
-  join(workDir, "rescued-states", `${jobId}.tfstate`);
+  join(workDir, rescuedStates, `${jobId}.tfstate`);
 
 /** An interrupted step starts over. Synchronous, because the thread pool takes longer. */
 export function emptyFolder(path: string): void {
