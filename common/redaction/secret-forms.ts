@@ -11,6 +11,8 @@ export const shortestSecret = 6;
 const pieceLength = 1024;
 /** Larger ones only as tools give a whole file: keys are smaller, and memory is limited. */
 const largeSecret = 64 * kibibyte;
+/** Characters of all secrets of which rare forms are searched: these take 100 bytes for each. */
+const rareFormsLimit = 256 * kibibyte;
 /** A secret with more lines is masked as a whole and by its longer lines. */
 const manyLines = 10_000;
 const longLine = 16;
@@ -26,17 +28,22 @@ export interface SecretForms {
 }
 
 /** One at a time, because together they can be many times as large as the secrets. */
-export function formsOf(secrets: readonly string[]): SecretForms {
-  // A secret read from a file often ends in a newline that is not printed with it.
-  const texts = [...new Set(secrets.flatMap((secret) => [secret, secret.trim()]))].filter(
-    (text) => Buffer.byteLength(text) >= shortestSecret,
-  );
+export function formsOf(secrets: readonly string[], rareLimit = rareFormsLimit): SecretForms {
+  // A secret read from a file often ends in a newline that is not printed with it; terraform prints
+  // text in Unicode's composed form (NFC), and file systems of macOS in the decomposed one.
+  const given = secrets.flatMap((secret) => [secret, secret.trim()]);
+  const texts = [
+    ...new Set(given.flatMap((text) => [text, text.normalize("NFC"), text.normalize("NFD")])),
+  ].filter((text) => Buffer.byteLength(text) >= shortestSecret);
   const plain = function* (): Iterable<string> {
+    let room = rareLimit;
     for (const text of texts) {
       const isLarge = text.length > largeSecret;
-      for (const piece of piecesOf(text)) yield* isLarge ? jsonForms(piece) : textForms(piece);
+      if (!isLarge) room -= text.length;
+      const forms = room >= 0 ? allForms : textForms;
+      for (const piece of piecesOf(text)) yield* isLarge ? jsonForms(piece) : forms(piece);
       for (const line of linesOf(text)) {
-        for (const piece of piecesOf(line)) yield* isLarge ? [piece] : textForms(piece);
+        for (const piece of piecesOf(line)) yield* isLarge ? [piece] : forms(piece);
       }
     }
   };
@@ -101,7 +108,21 @@ function* piecesOf(text: string): Iterable<string> {
 const isTrail = (text: string, at: number): boolean =>
   at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 
+/** Escaped nowhere, so all forms are the same. */
+const isPlain = (text: string): boolean => /^[A-Za-z0-9_.~-]*$/.test(text);
+
+function* allForms(text: string): Iterable<string> {
+  yield* textForms(text);
+  if (isPlain(text)) return;
+  const json = new Set([...jsonForms(text)].flatMap((form) => [form, ...asciiForms(form)]));
+  yield* json;
+  yield* nestedForms(text, json);
+  for (const form of urlForms(text.toWellFormed()))
+    yield form.replace(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase());
+}
+
 function* textForms(text: string): Iterable<string> {
+  if (isPlain(text)) return yield text;
   yield* jsonForms(text);
   yield* urlForms(text.toWellFormed());
   yield* xmlForms(text);
@@ -116,6 +137,26 @@ function jsonForms(text: string): Set<string> {
   );
   return new Set([text, json, go]);
 }
+
+/** As programs write JSON in ASCII, in either case: `\\u00e4` and `\\u00E4`. */
+function asciiForms(json: string): string[] {
+  if (!notAscii.test(json)) return [];
+  const escaped = (isUpper: boolean): string =>
+    json.replace(new RegExp(notAscii, "g"), (unit) => {
+      const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
+      return `\\u${isUpper ? hex.toUpperCase() : hex}`;
+    });
+  return [escaped(false), escaped(true)];
+}
+
+// eslint-disable-next-line no-control-regex -- ASCII begins with control characters
+const notAscii = /[^\u0000-\u007f]/;
+
+/** As JSON in a text of JSON, such as a policy in a plan. */
+const nestedForms = (text: string, json: ReadonlySet<string>): string[] =>
+  [...json]
+    .filter((form) => form !== text && /["\\]/.test(form))
+    .map((form) => form.replace(/["\\]/g, "\\$&"));
 
 /** As `encodeURIComponent`, and as Go and forms escape, with `+` or `%20` for a blank. */
 function urlForms(text: string): Set<string> {

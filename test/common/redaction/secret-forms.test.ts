@@ -4,8 +4,9 @@ import { secrecyOf } from "../../../common/redaction/secrecy.ts";
 import { formsOf, withinLimit } from "../../../common/redaction/secret-forms.ts";
 import { kibibyte } from "../../../common/units.ts";
 
+/** Without the rare ones. */
 const formsIn = (kind: "plain" | "encoded" | "spaced", ...secrets: string[]): string[] =>
-  Array.from(formsOf(secrets)[kind](), String);
+  Array.from(formsOf(secrets, 0)[kind](), String);
 const plain = (secret: string) => [...new Set(formsIn("plain", secret))];
 const redact = (text: string, secret: string) => redactorOf([secret]).redact(Buffer.from(text));
 
@@ -37,6 +38,38 @@ test.each([
   ],
 ])("the forms of %j are %j", (secret, forms) => {
   expect(plain(secret)).toEqual(forms);
+});
+
+test.each([
+  ["composed", "passwörd".normalize("NFC")],
+  ["decomposed", "passwörd".normalize("NFD")],
+])("a secret that is %s is masked in both forms of Unicode and as JSON in ASCII", (_, secret) => {
+  for (const form of ["NFC", "NFD"] as const) {
+    const text = secret.normalize(form);
+    const hex = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    const ascii = text.replaceAll(/[^ -~]/g, hex);
+    const upper = ascii.replaceAll(/[\da-f]{4}/g, (digits) => digits.toUpperCase());
+    for (const said of [text, ascii, upper, ascii.replaceAll("\\", "\\\\")])
+      expect(redact(`<${said}>`, secret)).toBe("<***>");
+  }
+});
+
+test("a secret is masked as JSON in a text of JSON, and with lower-case percent", () => {
+  const secret = 'p"ss\\ <wörd>';
+  const inner = JSON.stringify(secret);
+  const go = inner.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e");
+  for (const json of [inner, go])
+    expect(redact(JSON.stringify({ policy: json }), secret)).toBe('{"policy":"\\"***\\""}');
+  const url = encodeURIComponent(secret).replaceAll(/%../g, (byte) => byte.toLowerCase());
+  expect(redact(`?a=${url}&b`, secret)).toBe("?a=***&b");
+});
+
+test("rare forms are searched in the first 256 KiB of all secrets", () => {
+  const masked = (before: number) => {
+    const others = Array.from({ length: before }, (_, index) => `${index}`.repeat(50 * kibibyte));
+    return redactorOf([...others, "passwörd"]).redact(Buffer.from("passw\\u00f6rd"));
+  };
+  expect([masked(5), masked(6)]).toEqual(["***", "passw\\u00f6rd"]);
 });
 
 test("only forms with a blank or a line break are searched with single blanks", () => {
