@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
 import { follow } from "../../../helpers/hosts/followed.ts";
+import { openTeam } from "../../../helpers/people/teams.ts";
 import { setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/plane/sample-data.ts";
@@ -36,6 +37,21 @@ describe("a new connection", () => {
       expect.stringMatching(/^write:repository Missing Statuses on commits/),
       expect.stringMatching(/^write:issue Missing Comments/),
     ]);
+  });
+
+  it("is one of the team whose page it was made on", async () => {
+    const { admin, slug, calls } = await openTeam(plane);
+    const list = await admin.page(`/connections?team=${slug}`);
+    const [form = ""] = attributes(list, ".actions a");
+    expect(form).toBe(`/connections/new?team=${slug}`);
+    const page = await admin.page(form);
+    const [action = ""] = attributes(page, "form.by-kind", "action");
+    const made = await admin.post(action, { name: "gitlab", kind: "gitlab", credential: "t" });
+    expect(made.status).toBe(200);
+    expect((await calls.call("listConnections")).connections).toHaveLength(1);
+    expect((await admin.client.call("listConnections")).connections).toEqual([]);
+    const { text } = await admin.page(`/pull-requests?team=${slug}`);
+    expect(attributes(text, ".empty a")).toEqual([`/connections?team=${slug}`]);
   });
 
   it("does not show a secret again after a refusal", async () => {
