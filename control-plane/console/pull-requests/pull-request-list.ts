@@ -3,7 +3,7 @@ import type { PullRequest } from "../../../protocol/pull-requests.ts";
 import { sentence } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
 import { icon, type IconName } from "../page/icons.ts";
-import { ago, badge, changesView } from "../page/words.ts";
+import { ago, badge, changesView, count } from "../page/words.ts";
 
 /** The class that colours its icon, and the icon. */
 const looks: Readonly<Record<PullRequest["state"], readonly [kind: string, icon: IconName]>> = {
@@ -12,14 +12,21 @@ const looks: Readonly<Record<PullRequest["state"], readonly [kind: string, icon:
   closed: ["", "git-pull-request-closed"],
 };
 
-export const pullRequestList = (pulls: readonly PullRequest[], now: string): Html =>
+/** Plans of each in a list; its own page has all of them. */
+const plansShown = 10;
+
+export const pullRequestList = (
+  pulls: readonly PullRequest[],
+  now: string,
+  most = plansShown,
+): Html =>
   html`<ul class="pulls">
     ${pulls.map(
       (pull) =>
         html`<li id="${pull.id}">
           <span class="badge ${looks[pull.state][0]}">${icon(looks[pull.state][1])}</span>
           ${headOf(pull, now)}
-          <div>${plansOf(pull)}</div>
+          <div>${plansOf(pull, most)}</div>
         </li>`,
     )}
   </ul>`;
@@ -41,22 +48,30 @@ const headOf = (
 export const shortCommit = (commit: string | null): Html =>
   html`<code title="${commit}">${commit?.slice(0, 10)}</code>`;
 
-function plansOf(pull: PullRequest): Html {
+function plansOf(pull: PullRequest, most: number): Html {
   if (pull.needs_approval) return approveForm(pull);
+  const more = pull.jobs.length - most;
   if (pull.jobs.length > 0)
     return html`<ul>
-      ${pull.jobs.map(
-        ({ configuration, job_id, status, changes }) =>
-          html`<li>
-            <a href="/jobs/${job_id}">${configuration}</a> ${badge(status)}
-            ${changes === null ? null : changesView(changes)}
-          </li>`,
-      )}
+      ${pull.jobs
+        .toSorted(failedFirst)
+        .slice(0, most)
+        .map(
+          ({ configuration, job_id, status, changes }) =>
+            html`<li>
+              <a href="/jobs/${job_id}">${configuration}</a> ${badge(status)}
+              ${changes === null ? null : changesView(changes)}
+            </li>`,
+        )}
+      ${more > 0 ? html`<li><a href="/pull-requests/${pull.id}">${count(more, "more plan")}</a></li>` : null}
     </ul>`;
   return html`<p class="soft">
     ${pull.skipped === null ? "No configuration was planned for this commit." : `Not planned: ${sentence(pull.skipped)}`}
   </p>`;
 }
+
+const failedFirst = (a: PullRequest["jobs"][number], b: typeof a): number =>
+  Number(b.status === "FAILED") - Number(a.status === "FAILED");
 
 const approveForm = ({ id, author, head }: PullRequest): Html =>
   html`<form method="post" action="/pull-requests/${id}/approve">

@@ -85,4 +85,4 @@ export const pullRequestPage = (pull: PullRequest, form: Form, now: string): Htm
   html`<nav class="trail" aria-label="Above"><a href="/pull-requests">Pull requests</a></nav>
     <h1>${pull.repository}#${pull.number}</h1>
     ${trouble(form)}
-    <div id="pulls" data-live>${pullRequestList([pull], now)}</div>`;
+    <div id="pulls" data-live>${pullRequestList([pull], now, pull.jobs.length)}</div>`;

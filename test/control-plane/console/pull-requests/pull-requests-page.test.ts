@@ -1,4 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect } from "vitest";
+import { pullRequestList } from "../../../../control-plane/console/pull-requests/pull-request-list.ts";
+import type { PullRequest } from "../../../../protocol/pull-requests.ts";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
 import { follow } from "../../../helpers/hosts/followed.ts";
@@ -66,6 +69,36 @@ describe("pull requests", () => {
         `Add a subnet ${repository.full_name}#7 by grace: commit ${sha.slice(0, 10)} merged`,
       ),
     );
+  });
+
+  it("list ten plans each, those that failed first", () => {
+    const jobs = Array.from({ length: 12 }, (_, index) => ({
+      configuration: `network-${index}`,
+      job_id: randomUUID(),
+      status: index === 11 ? ("FAILED" as const) : ("SUCCESS" as const),
+      changes: null,
+      digest: null,
+    }));
+    const pull: PullRequest = {
+      id: randomUUID(),
+      connection_id: randomUUID(),
+      repository: "ada/infra",
+      number: 1,
+      title: "a change",
+      author: "grace",
+      url: "https://git.example.com/ada/infra/pulls/1",
+      state: "open",
+      head: { branch: "topic", commit: "a".repeat(40) },
+      base: { branch: "main", commit: null },
+      is_fork: false,
+      needs_approval: false,
+      skipped: null,
+      jobs,
+      updated_at: new Date().toISOString(),
+    };
+    const shown = texts(pullRequestList([pull], pull.updated_at), "li li a");
+    expect(shown).toHaveLength(11);
+    expect([shown[0], shown.at(-1)]).toEqual(["network-11", "2 more plans"]);
   });
 
   it("of forks wait for a person, who approves one commit", async () => {
