@@ -36,7 +36,7 @@ const wrongUsage = 2;
 const detailedExitCode = "--detailed-exitcode";
 
 const optionIn = async (words: readonly string[], flag: string): Promise<string | undefined> =>
-  (await import("./program.ts")).optionLike(words, flag);
+  (await import("./like.ts")).optionLike(words, flag);
 
 function exitCodeOf(error: unknown): number {
   // Commander has already printed its message. It also throws, with code 0, after --help and
@@ -61,7 +61,7 @@ function exitCodeOf(error: unknown): number {
 
 /** Suggests the command for a verb without its noun, or lists the verbs of a noun. */
 async function suggest(words: readonly string[]): Promise<void> {
-  const { commandsWithVerb, verbsOf } = await import("./program.ts");
+  const { commandsWithVerb, verbsOf } = await import("./like.ts");
   const named = words.filter((one) => !one.startsWith("-"));
   const { noun, verbs } = (await verbsOf(named)) ?? {};
   if (verbs) return say(`The commands of windlass ${noun}: ${verbs.join(", ")}`);

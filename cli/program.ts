@@ -55,6 +55,16 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./commands/zones.ts")).zonesCommand(),
     },
     {
+      name: "connections",
+      description: "code hosts whose branches configurations follow",
+      load: async () => (await import("./commands/connections.ts")).connectionsCommand(),
+    },
+    {
+      name: "pull-requests",
+      description: "pull requests onto followed branches, with their plans",
+      load: async () => (await import("./commands/pull-requests.ts")).pullRequestsCommand(),
+    },
+    {
       name: "jobs",
       description: "plans, deployments and destructions",
       load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
@@ -98,7 +108,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       verbs: ["install", "doctor", "health"],
     },
   ],
-  "Team and access": [
+  "Teams, access and this client": [
     {
       name: "teams",
       description: "teams, their members and invitations",
@@ -124,8 +134,6 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
       description: "who did what, and when",
       load: async () => (await import("./commands/people.ts")).auditCommand(),
     },
-  ],
-  "You and this client": [
     {
       name: "whoami",
       description: "show who is signed in, and to which server",
@@ -160,7 +168,7 @@ const groups: Readonly<Record<string, readonly Entry[]>> = {
   ],
 };
 
-const entries = Object.values(groups).flat();
+export const entries = Object.values(groups).flat();
 
 /** Builds the parser. It throws CommanderError, which `main` maps to an exit code. */
 export async function buildProgram(words: readonly string[]): Promise<CommandUnknownOpts> {
@@ -245,68 +253,6 @@ function refuseUnknownVerb(command: CommandUnknownOpts): void {
     code: "commander.unknownCommand",
   });
 }
-
-/** The deepest noun at the start, such as `teams members`, with its verbs; undefined if none. */
-export async function verbsOf(
-  words: readonly string[],
-): Promise<{ noun: string; verbs: string[] } | undefined> {
-  let noun: CommandUnknownOpts = await wholeProgram();
-  let names: string[] = [];
-  for (const word of words) {
-    const next = noun.commands.find((one) => one.name() === word);
-    if (next === undefined || next.commands.length === 0) break;
-    [noun, names] = [next, [...names, word]];
-  }
-  if (names.length === 0) return undefined;
-  return { noun: names.join(" "), verbs: noun.commands.map((verb) => verb.name()) };
-}
-
-/** Such as `windlass jobs plan` for `plan`, or what does the same as terraform's verb. */
-export async function commandsWithVerb(word: string): Promise<string[]> {
-  const same = terraformVerbs.get(word);
-  if (same) return same;
-  const nouns = (await wholeProgram()).commands.map((noun) => ({
-    name: noun.name(),
-    verbs: noun.commands.map((verb) => verb.name()),
-  }));
-  return [...nouns, ...entries]
-    .filter(({ verbs = [] }) => verbs.includes(word))
-    .map(({ name }) => `windlass ${name} ${word}`);
-}
-
-/**
- * What terraform's `flag` is here, such as `--target` for `-target=ADDRESS`, or the command that
- * has it in place of `up`; undefined if nothing.
- */
-export async function optionLike(
-  words: readonly string[],
-  flag: string,
-): Promise<string | undefined> {
-  const program = await wholeProgram();
-  const commandIn = (names: readonly string[]): CommandUnknownOpts =>
-    names.reduce<CommandUnknownOpts>(
-      (command, word) => command.commands.find((one) => one.name() === word) ?? command,
-      program,
-    );
-  const name = flag.replace(/^-+/, "").replace(/=.*$/s, "");
-  const option = name === "auto-approve" ? "--yes" : `--${name}`;
-  const isOf = (command: CommandUnknownOpts): boolean =>
-    command.options.some(({ long }) => long === option);
-  const command = commandIn(words);
-  if (isOf(command) || isOf(program)) return option;
-  const isPlan = command.name() === "up" && isOf(commandIn(["jobs", "plan"]));
-  return isPlan ? `windlass jobs plan ${option}` : undefined;
-}
-
-const terraformVerbs: ReadonlyMap<string, string[]> = new Map([
-  ["apply", ["windlass up", "windlass jobs deploy"]],
-  ["output", ["windlass configurations show"]],
-  ["import", ["windlass state push"]],
-  ["taint", ["windlass jobs plan --replace"]],
-  ["refresh", ["windlass jobs plan --refresh-only"]],
-  ["validate", ["windlass jobs plan"]],
-  ["force-unlock", ["windlass state unlock"]],
-]);
 
 const briefEnd = `
 Each has a help: windlass help up. Options and settings of all: windlass --help

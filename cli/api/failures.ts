@@ -113,6 +113,10 @@ const optionNames: Readonly<Record<string, string>> = {
   "body.expires_in_days": "--days",
   "body.parallelism": "--parallelism",
   "body.timeout_seconds": "--timeout",
+  "body.base_url": "--base-url",
+  "body.api_url": "--api-url",
+  "body.status_name": "--status-name",
+  "body.poll_seconds": "--poll",
 };
 
 /** Replaces the name of a field by the option that sets it. */

@@ -2,7 +2,8 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/changes.ts";
 import type { DeleteOptions } from "../configurations/verbs.ts";
-import { configurationHelp, examples, noun, yes, verbExamples } from "../noun.ts";
+import type { FollowOptions } from "../configurations/follow.ts";
+import { configurationHelp, examples, noun, oneOf, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { approvalOptions, fieldOptions, unsetFieldOptions } from "./value-options.ts";
 
@@ -73,6 +74,23 @@ export function configurationsCommand() {
       "let two people approve before anything is deleted",
     ],
   ]);
+  const follow = configurations
+    .command("follow")
+    .description(
+      "follow a branch of a code host: plan its pull requests and what is pushed; options change parts",
+    )
+    .argument("<name>", configurationHelp);
+  addFollow(follow);
+  follow.action(
+    action(async (run: Run, name: string, options: FollowOptions) =>
+      (await import("../configurations/follow.ts")).follow(run, name, options),
+    ),
+  );
+  examples(follow, [
+    ["windlass configurations follow network --connection hub", "plan what is pushed"],
+    ["windlass configurations follow network --push deploy", "deploy what is merged"],
+    ["windlass configurations follow network --end", "only people start jobs again"],
+  ]);
   examples(
     configurations
       .command("delete")
@@ -105,6 +123,45 @@ export function configurationsCommand() {
     ["windlass configurations create network --dir ./network --zone production", "create one"],
     ["windlass configurations show network", "with its variables and outputs"],
   ]);
+}
+
+function addFollow(follow: CommandUnknownOpts): void {
+  follow
+    .option("--connection <name>", "name or id of the connection; not needed if there is one")
+    .option("--branch <branch>", "the branch (default: the host's default branch)")
+    .option("--git <url>", "the repository, in place of the configuration's source")
+    .option("--path <path>", 'directory in the repository; "" for its root')
+    .addOption(
+      repeated(
+        "--trigger-path <pattern>",
+        'files whose change starts a plan too, such as modules/**; repeatable; replaces the earlier list; "" empties it',
+      ),
+    )
+    .addOption(oneOf("--pull-requests <what>", "what a pull request starts", ["plan", "off"]))
+    .addOption(oneOf("--push <what>", "what a push starts", ["plan", "deploy", "off"]))
+    .addOption(
+      oneOf("--comment <when>", "when a pull request gets a comment: changes (or failures)", [
+        "changes",
+        "always",
+        "off",
+      ]),
+    )
+    .addOption(
+      oneOf("--forks <when>", "whether forks are planned, after an approval; needs admin", [
+        "off",
+        "approved",
+      ]),
+    )
+    .addOption(
+      oneOf(
+        "--values <which>",
+        "the values that plans of pull requests get: plain are those that are not sensitive; all needs admin",
+        ["none", "plain", "all"],
+      ),
+    )
+    .option("--commands", "let comments start jobs; needs admin")
+    .option("--no-commands", "do not let comments start jobs, which is the default")
+    .option("--end", "follow no branch any more");
 }
 
 function addFields(command: CommandUnknownOpts, zone: string): void {

@@ -40,6 +40,8 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
       name,
       role_arn,
     ]),
+  connections: async (api) =>
+    (await api.call("listConnections")).connections.map(({ name, kind }) => [name, kind]),
   jobs: (api) => jobsOf(api, {}),
   approvals: (api) => jobsOf(api, { waiting_for_me: true }),
 };

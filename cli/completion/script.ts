@@ -14,6 +14,7 @@ const kinds = [
   "teams",
   "workers",
   "identities",
+  "connections",
   "jobs",
   // Deployments that the user can approve.
   "approvals",
@@ -59,6 +60,7 @@ const isKind = (word: string): word is Kind => (kinds as readonly string[]).incl
 /** The options whose value is a name. */
 const namedByOption: Readonly<Record<string, Kind>> = {
   "--configuration": "configurations",
+  "--connection": "connections",
   "--deploy-configuration": "configurations",
   "--identity": "identities",
   "--plan": "jobs",

@@ -24,9 +24,14 @@ export function sourceText(source: Source): string {
 
 /** Prints a configuration as names and values, and its outputs. */
 export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
-  const [names, sets, lock] = run.json
-    ? [undefined, [], null]
-    : await Promise.all([namesOf(run, it), setsOf(run, it), findLostLock(run.api, it.id)]);
+  const [names, sets, lock, follows] = run.json
+    ? [undefined, [], null, {}]
+    : await Promise.all([
+        namesOf(run, it),
+        setsOf(run, it),
+        findLostLock(run.api, it.id),
+        it.follow ? (await import("./followed.ts")).followFields(run, it) : {},
+      ]);
   const { variables, environment } = linesWithSets(it, sets);
   const isOfFailure = hasErrorOfFailure(it);
   run.show(it, {
@@ -39,6 +44,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     failure: it.failed_job && failureText(it),
     deployed: it.deployed && deployedText(it.deployed),
     source: sourceText(it.source),
+    ...follows,
     "created from": originOf(it),
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),

@@ -210,7 +210,7 @@ export function readJson(file: string, notJson?: string): unknown {
  * Prompts for each value on a terminal; else reads one line of stdin each, in the order of the
  * command line.
  */
-async function readSecrets(
+export async function readSecrets(
   secrets: readonly NamedSecret[],
 ): Promise<ReadonlyMap<NamedSecret, string>> {
   if (secrets.length === 0) return new Map();

@@ -102,6 +102,54 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
   });
 }
 
+/** Connects a code host and follows a branch of its repository `ada/infra`. */
+export async function useConnections({ run }: Person, base: string): Promise<void> {
+  await run(["connections", "create", "git", "--kind", "forgejo", "--base-url", base], {
+    secret: "full",
+    data: /^secret +wlwh_\S+$/m,
+    says: /windlass connections check git/,
+  });
+  await run(["connections", "list"], { data: /^git +forgejo +http/m, reads: true });
+  await run(["connections", "show", "git"], { data: /^looks every +300 seconds$/m, reads: true });
+  await run(["connections", "check", "git"], {
+    data: /^write:issue +ok +comments/m,
+    says: /Account: windlass-bot/,
+  });
+  await run(["connections", "repositories", "git"], { data: /^ada\/infra +main +yes/m });
+  await run(["connections", "add-webhook", "git", "ada/infra"], { says: /sends the events of/ });
+  await run(["connections", "rotate-secret", "git"], {
+    data: /^secret +wlwh_\S+$/m,
+    says: /within 3600 seconds/,
+  });
+  await run(["connections", "update", "git", "--credential", "--status-name", "infra"], {
+    secret: "full",
+    data: /^status name +infra$/m,
+  });
+  const create = ["configurations", "create", "infra", "--git", `${base}/ada/infra.git`];
+  await run(create, { data: /^source +http/m, says: /windlass jobs plan infra/ });
+  await run(["configurations", "follow", "infra", "--forks", "approved"], {
+    data: /^follows +main of ada\/infra/m,
+    says: /It follows main/,
+  });
+}
+
+/** Lets a commit of the fork `ada/infra#1` be planned, and ends the connection. */
+export async function usePullRequests({ run }: Person, commit: string): Promise<void> {
+  await run(["pull-requests", "list"], { data: /^ada\/infra#1 +a change +bob/m, reads: true });
+  await run(["pull-requests", "approve", "ada/infra#1", "--commit", commit], {
+    says: /will be planned/,
+  });
+  await run(["configurations", "follow", "infra", "--end"], { data: /^name +infra$/m });
+  await run(["configurations", "delete", "infra"], {
+    asks: 'Delete the configuration "infra" and all versions of its state?',
+    says: /is deleted/,
+  });
+  await run(["connections", "delete", "git"], {
+    asks: 'Delete the connection "git"? Webhooks at the host stay.',
+    says: /is deleted/,
+  });
+}
+
 /** Runs `windlass up` for a configuration "network". */
 export async function bringUp({ run, way, path }: Person): Promise<void> {
   const directory = copyFixture("success-cluster", join(path, "network"));

@@ -6,10 +6,12 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent/agent-process.ts";
+import { pollConnections } from "../../control-plane/services/pull-requests/poll.ts";
 import * as courses from "./command-walkthrough.ts";
 import type { Person } from "./command-walkthrough.ts";
 import { allCommands, openCommandDriver, ways } from "../helpers/cli/command-driver.ts";
 import { copyFixture } from "../helpers/agent/fixtures.ts";
+import { startForgejo, type Pull } from "../helpers/hosts/forgejo.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
 import { proving } from "../helpers/project/proving.ts";
@@ -22,17 +24,36 @@ import { addTestUser } from "../helpers/people/user.ts";
 const elsewhere = ["demo", "dev", "server", "agent"];
 
 let github: FakeProvider;
+let host: Awaited<ReturnType<typeof startForgejo>>;
+const fork: Pull = {
+  number: 1,
+  title: "a change",
+  author: "bob",
+  head: "topic",
+  sha: "a".repeat(40),
+  base: "main",
+  files: ["main.tf"],
+  isFork: true,
+  isDraft: false,
+  state: "open",
+  merge: null,
+};
 type Browser = Awaited<ReturnType<typeof signInAtGitHub>>;
 const browsers = new Map<string, Browser>();
 beforeAll(async () => {
   github = await startPlainProvider("github");
+  host = await startForgejo({ full: ["write:repository", "write:issue"] });
+  const repository = host.addRepository("ada/infra");
+  repository.branches.set("main", "b".repeat(40));
+  repository.pulls.set(fork.number, fork);
 });
-afterAll(() => github.close());
+afterAll(() => Promise.all([github.close(), host[Symbol.asyncDispose]()]));
 const { plane } = planeForFile(() => ({
   GITHUB_CLIENT_ID: "client",
   GITHUB_CLIENT_SECRET: "client-secret",
   GITHUB_BASE_URL: github.url,
   WINDLASS_SIGN_IN_ALLOW: "*",
+  WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8",
 }));
 beforeAll(async () => {
   for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
@@ -53,6 +74,10 @@ test.concurrent.for(driven)("every command works in %s", { timeout }, async (way
   await signIn(it, browser);
   await useTeams(it);
   await courses.useZonesAndIdentities(it);
+  await courses.useConnections(it, host.url);
+  await pollConnections(plane.context, new AbortController().signal);
+  await expect.poll(() => it.json("pull-requests", "list"), { timeout }).toHaveLength(1);
+  await courses.usePullRequests(it, fork.sha);
   {
     await using runner = await addRunner(it, "runner");
     await courses.useWorkers(it);

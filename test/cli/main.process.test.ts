@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import { commandsWithVerb } from "../../cli/program.ts";
+import { commandsWithVerb } from "../../cli/like.ts";
 import { root } from "../helpers/project/source-files.ts";
 import { bin, windlass } from "../helpers/cli/windlass.ts";
 import { modulesOfCommand } from "../helpers/project/loaded-modules.ts";
