@@ -193,7 +193,11 @@ function placeOf(
   return working_directory === earlier ? {} : { working_directory };
 }
 
-function refuseOtherSource({ name, source: { type } }: Configuration): void {
+function refuseOtherSource({ name, source: { type }, follow }: Configuration): void {
+  if (follow)
+    throw new CliError(
+      `The configuration "${name}" follows ${follow.branch} of ${follow.repository}: push a commit there instead, or pass another --name.`,
+    );
   if (type !== "archive")
     throw new CliError(
       `The configuration "${name}" has a source of type ${type}, not an uploaded directory. Pass another --name.`,

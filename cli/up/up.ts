@@ -61,7 +61,11 @@ export async function up(current: Run, given: string, options: UpOptions): Promi
           );
     },
   );
-  if (planned !== undefined) await deploy(run, planned, configuration, options);
+  if (planned === undefined) return;
+  await deploy(run, planned, configuration, options);
+  const isAsked = createdIn !== undefined && options.wait && !options.yes && !run.json && canAsk();
+  if (isAsked && options.workingDirectory === undefined && !configuration.var_files?.length)
+    await (await import("./offer-follow.ts")).offerFollow(run, directory, configuration, origins);
 }
 
 /** A terminal gets what succeeded in short. A pipe gets all of it, such as the log of a pipeline. */
