@@ -50,6 +50,10 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass (configurations update network --approvals|jobs (list --waiting-for-me|show 01890a5d-ac96|approve|reject)|up hello-cluster --yes --no-wait)/,
     "needs a second person: test/acceptance/approvals.test.ts",
   ],
+  [
+    /^windlass (connections|pull-requests|configurations follow)\b/,
+    "needs a code host: test/cli/connections/connections.process.test.ts",
+  ],
   [/^(nginx|caddy|curl|createuser|createdb|pg_dump|psql)\b/, "needs another program"],
 ];
 
