@@ -26,8 +26,8 @@ describe("a new connection", () => {
     expect(words(made)).toContain("is shown only now");
     const [secret = ""] = texts(made, "#secret");
     expect(secret).toMatch(/^wlwh/);
-    const [{ id = "" } = {}] = (await user.client.call("listConnections")).connections;
-    const path = `/connections/${id}`;
+    const { connections } = await user.client.call("listConnections");
+    const path = `/connections/${connections[0]?.id}`;
     expect((await user.page(path)).text).not.toContain(secret);
 
     const checked = await user.post(`${path}/check`);
