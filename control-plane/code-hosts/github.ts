@@ -1,15 +1,7 @@
-/** GitHub: github.com and GitHub Enterprise Server, by a token or by an App. */
-import { SignJWT, importPKCS8 } from "jose";
-import { createPrivateKey } from "node:crypto";
+/** GitHub: github.com and GitHub Enterprise Server. */
 import { Type, type Static } from "typebox";
-import type {
-  CodeHost,
-  EventKind,
-  HostPermission,
-  HostRepository,
-  PullRequest,
-} from "./code-host.ts";
-import { headerOf, HostError, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
+import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
+import { headerOf, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
 import { likeGithub } from "./like-github.ts";
 
 const pageSize = 100;
@@ -48,9 +40,9 @@ const File = Type.Object({
   filename: Type.String(),
   previous_filename: Type.Optional(Type.String()),
 });
-const Token = Type.Object({ token: Type.String(), expires_at: Type.String() });
 
-const events = ["push", "pull_request", "merge_group", "issue_comment"];
+/** What webhooks are for; those of an App too. */
+export const githubEventNames = ["push", "pull_request", "merge_group", "issue_comment"];
 
 export const githubHeaders = (token: string): Record<string, string> => ({
   authorization: `Bearer ${token}`,
@@ -68,89 +60,13 @@ export const githubEvents: EventKind = {
   },
 };
 
-export interface App {
-  readonly id: string;
-  /** PEM, PKCS#1 as GitHub makes it, or PKCS#8. */
-  readonly private_key: string;
-}
-
-/** Proves to be the App, for nine minutes; GitHub takes ten at most, and clocks differ. */
-export async function appToken({ id, private_key }: App, now: number): Promise<string> {
-  const pkcs8 = createPrivateKey(private_key).export({ type: "pkcs8", format: "pem" }).toString();
-  const seconds = Math.floor(now / 1000);
-  return new SignJWT()
-    .setProtectedHeader({ alg: "RS256" })
-    .setIssuer(id)
-    .setIssuedAt(seconds - 30)
-    .setExpirationTime(seconds + 540)
-    .sign(await importPKCS8(pkcs8, "RS256"));
-}
-
-/** A token of an installation for one hour; with `repository`, one that only reads its files. */
-export function installationToken(
-  calls: HostCalls,
-  installation: string,
-  repository?: string,
-): Promise<Static<typeof Token>> {
-  const limits =
-    repository === undefined
-      ? {}
-      : { repository_ids: [Number(repository)], permissions: { contents: "read" } };
-  const path = `/app/installations/${encodeURIComponent(installation)}/access_tokens`;
-  return calls.send("POST", path, limits, Token);
-}
-
-/** The only installation of an App: its own key alone can list them. */
-export async function onlyInstallation(calls: HostCalls): Promise<string> {
-  const found = await calls.get(
-    "/app/installations?per_page=2",
-    Type.Array(Type.Object({ id: Type.Integer() })),
-  );
-  const [first] = found;
-  if (!first)
-    throw new HostError("the App is not installed yet: install it for the repositories to follow");
-  if (found.length > 1)
-    throw new HostError("the App is installed more than once: set `app.installation_id`");
-  return String(first.id);
-}
-
-export async function setAppWebhook(calls: HostCalls, url: string, secret: string): Promise<void> {
-  const body = { url, content_type: "json", insecure_ssl: "0", secret };
-  await calls.ask("/app/hook/config", { method: "PATCH", body });
-}
-
 /** What an App or a token needs, and what does not work without it. */
-const needs = {
+export const githubNeeds = {
   contents: ["read", "reading branches, and the runners' clones"],
   pull_requests: ["write", "comments on pull requests"],
   statuses: ["write", "statuses on commits"],
   repository_hooks: ["write", "registering webhooks: they can be pasted instead"],
 } as const;
-
-/** What the App may do, as the host says it. */
-export async function checkApp(calls: HostCalls): Promise<{
-  account: string;
-  permissions: HostPermission[];
-}> {
-  const { name, permissions } = await calls.get(
-    "/app",
-    Type.Object({
-      name: Type.String(),
-      permissions: Type.Record(Type.String(), Type.String()),
-    }),
-  );
-  return {
-    account: name,
-    // An App has a webhook of its own.
-    permissions: Object.entries(needs)
-      .filter(([permission]) => permission !== "repository_hooks")
-      .map(([permission, [level, prevents]]) => ({
-        name: `${permission}: ${level}`,
-        present: permissions[permission] === level || permissions[permission] === "write",
-        prevents,
-      })),
-  };
-}
 
 const repositoryOf = (repo: Static<typeof Repo>): HostRepository => ({
   id: String(repo.id),
@@ -181,7 +97,7 @@ export function github(
 ): CodeHost {
   const isApp = appId !== undefined;
   return {
-    ...likeGithub(calls, repo, "per_page", { name: "web" }, events),
+    ...likeGithub(calls, repo, "per_page", { name: "web" }, githubEventNames),
     limits: { description: 140, comment: 60_000, context: 255 },
     hasHtmlComments: true,
 
@@ -217,7 +133,7 @@ export function github(
       };
       return {
         account: login,
-        permissions: Object.entries(needs).map(([permission, [level, prevents]]) => ({
+        permissions: Object.entries(githubNeeds).map(([permission, [level, prevents]]) => ({
           name: `${permission}: ${level}`,
           present: present[permission as keyof typeof present],
           prevents,

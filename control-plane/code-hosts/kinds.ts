@@ -6,14 +6,13 @@ import { forgejo, forgejoEvents } from "./forgejo.ts";
 import {
   appToken,
   checkApp,
-  github,
-  githubEvents,
-  githubHeaders,
   installationToken,
+  newApp,
   onlyInstallation,
   setAppWebhook,
   type App,
-} from "./github.ts";
+} from "./github-app.ts";
+import { github, githubEvents, githubHeaders } from "./github.ts";
 import { gitlab, gitlabEvents } from "./gitlab.ts";
 import { HostCalls, HostError } from "./host-calls.ts";
 
@@ -135,6 +134,10 @@ export function openHost(
       );
   }
 }
+
+/** Without a credential: the code is one. */
+export const exchangeAppCode = (outbound: Outbound, api: string, code: string) =>
+  newApp(new HostCalls(outbound, api, () => Promise.resolve({})), code);
 
 function openApp(
   calls: (headers: () => Promise<Record<string, string>>) => HostCalls,

@@ -13,6 +13,7 @@ import { PagePermissions } from "./page-permissions.ts";
 import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
+import { appPages } from "./connections/app-routes.ts";
 import { connectionPages } from "./connections/connection-routes.ts";
 import { jobsPages } from "./jobs/jobs-routes.ts";
 import { inTeam, teamOf } from "./page/in-space.ts";
@@ -67,6 +68,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     identityPages(signedIn, context);
     variableSetPages(signedIn, context);
     connectionPages(signedIn, context);
+    appPages(signedIn, context);
     pullRequestPages(signedIn, context);
     jobsPages(signedIn, context);
     jobPages(signedIn, context);

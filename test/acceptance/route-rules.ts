@@ -192,6 +192,8 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /connections/:id/webhooks": "page admin",
   "POST /connections/:id/rotate": "page admin",
   "POST /connections/:id/delete": "page admin",
+  "GET /connections/:id/app": "page admin",
+  "POST /connections/:id/app": "page admin",
   "GET /connections/:id/repositories": "page deployer",
   "GET /pull-requests": "page viewer",
   "GET /pull-requests/:id": "page viewer",

@@ -68,6 +68,7 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
         ),
       ])}
     </div>
+    ${kind === "github_app" && account === null ? createAppForm(connection, forms("app")) : null}
     ${followersView(followers)}
     <section aria-labelledby="webhook">
       <h2 id="webhook">Webhook</h2>
@@ -184,6 +185,17 @@ const webhookFacts = ({ kind, events_url }: Connection, secret?: string): Html =
     <dt>Events</dt>
     <dd>${hostWords[kind].events}</dd>
   </dl>`;
+
+/** Begins to create the App of a connection. */
+const createAppForm = ({ id }: Connection, form: Form): Html =>
+  html`<form method="post" action="/connections/${id}/app" class="form row">
+    ${line(form, {
+      name: "organization",
+      label: "Organization at GitHub",
+      hint: "Empty: your own account.",
+    })}
+    <button>Create the App at GitHub</button>
+  </form>`;
 
 const registerForm = ({ id, kind }: Connection, form: Form): Html | null =>
   kind === "github_app"

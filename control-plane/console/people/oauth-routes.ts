@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { clearFlow, findFlow, setFlow } from "../../http/flow-cookie.ts";
+import { signInFlow } from "../../http/flow-cookie.ts";
 import { authorization, exchangeCode } from "../../services/people/oauth-client.ts";
 import { personOf } from "../../services/people/provider-person.ts";
 import { findSession, setSession } from "../../http/session.ts";
@@ -40,7 +40,12 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
         context.signInAllow,
       );
       const next = nextOf(request.query) ?? "/";
-      setFlow(context, reply, { ...challenge, provider, next, user: caller?.user_id ?? null });
+      signInFlow.set(context, reply, {
+        ...challenge,
+        provider,
+        next,
+        user: caller?.user_id ?? null,
+      });
       reply.headers(unkept).redirect(url, 303);
     } catch (error) {
       fail(request, reply, error, providerTitles[provider]);
@@ -54,7 +59,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
   });
 
   async function finish(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const flow = findFlow(context, request);
+    const flow = signInFlow.find(context, request);
     const { state, code, error } = request.query as Record<string, unknown>;
     if (!flow)
       return sendFailure(reply, 400, "The sign-in took too long, or began in another browser");
@@ -64,7 +69,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     const title = providerTitles[provider];
     const settings = context.providers[provider];
     const caller = await findSession(context, request, reply);
-    clearFlow(context, reply);
+    signInFlow.clear(context, reply);
     if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
     if ((caller?.user_id ?? null) !== flow.user)
       return sendFailure(reply, 409, "This browser signed in or out in the meantime");

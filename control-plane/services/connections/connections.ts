@@ -249,7 +249,7 @@ function changedSecrets(
   return after;
 }
 
-function pem(text: string): string {
+export function pem(text: string): string {
   try {
     if (createPrivateKey(text).asymmetricKeyType === "rsa") return text;
   } catch {
