@@ -1,6 +1,7 @@
 /** A configuration that follows a repository of the stand-in, and the looks of a server at it. */
 import { expect } from "vitest";
 import { pollConnections } from "../../../control-plane/services/pull-requests/poll.ts";
+import type { CreateConnection } from "../../../protocol/connections.ts";
 import type { WriteFollow } from "../../../protocol/follow.ts";
 import { addRows, addArtifact, type Owner } from "../plane/rows.ts";
 import type { Calls } from "../plane/calls.ts";
@@ -9,11 +10,17 @@ import type { Pull, StandIn } from "./stand-in.ts";
 
 let count = 0;
 
-/** A commit that no other has. */
-const newCommit = (): string => (count += 1).toString(16).padStart(40, "c");
+/** A commit that no other has, also by its first 12 characters. */
+const newCommit = (): string => (count += 1).toString(16).padStart(12, "c").padEnd(40, "0");
 
-/** Adds a repository with a branch `main`, and a connection to it. */
-export async function follow(plane: Plane, host: StandIn, client: Calls, owner: Owner) {
+/** Adds a repository with a branch `main`, and a connection to it; `connect`: to another kind. */
+export async function follow(
+  plane: Plane,
+  host: StandIn,
+  client: Calls,
+  owner: Owner,
+  connect: Partial<CreateConnection> = { base_url: host.url, credential: "full" },
+) {
   const full_name = `ada/followed-${(count += 1)}`;
   const repository = host.addRepository(full_name);
   repository.branches.set("main", newCommit());
@@ -21,11 +28,11 @@ export async function follow(plane: Plane, host: StandIn, client: Calls, owner: 
     body: {
       name: `git-${count}`,
       kind: "forgejo",
-      base_url: host.url,
-      credential: "full",
       poll_seconds: 86_400,
+      ...connect,
     },
   });
+  const base = connect.kind === "bitbucket" ? "https://bitbucket.org" : host.url;
   // Its clock may be some milliseconds behind.
   const { store, now } = plane.context;
   const stored = () => readRow(plane, "connections", { id });
@@ -50,7 +57,7 @@ export async function follow(plane: Plane, host: StandIn, client: Calls, owner: 
           body: {
             name,
             zone_id: owner.zone,
-            source: { type: "git", url: `${host.url}/${full_name}.git`, path: name },
+            source: { type: "git", url: `${base}/${full_name}.git`, path: name },
             follow: { connection_id: id, ...rules },
             ...more,
           },

@@ -1,6 +1,7 @@
 /** What pushes and pull requests start, with a stand-in of Forgejo that sends no events. */
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { pollConnections } from "../../../../control-plane/services/pull-requests/poll.ts";
+import { openPostgresBeside } from "../../../../control-plane/store/engines/postgres.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
 import { follow } from "../../../helpers/hosts/followed.ts";
 import { readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
@@ -522,7 +523,11 @@ describe("a look", () => {
     const { signal } = new AbortController();
     const before = host.requests.length;
     await setRows(plane, "connections", { poll_at: 1 }, { id: connection });
-    await Promise.all(Array.from({ length: 4 }, () => pollConnections(plane.context, signal)));
+    const { context, ownerUrl: url } = plane;
+    const store = url === undefined ? undefined : await openPostgresBeside({ url, connections: 2 });
+    const servers = [context, { ...context, store: store ?? context.store }];
+    await Promise.all([...servers, ...servers].map((one) => pollConnections(one, signal)));
+    await store?.close();
     await look();
     expect(
       host.requests.slice(before).filter((one) => one.includes("/pulls/1/files")),

@@ -1,0 +1,76 @@
+/** A pull request at each kind of host, from its plan to the plan of its merge. */
+import { generateKeyPairSync } from "node:crypto";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Kind } from "../../../../control-plane/code-hosts/kinds.ts";
+import { postChanges } from "../../../../control-plane/services/pull-requests/posting.ts";
+import type { CreateConnection } from "../../../../protocol/connections.ts";
+import { startBitbucket } from "../../../helpers/hosts/bitbucket.ts";
+import { follow } from "../../../helpers/hosts/followed.ts";
+import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
+import { allPermissions, startGithub } from "../../../helpers/hosts/github.ts";
+import { startGitlab } from "../../../helpers/hosts/gitlab.ts";
+import type { StandIn } from "../../../helpers/hosts/stand-in.ts";
+import { emptySummary } from "../../../helpers/plane/plan-summaries.ts";
+import { setRows } from "../../../helpers/plane/plane.ts";
+import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+
+const { it, plane } = planeForFile({ WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8" });
+const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+const private_key = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
+const app = { id: "81", publicKey, installation: 55, permissions: allPermissions };
+
+const started: Record<Kind, () => Promise<StandIn>> = {
+  github: () => startGithub({ tokens: { full: allPermissions } }),
+  github_app: () => startGithub({ app }),
+  gitlab: () => startGitlab({ full: ["api"] }),
+  bitbucket: () =>
+    startBitbucket({ full: ["repository", "repository:write", "pullrequest:write", "webhook"] }),
+  forgejo: () => startForgejo({ full: ["write:repository", "write:issue"] }),
+};
+
+describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
+  let host: StandIn;
+  beforeAll(async () => {
+    host = await started[kind]();
+  });
+  afterAll(() => host[Symbol.asyncDispose]());
+  const connect = (): Partial<CreateConnection> => ({
+    kind,
+    ...(kind === "bitbucket" ? { api_url: host.api } : { base_url: host.url }),
+    ...(kind === "github_app"
+      ? { app: { id: app.id, private_key, installation_id: String(app.installation) } }
+      : { credential: "full" }),
+  });
+
+  it("plans, tells, and knows the merge of a pull request", async ({ client, owner }) => {
+    const followed = await follow(plane, host, client, owner, connect());
+    const { repository, connection, stored, look, configure, jobs, open, push, planned } = followed;
+    const id = await configure("network");
+    await look();
+    const pull = open(7, ["network/main.tf"]);
+    await look();
+    const [plan] = await jobs(id);
+    expect(plan?.change).toMatchObject({ commit: pull.sha, pull_request: { number: 7 } });
+    const counts = { ...emptySummary.counts, create: 1 };
+    await planned(plan!.id, { ...emptySummary, counts });
+    const post = async () => {
+      await setRows(plane, "job_changes", { post_at: 0 }, { connection_id: connection });
+      await setRows(plane, "pull_requests", { post_at: 0 }, { connection_id: connection });
+      await postChanges(plane.context, new AbortController().signal);
+    };
+    for (const _ of [1, 2]) await post();
+    const shown = [...repository.statuses].map(([name, { description }]) => [name, description]);
+    expect(Object.fromEntries(shown)).toEqual({
+      [`${pull.sha} windlass`]: "+1",
+      [`${pull.sha} windlass/network`]: "+1",
+    });
+    expect(repository.comments.map(({ body }) => body)).toEqual([
+      expect.stringContaining("| `network` | `+1` |"),
+    ]);
+    const commit = push(["network/main.tf"]);
+    Object.assign(pull, { state: "closed", merge: commit });
+    await look();
+    expect((await jobs(id)).at(-1)?.change).toMatchObject({ commit, pull_request: { number: 7 } });
+    expect((await stored()).error).toBeNull();
+  });
+});
