@@ -80,6 +80,7 @@ describe("the pages", () => {
     await token.waitFor();
     expect(await page.getByLabel("Private key").isVisible()).toBe(false);
     await page.getByRole("radio", { name: "GitHub token" }).press("ArrowLeft");
+    await page.getByText("An App that there is already").click();
     await page.getByLabel("Private key").waitFor();
     expect(await token.isVisible()).toBe(false);
   });

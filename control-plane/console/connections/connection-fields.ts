@@ -108,10 +108,11 @@ export const credentialFields = (form: Form, kind: ConnectionKind | null): Html 
   if (!isNew) return kind === "github_app" ? app : token;
   return html`<div data-for="github gitlab bitbucket forgejo">${token}</div>
     <div data-for="github_app">
-      <p class="soft">
-        Leave these empty to see the webhook's address and secret first, which the App needs.
-      </p>
-      ${app}
+      <p class="soft">The next page creates the App at GitHub.</p>
+      <details class="more" ${form.wrong("app") === undefined ? null : html`open`}>
+        <summary>An App that there is already</summary>
+        ${app}
+      </details>
     </div>`;
 };
 

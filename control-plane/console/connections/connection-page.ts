@@ -125,8 +125,8 @@ const errorOf = ({ error, kind }: Connection): Html | null =>
   </section>`;
 
 const secretNotice = html`<p class="notice flow" role="status">
-  The secret of the <a href="#webhook">webhook</a> is shown only now. You need it if the host has a
-  webhook that Windlass could not register.
+  The secret of the <a href="#webhook">webhook</a> is shown only now. You need it only for a
+  webhook, or an App, that you make by hand.
 </p>`;
 
 const checkView = ({ account, permissions, warnings }: ConnectionCheck): Html =>
@@ -188,14 +188,14 @@ const webhookFacts = ({ kind, events_url }: Connection, secret?: string): Html =
 
 /** Begins to create the App of a connection. */
 const createAppForm = ({ id }: Connection, form: Form): Html =>
-  html`<form method="post" action="/connections/${id}/app" class="form row">
-    ${line(form, {
-      name: "organization",
-      label: "Organization at GitHub",
-      hint: "Empty: your own account.",
-    })}
-    <button>Create the App at GitHub</button>
-  </form>`;
+  html`<section aria-labelledby="app">
+    <h2 id="app">App</h2>
+    <p>GitHub creates it with the permissions that Windlass needs.</p>
+    <form method="post" action="/connections/${id}/app" class="form row">
+      ${line(form, { name: "organization", label: "Organization at GitHub (empty: your own account)" })}
+      <button>Create the App at GitHub</button>
+    </form>
+  </section>`;
 
 const registerForm = ({ id, kind }: Connection, form: Form): Html | null =>
   kind === "github_app"

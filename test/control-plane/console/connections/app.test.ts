@@ -56,7 +56,7 @@ it("is created by a manifest, and its keys are stored sealed", async () => {
   expect(action.href).toBe(
     `${host.url}/organizations/acme/settings/apps/new?state=${encodeURIComponent(state)}`,
   );
-  expect(page.headers["content-security-policy"]).toContain(`form-action ${host.url};`);
+  expect(page.headers["content-security-policy"]).toContain(`form-action 'self' ${host.url};`);
   const [manifest = ""] = attributes(page, "input[name=manifest]", "value");
   // GitHub could not reach this server, so there is no webhook.
   expect(JSON.parse(manifest)).toEqual({
