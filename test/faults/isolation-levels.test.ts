@@ -362,6 +362,25 @@ test("level uid removes only the job's own files from the machine's shared direc
   rmSync(others);
 });
 
+test.each(protective)(
+  "no shared memory, semaphores or message queues of a job outlive it at level %s",
+  async (level) => {
+    const { run, output, isolation } = job(level);
+    const ids = (): string[] =>
+      ["shm", "sem", "msg"].flatMap((table) =>
+        readFileSync(`/proc/sysvipc/${table}`, "utf8")
+          .split("\n")
+          .map((line) => `${table} ${line.trim().split(/\s+/, 2)[1]}`),
+      );
+    const before = new Set(ids());
+    const ran = run("ipcmk --shmem 1024 && ipcmk --semaphore 1 && ipcmk --queue");
+    await ran.ended;
+    expect(output(ran).match(/: \d+$/gm)).toHaveLength(3);
+    await wipe(isolation);
+    expect(ids().filter((id) => !before.has(id))).toEqual([]);
+  },
+);
+
 test.each(lacking)(
   "level %s is refused when it does not work and never replaced by another: %s",
   async (level, lack) => {

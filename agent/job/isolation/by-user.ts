@@ -20,6 +20,7 @@ import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeShared, sharedFolders } from "./shared-folders.ts";
+import { removeSystemV } from "./system-v.ts";
 import { endedPath, moveAway, removeTree } from "./wipe.ts";
 
 export function byUser(
@@ -59,6 +60,7 @@ export function byUser(
     },
     async remove() {
       await removeTree(endedPath(workspace.root, id));
+      await removeSystemV(user, settings.path, become(user));
       await removeShared(user, settings.path, (one, command) => [
         "setpriv",
         ...become(one),

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram } from "../../machine/programs.ts";
 import { minute, second } from "../../../common/units.ts";
 
-export const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
+export const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
 
 /** Returns the command that runs this one as a user without rights. */
 type AsUser = (user: number, command: readonly string[]) => readonly string[];
