@@ -78,7 +78,7 @@ export const asUser = (command: RunCommand, user: number): RunCommand => ({
 });
 
 /** Without groups and capabilities, and without a way to get any from a set-uid program. */
-const become = (user: number): string[] => [
+export const become = (user: number): string[] => [
   `--reuid=${user}`,
   `--regid=${user}`,
   "--clear-groups",

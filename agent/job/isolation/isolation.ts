@@ -21,6 +21,8 @@ export interface Isolation {
   readonly passing: readonly string[];
   /** Returns the command that runs this one in isolation. */
   wrap(command: RunCommand): RunCommand;
+  /** The same for a program that the agent runs for the job outside of its sandbox, with its limits. */
+  bound(words: readonly string[], asJob: boolean): readonly string[];
   /** Gives the job files and directories that the agent has put into the workspace. */
   give(...paths: string[]): void;
   /** Returns the processes that are still alive, in a hung system call. */
@@ -50,7 +52,7 @@ export interface JobLimits {
   readonly fileBytes: number;
 }
 
-export type LevelIsolation = Omit<Isolation, "isOutOfMemory">;
+export type LevelIsolation = Omit<Isolation, "isOutOfMemory" | "bound">;
 
 export interface IsolationSettings {
   readonly level: Level;

@@ -4,18 +4,23 @@ import type { JobLimits, Place } from "./isolation.ts";
 
 /** Returns the command that runs this one under the limits, with the same process id. */
 export function limited(command: RunCommand, { user }: Place, limits: JobLimits): RunCommand {
-  const args = [
-    ...(limits.memoryBytes > 0 ? [`--data=${limits.memoryBytes}`] : []),
-    ...(limits.fileBytes > 0 ? [`--fsize=${limits.fileBytes}`] : []),
-    ...(limits.processes > 0 && user !== undefined ? [`--nproc=${limits.processes}`] : []),
-    "--core=0",
-  ];
-  return {
-    ...command,
-    command: "prlimit",
-    args: [...args, "--", command.command, ...command.args],
-  };
+  const [program = "", ...args] = limitedWords([command.command, ...command.args], user, limits);
+  return { ...command, command: program, args };
 }
+
+export const limitedWords = (
+  words: readonly string[],
+  user: number | undefined,
+  limits: JobLimits,
+): readonly string[] => [
+  "prlimit",
+  ...(limits.memoryBytes > 0 ? [`--data=${limits.memoryBytes}`] : []),
+  ...(limits.fileBytes > 0 ? [`--fsize=${limits.fileBytes}`] : []),
+  ...(limits.processes > 0 && user !== undefined ? [`--nproc=${limits.processes}`] : []),
+  "--core=0",
+  "--",
+  ...words,
+];
 
 /** Says for people to what the limits apply. */
 export const limitsBy = (groups: string | undefined): string =>

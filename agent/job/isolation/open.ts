@@ -6,7 +6,7 @@ import { localStateFolder, type Workspace } from "../workspace.ts";
 import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
-import { byUser } from "./by-user.ts";
+import { become, byUser } from "./by-user.ts";
 import { JobGroup } from "./cgroup.ts";
 import type {
   Isolation,
@@ -16,12 +16,21 @@ import type {
   LevelIsolation,
   Place,
 } from "./isolation.ts";
-import { limited } from "./limits.ts";
+import { limited, limitedWords } from "./limits.ts";
 import { processesOf } from "./processes.ts";
 
 export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
-  const isolation = { ...isolationAt(level, place, settings), isOutOfMemory: () => false };
   const { limits, groups } = settings;
+  const isolation = {
+    ...isolationAt(level, place, settings),
+    isOutOfMemory: () => false,
+    bound(words: readonly string[], asJob: boolean): readonly string[] {
+      const user = asJob ? place.user : undefined;
+      const own = user === undefined ? words : ["setpriv", ...become(user), ...words];
+      // An agent on macOS has containers, and no prlimit.
+      return limits && process.platform === "linux" ? limitedWords(own, user, limits) : own;
+    },
+  };
   if (!limits || level === "container") return isolation;
   if (groups !== undefined)
     return inGroup(isolation, place, limits, new JobGroup(groups, place.id));
@@ -40,6 +49,8 @@ function inGroup(
     const left = [...(await group.kill()), ...(await isolation.killAll())];
     return [...new Set(left)];
   };
+  // Fixed text.
+  const enter = 'echo 0 > "$0/cgroup.procs" || exit 126; exec "$@"';
   // Before systemd 254, the group of a running job has no limits while no agent runs.
   if (group.exists()) group.open(limits);
   return {
@@ -47,6 +58,10 @@ function inGroup(
     wrap(command) {
       group.open(limits);
       return { ...limited(isolation.wrap(command), place, ofProcess), group: group.path };
+    },
+    bound(words, asJob) {
+      group.open(limits);
+      return ["/bin/sh", "-c", enter, group.path, ...isolation.bound(words, asJob)];
     },
     killAll,
     isOutOfMemory: () => group.isOutOfMemory(),

@@ -1,10 +1,14 @@
 /** Runs git with the tokens for one repository and nothing of this machine's settings. */
 import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import { StepFailedError, type JobSettings } from "../context.ts";
+import type { Isolation } from "../isolation/isolation.ts";
 import type { Workspace } from "../workspace.ts";
 import { mebibyte } from "../../../common/units.ts";
 
-export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess" | "sourceBytes">;
+export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess" | "sourceBytes"> & {
+  /** Undefined in tests: no limits. */
+  readonly isolation?: Pick<Isolation, "bound" | "give">;
+};
 
 export interface GitPlace {
   readonly workspace: Workspace;
@@ -12,6 +16,8 @@ export interface GitPlace {
   readonly signal: AbortSignal;
   /** `https:ssh`; tests allow others. */
   readonly protocols: string;
+  /** Git runs as the user of the job, if it has one. */
+  readonly asJob: boolean;
 }
 
 /** Runs git and returns its output. Throws `StepFailedError` with git's own message. */
@@ -40,14 +46,15 @@ export const checked =
     return end.stdout.trim();
   };
 
-/** The same, where an exit code says something. */
+/** The same, where an exit code says something. `onOutput` gets the output instead. */
 export async function gitRunIn(
   folder: string,
   url: string,
-  { workspace, settings, signal, protocols }: GitPlace,
+  { workspace, settings, signal, protocols, asJob }: GitPlace,
   maxBuffer = mebibyte,
+  onOutput?: (part: Uint8Array) => void,
 ): Promise<GitRun> {
-  const { path, network, gitAccess } = settings;
+  const { path, network, gitAccess, isolation } = settings;
   // Takes 40 ms to load, and only git needs it.
   const { execa } = await import("execa");
   const env = {
@@ -60,7 +67,9 @@ export async function gitRunIn(
     ...gitAccessEnvironment(gitAccess, url, network),
   };
   return async (...args) => {
-    const run = execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
+    const words = ["git", "-c", "core.hooksPath=/dev/null", ...args];
+    const [program = "", ...rest] = isolation?.bound(words, asJob) ?? words;
+    const run = execa(program, rest, {
       cwd: folder,
       extendEnv: false,
       env,
@@ -68,6 +77,7 @@ export async function gitRunIn(
       cancelSignal: signal,
       reject: false,
       maxBuffer,
+      ...(onOutput && { stdout: { binary: true, transform: discarded(onOutput) } }),
       // A process group of its own, so that everything that git has started ends with it.
       detached: true,
     });
@@ -82,6 +92,13 @@ export async function gitRunIn(
     };
   };
 }
+
+/** If the function throws, git is ended. */
+const discarded = (take: (part: Uint8Array) => void) =>
+  // eslint-disable-next-line require-yield -- nothing is kept
+  function* (part: unknown): Iterable<never> {
+    take(part as Uint8Array);
+  };
 
 function failureOf(args: readonly string[], stderr: string, shortMessage: string): StepFailedError {
   const said = causeIn(stderr);

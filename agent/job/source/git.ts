@@ -1,10 +1,11 @@
 /** Fetches one commit of a git repository, over https or ssh, and runs nothing of it. */
+import { chownSync } from "node:fs";
 import { gitRefProblem } from "../../../common/git-ref.ts";
 import { StepFailedError } from "../context.ts";
 import { FetchTooLargeError, fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
 import { fetchMerge } from "./git-merge.ts";
-import { gitIn, type GitPlace, type GitSettings } from "./git-run.ts";
+import { gitIn, gitRunIn, type GitPlace, type GitSettings } from "./git-run.ts";
 import { submodulesOf } from "./git-submodules.ts";
 import { recordTrees } from "./source-digest.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
@@ -74,7 +75,9 @@ export async function fetchCommit(
   const fetch = (merging?: SourceMerge): Promise<FetchedGit> =>
     fetchWithin(limit, async (tooLarge) => {
       const either = AbortSignal.any([signal, tooLarge]);
-      const place = { workspace, settings, signal: either, protocols };
+      const asJob = isHttp(url);
+      const place = { workspace, settings, signal: either, protocols, asJob };
+      if (asJob) settings.isolation?.give(folder, workspace.home, workspace.temporary);
       const merged = merging && (await mergeInto(folder, url, ref, merging, place));
       const commit = merged?.head_commit ?? (await fetchInto(folder, url, ref, place));
       if (submodules) await fetchSubmodules(folder, url, place);
@@ -103,6 +106,7 @@ async function mergeInto(
   const git = await gitIn(folder, url, place);
   await git("init", "--quiet", "--template=");
   const { commit, merged } = await fetchMerge(folder, url, head, merge, place);
+  await checkEntries(commit, folder, url, place);
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", commit);
   await fetchLfs(folder, url, place);
   return merged;
@@ -119,6 +123,7 @@ async function fetchInto(
   await git("init", "--quiet", "--template=");
   const fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"];
   await git(...fetch, "--", url, ref);
+  await checkEntries("FETCH_HEAD", folder, url, place);
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD");
   const commit = await git("rev-parse", "HEAD");
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
@@ -128,24 +133,52 @@ async function fetchInto(
   return commit;
 }
 
+/** Keys and known hosts of ssh are those of the agent's user. */
+const isHttp = (url: string): boolean => /^https?:/.test(url);
+
+/** Of one commit: a checkout takes 300 bytes of memory for each, and a few objects may name any number. */
+const entriesLimit = 1_000_000;
+
+/** Before the checkout. */
+async function checkEntries(
+  commit: string,
+  folder: string,
+  url: string,
+  place: GitPlace,
+): Promise<void> {
+  let count = 0;
+  const tooMany = `source: the repository has more than ${entriesLimit} files`;
+  const run = await gitRunIn(folder, url, place, undefined, (part) => {
+    for (let at = part.indexOf(0); at >= 0; at = part.indexOf(0, at + 1)) count++;
+    if (count > entriesLimit) throw new Error(tooMany);
+  });
+  const end = await run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit);
+  if (count > entriesLimit) throw new StepFailedError(tooMany);
+  if (end.code !== 0) throw end.failure();
+}
+
 /** The limits of submodules: how deep they are nested, and how many there are in total. */
 const depthLimit = 5;
 const countLimit = 100;
 
 /** Like the repository itself: the recorded commit, the same rules, a token of its own. */
 async function fetchSubmodules(folder: string, url: string, place: GitPlace): Promise<void> {
-  const todo = [{ folder, url, depth: 0 }];
+  const todo = [{ folder, url, depth: 0, place }];
   let count = 0;
   for (let next = todo.shift(); next; next = todo.shift()) {
-    for (const found of await submodulesOf(next.folder, next.url, place)) {
+    for (const found of await submodulesOf(next.folder, next.url, next.place)) {
       if (++count > countLimit || next.depth >= depthLimit) {
         throw new StepFailedError(
           `source: the repository has more than ${countLimit} submodules, or submodules nested more than ${depthLimit} deep`,
         );
       }
       checkAddress(found.url, `the submodule ${found.name}`, place.protocols);
-      await fetchInto(found.folder, found.url, found.commit, place);
-      todo.push({ folder: found.folder, url: found.url, depth: next.depth + 1 });
+      const asJob = next.place.asJob && isHttp(found.url);
+      // Git refuses to work in a directory of another user.
+      if (!asJob) chownSync(found.folder, process.getuid?.() ?? -1, process.getgid?.() ?? -1);
+      const within = { ...place, asJob };
+      await fetchInto(found.folder, found.url, found.commit, within);
+      todo.push({ folder: found.folder, url: found.url, depth: next.depth + 1, place: within });
     }
   }
 }

@@ -48,7 +48,7 @@ export const fetchSource: Step = {
 export const lockFile = ".terraform.lock.hcl";
 
 async function fetchFiles(context: JobContext): Promise<FetchedGit> {
-  const { workspace, api, stop, facts, settings } = context;
+  const { workspace, api, stop, facts, settings, isolation } = context;
   // A server that knows only the published interface may put anything into a snapshot, or leave the
   // source out.
   const source: Source | undefined = context.claim.job.config_snapshot.source;
@@ -71,7 +71,7 @@ async function fetchFiles(context: JobContext): Promise<FetchedGit> {
         merge: facts.manifest ? undefined : merge,
         treesFolder: plan_digest_key === undefined ? undefined : context.directory,
       };
-      const using = { ...settings, gitAccess: accessOf(context, source.url) };
+      const using = { ...settings, isolation, gitAccess: accessOf(context, source.url) };
       const fetched = await fetchGit(wish, workspace, using, stop, gitProtocols(settings));
       if (fetched.merged) context.log.system(mergeNote(fetched.merged, merge?.base_branch ?? ""));
       return fetched;

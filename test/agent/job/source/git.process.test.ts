@@ -75,6 +75,21 @@ describe("a repository", () => {
     expect(existsSync(pwned)).toBe(false);
   });
 
+  test("is not checked out if a few objects name ten million files", async () => {
+    let entry = `100644 blob ${git("rev-parse", "HEAD:main.tf")}`;
+    for (let depth = 0; depth < 7; depth++) {
+      const input = Array.from({ length: 10 }, (_, name) => `${entry}\t${name}\n`).join("");
+      entry = `040000 tree ${execFileSync("git", ["-C", origin, "mktree"], { input }).toString().trim()}`;
+    }
+    git("branch", "bomb", git("commit-tree", entry.slice(-40), "-m", "bomb"));
+    const place = workspace();
+    const source = { url: `file://${origin}`, ref: "bomb" };
+    await expect(fetchGit(source, place, settings, never, "file")).rejects.toThrow(
+      "source: the repository has more than 1000000 files",
+    );
+    expect(readdirSync(place.source)).toEqual([".git"]);
+  });
+
   test("is not fetched at a ref that git would read as an option", async () => {
     const source = { url: `file://${origin}`, ref: "--upload-pack=touch x" };
     await expect(fetchGit(source, workspace(), settings, never, "file")).rejects.toThrow(
