@@ -77,7 +77,7 @@ export const ApprovalNeed = Type.Object({
   ),
   authors: about(
     Type.Array(Type.String()),
-    "The addresses of the users who created the PLAN and the DEPLOY, who may not decide; empty if the rule permits them.",
+    "The addresses of the users who created the PLAN and the DEPLOY, or whose connected account opened the pull request or pushed its head: they may not decide. Empty if the rule permits them.",
   ),
   approvers: about(
     Type.Array(Type.String(), { maxItems: approversShown }),

@@ -1,6 +1,7 @@
 /** Following a branch of a code host: what a push or a pull request starts. */
 import { Type, type Static } from "typebox";
 import { about, Nullable, OneOf, StoredName, Uuid } from "./fields.ts";
+import { ReviewedPlan } from "./reviewed-plan.ts";
 
 /** Limit of the patterns of one configuration. */
 export const triggerPathsLimit = 50;
@@ -125,6 +126,12 @@ export const changeFields = {
     about(
       Nullable(Type.Union([OneOf(["posted", "pending"]), Type.Object({ error: Type.String() })])),
       "Whether the host shows how it stands: `posted`, `pending`, or why not.",
+    ),
+  ),
+  reviewed_plan: Type.Optional(
+    about(
+      Nullable(ReviewedPlan),
+      "Of the PLAN and the DEPLOY after a merge: the plan that was reviewed in the pull request, and how this one differs; null if none was. Absent in lists.",
     ),
   ),
   withheld: Type.Optional(

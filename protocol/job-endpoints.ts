@@ -175,9 +175,10 @@ export const jobEndpoints = {
     ],
   }),
   decideJob: endpoint("POST /api/jobs/{id}/approvals", {
-    summary: "Approve or reject a deployment that the approval rule of its configuration covers",
+    summary:
+      "Approve or reject a deployment, or the plan of an open pull request, that people must approve",
     description:
-      "Each person has one vote; their last one counts until the job starts. A rejection cancels the job. Access tokens cannot approve, and the users who created the PLAN and the DEPLOY only if the rule has `by_author`.",
+      "Each person has one vote; their last one counts until the job starts. A rejection cancels a deployment. Approvals of the newest plan of a pull request count for its DEPLOY after the merge, if that deploys the same; a new commit voids them. Access tokens cannot approve, and the users who created the PLAN and the DEPLOY, or whose connected account opened the pull request or pushed its head, only if the rule has `by_author`.",
     permission: "approve",
     params: jobParams,
     body: DecideJob,
@@ -187,6 +188,7 @@ export const jobEndpoints = {
       "approval_not_needed",
       "job_ended",
       "job_started",
+      "plan_is_stale",
       "plan_required",
     ],
   }),

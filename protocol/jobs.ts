@@ -164,7 +164,7 @@ export const Job = Type.Object({
   approval_need: Type.Optional(
     about(
       Nullable(ApprovalNeed),
-      "The approval rule that covers it, and what is missing; null unless it is QUEUED and a rule covers it.",
+      "Who must approve it, and how many are missing: by a rule that covers it, or one deployer for the DEPLOY after a merge whose plan differs from the reviewed one. Null unless it is QUEUED, or the newest PLAN of an open pull request, and people must approve it.",
     ),
   ),
   attempt: about(Type.Integer(), "How often the job has been claimed; 0 before the first claim."),

@@ -1,4 +1,5 @@
 /** `windlass identities`: cloud identities, the roles that jobs assume in a cloud account. */
+import { Option } from "commander";
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
@@ -44,14 +45,17 @@ export function identitiesCommand() {
       .description("create a cloud identity; the server generates its external id")
       .argument("<name>", "1 to 100 characters")
       .requiredOption("--role <arn>", "the role that jobs assume")
+      .addOption(planRole())
       .action(
-        action(async (run: Run, name: string, { role }: { role: string }) => {
-          const body = { name, provider: "aws" as const, role_arn: role };
-          show(run, await run.api.call("createCloudIdentity", { body }));
-          run.done(
-            `The role must trust your runners. For the policy: windlass identities trust-policy ${shellWord(name)} --help`,
-          );
-        }),
+        action(
+          async (run: Run, name: string, { role, planRole: plan }: Roles & { role: string }) => {
+            const body = { name, provider: "aws" as const, role_arn: role, ...planRoleIn(plan) };
+            show(run, await run.api.call("createCloudIdentity", { body }));
+            run.done(
+              `The role must trust your runners. For the policy: windlass identities trust-policy ${shellWord(name)} --help`,
+            );
+          },
+        ),
       ),
     [
       [
@@ -62,20 +66,24 @@ export function identitiesCommand() {
   );
   named("update", "change the name or role of an identity; its external id stays")
     .option("--role <arn>", "the role that jobs assume")
+    .addOption(planRole())
     .option("--rename <name>", "the new name")
     .action(
-      action(async (run: Run, name: string, options: { role?: string; rename?: string }) => {
-        const body = {
-          ...(options.role === undefined ? {} : { role_arn: options.role }),
-          ...(options.rename === undefined ? {} : { name: options.rename }),
-        };
-        if (Object.keys(body).length === 0) {
-          const { CliError } = await import("../terminal/output.ts");
-          throw new CliError("Nothing to change. For help: windlass identities update --help", 2);
-        }
-        const { id } = await identityOf(run, name);
-        show(run, await run.api.call("updateCloudIdentity", { params: { id }, body }));
-      }),
+      action(
+        async (run: Run, name: string, options: Roles & { role?: string; rename?: string }) => {
+          const body = {
+            ...planRoleIn(options.planRole),
+            ...(options.role === undefined ? {} : { role_arn: options.role }),
+            ...(options.rename === undefined ? {} : { name: options.rename }),
+          };
+          if (Object.keys(body).length === 0) {
+            const { CliError } = await import("../terminal/output.ts");
+            throw new CliError("Nothing to change. For help: windlass identities update --help", 2);
+          }
+          const { id } = await identityOf(run, name);
+          show(run, await run.api.call("updateCloudIdentity", { params: { id }, body }));
+        },
+      ),
     );
   named("delete", "delete a cloud identity that no configuration uses")
     .addOption(yes())
@@ -118,6 +126,19 @@ export function identitiesCommand() {
   return identities;
 }
 
+interface Roles {
+  readonly planRole?: string | undefined;
+}
+
+const planRole = () =>
+  new Option(
+    "--plan-role <arn>",
+    "the role that every PLAN assumes, with the same external id: one that can only read. Empty: none",
+  );
+
+const planRoleIn = (role: string | undefined): { plan_role_arn?: string | null } =>
+  role === undefined ? {} : { plan_role_arn: role === "" ? null : role };
+
 /** Returns a cloud identity by name or id. Throws `CliError` if there is none. */
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
   const { findIn } = await import("../teams/elsewhere.ts");
@@ -132,6 +153,7 @@ function show(run: Run, it: CloudIdentity): void {
     id: it.id,
     provider: it.provider,
     role: it.role_arn,
+    "role of plans": it.plan_role_arn,
     "external id": it.external_id,
     created: time(it.created_at),
   });

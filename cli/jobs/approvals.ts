@@ -20,17 +20,24 @@ export async function approve(current: Run, named: string, options: DecideOption
   const missing = job.approval_need?.missing ?? 0;
   const again = before === "approve" ? " Your approval from before counts once." : "";
   await showJob(run, job);
+  const isPlan = job.job_type === "PLAN";
   run.done(
-    missing > 0
-      ? `Approved.${again} It still needs ${approvalsText(missing)}.`
-      : `Approved.${again} A runner may run it now. To follow it: ${followCommand(run.api, job)}`,
+    isPlan && missing === 0
+      ? `Approved.${again} It counts for the deployment after the merge, if that plans the same.`
+      : missing > 0
+        ? `Approved.${again} It still needs ${approvalsText(missing)}.`
+        : `Approved.${again} A runner may run it now. To follow it: ${followCommand(run.api, job)}`,
   );
 }
 
 export async function reject(current: Run, named: string, options: DecideOptions): Promise<void> {
   const { run, job } = await decide(current, named, "reject", options);
   await showJob(run, job);
-  run.done("Rejected. The deployment is cancelled.");
+  run.done(
+    job.job_type === "PLAN"
+      ? "Rejected. No approval of this plan counts for the deployment after the merge."
+      : "Rejected. The deployment is cancelled.",
+  );
 }
 
 /** Sends a decision. `before`: what the user had decided before. */
@@ -82,7 +89,7 @@ async function findDeployment(current: Run, named: string): ReturnType<typeof fi
 /** Who can approve a deployment that waits, and how: with the team, because others type it. */
 export async function approvalNote(run: Run, job: Job): Promise<string | undefined> {
   const need = job.approval_need;
-  if (!need || need.missing === 0) return undefined;
+  if (!need || need.missing === 0 || job.job_type === "PLAN") return undefined;
   const team = teamWords((await actingTeam(run))?.slug ?? run.api.team);
   return [
     `${sentence(`It ${job.waiting_reason}`)} ${approversText(need)}`,

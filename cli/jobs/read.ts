@@ -26,6 +26,7 @@ import {
   sentence,
   warningText,
 } from "../../protocol/words.ts";
+import { reviewedLines } from "../../protocol/reviewed-words.ts";
 import { isWaiting } from "../../protocol/waiting-words.ts";
 import { inSpaceOf } from "../configurations/find.ts";
 import { findZone } from "../zones/find.ts";
@@ -266,6 +267,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     status: styledStatus(job.status),
     waiting: isWaiting(job) ? waitingLine(run.api, job, job) : null,
     stale: staleText(run.api, job),
+    reviewed: job.reviewed_plan && reviewedLines(job.reviewed_plan).map(clean).join("\n"),
     rule: need && approvalWords(need.rule),
     "as role": need?.role_arn,
     approvals: decisionsText(job),

@@ -1,7 +1,13 @@
 /** Bitbucket Cloud, by an access token of a repository, project or workspace. */
 import { hash } from "node:crypto";
 import { Type, type Static } from "typebox";
-import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
+import {
+  pushOf,
+  type CodeHost,
+  type EventKind,
+  type HostRepository,
+  type PullRequest,
+} from "./code-host.ts";
 import { headerOf, HostError, isSignedBy, parsed, pathOf, type HostCalls } from "./host-calls.ts";
 
 const pageSize = 50;
@@ -50,6 +56,13 @@ export const bitbucketEvents: EventKind = {
   repositoryIn: (payload) => {
     const id = (payload as { repository?: { uuid?: unknown } } | null)?.repository?.uuid;
     return typeof id === "string" ? id : undefined;
+  },
+  pushIn: (payload) => {
+    const { actor, push } = (payload ?? {}) as {
+      actor?: { uuid?: unknown };
+      push?: { changes?: { new?: { target?: { hash?: unknown } } | null }[] };
+    };
+    return pushOf(push?.changes?.at(-1)?.new?.target?.hash, actor?.uuid);
   },
 };
 

@@ -114,4 +114,17 @@ export interface EventKind {
   deliveryOf(headers: IncomingHttpHeaders): string | undefined;
   /** The id of the repository that the event is about. */
   repositoryIn(payload: unknown): string | undefined;
+  /** The commit that was pushed, and the id of the account that did; a host without sign-in: none. */
+  pushIn?(payload: unknown): Push | undefined;
 }
+
+export interface Push {
+  readonly commit: string;
+  readonly account: string;
+}
+
+/** Undefined unless both are known. */
+export const pushOf = (commit: unknown, account: unknown): Push | undefined =>
+  typeof commit === "string" && (typeof account === "string" || typeof account === "number")
+    ? { commit: commit.slice(0, 64), account: String(account).slice(0, 100) }
+    : undefined;

@@ -1,6 +1,12 @@
 /** GitHub: github.com and GitHub Enterprise Server. */
 import { Type, type Static } from "typebox";
-import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
+import {
+  pushOf,
+  type CodeHost,
+  type EventKind,
+  type HostRepository,
+  type PullRequest,
+} from "./code-host.ts";
 import { headerOf, isSignedBy, pathOf, type HostCalls } from "./host-calls.ts";
 import { likeGithub } from "./like-github.ts";
 
@@ -57,6 +63,11 @@ export const githubEvents: EventKind = {
   repositoryIn: (payload) => {
     const id = (payload as { repository?: { id?: unknown } } | null)?.repository?.id;
     return typeof id === "number" ? String(id) : undefined;
+  },
+  // Also when a pull request of a fork is synchronized.
+  pushIn: (payload) => {
+    const { after, sender } = (payload ?? {}) as { after?: unknown; sender?: { id?: unknown } };
+    return pushOf(after, sender?.id);
   },
 };
 

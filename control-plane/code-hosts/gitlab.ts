@@ -2,7 +2,13 @@
 import { createHmac } from "node:crypto";
 import { equalSecrets } from "../../common/equal-secrets.ts";
 import { Type, type Static } from "typebox";
-import type { CodeHost, EventKind, HostRepository, PullRequest } from "./code-host.ts";
+import {
+  pushOf,
+  type CodeHost,
+  type EventKind,
+  type HostRepository,
+  type PullRequest,
+} from "./code-host.ts";
 import { headerOf, HostError, type HostCalls } from "./host-calls.ts";
 
 const pageSize = 100;
@@ -44,6 +50,21 @@ export const gitlabEvents: EventKind = {
   repositoryIn: (payload) => {
     const id = (payload as { project?: { id?: unknown } } | null)?.project?.id;
     return typeof id === "number" ? String(id) : undefined;
+  },
+  // `oldrev` is there if a merge request was pushed to.
+  pushIn: (payload) => {
+    const {
+      after,
+      user_id,
+      user,
+      object_attributes: merge,
+    } = (payload ?? {}) as {
+      after?: unknown;
+      user_id?: unknown;
+      user?: { id?: unknown };
+      object_attributes?: { oldrev?: unknown; last_commit?: { id?: unknown } };
+    };
+    return merge?.oldrev ? pushOf(merge.last_commit?.id, user?.id) : pushOf(after, user_id);
   },
 };
 

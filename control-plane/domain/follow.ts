@@ -45,7 +45,7 @@ const shownNames = 10;
 export function withheldWarnings(
   { values, pull_requests }: Pick<Follow, "values" | "pull_requests">,
   definition: Pick<Definition, (typeof groups)[number]>,
-  hasIdentity: boolean,
+  lacksPlanRole: boolean,
 ): string[] {
   if (pull_requests === "off") return [];
   const { names } = withoutWithheld(definition, values);
@@ -53,8 +53,8 @@ export function withheldWarnings(
   const listed = names.slice(0, shownNames).join(", ") + (more > 0 ? ` and ${more} more` : "");
   return [
     ...(names.length > 0 ? [`plans of pull requests do not get the values of ${listed}`] : []),
-    ...(hasIdentity && values !== "all"
-      ? ["plans of pull requests run without the cloud identity"]
+    ...(lacksPlanRole && values !== "all"
+      ? ["plans of pull requests run without the cloud identity, which has no role for plans"]
       : []),
   ];
 }

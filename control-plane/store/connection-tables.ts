@@ -1,4 +1,5 @@
 /** The tables of connections to code hosts, as types (tables.ts). */
+import type { ColumnType } from "kysely";
 import type { ConnectionKind } from "../../protocol/connections.ts";
 
 /** Epoch milliseconds. */
@@ -38,6 +39,9 @@ export interface ConnectionEventsTable {
   received_at: Millis;
   /** `CommentCommand`, until it is carried out. */
   command: Json | null;
+  /** The commit that was pushed, and the account at the host that did. */
+  commit_id: string | null;
+  account_id: string | null;
 }
 
 /** The branch that a configuration follows. */
@@ -67,6 +71,8 @@ export interface PullRequestsTable {
   /** The account at the host. */
   author_id: string;
   author: string;
+  /** The account that pushed the head, if an event has said so. */
+  pusher_id: string | null;
   url: string;
   state: "open" | "merged" | "closed";
   head_branch: string;
@@ -98,7 +104,10 @@ export interface PullRequestsTable {
 export interface JobChangesTable {
   job_id: string;
   connection_id: string | null;
+  /** Of a PLAN for a pull request. */
   pull_request_id: string | null;
+  /** Of a push: the pull request whose merge made the commit. */
+  merged_request_id: string | null;
   spec_id: string | null;
   commit_id: string;
   /** `Change` of the protocol. */
@@ -107,6 +116,10 @@ export interface JobChangesTable {
   withheld: Json;
   /** Of everything but the source, with all values: equal for equal settings. */
   settings_hash: string;
+  /** Of a DEPLOY: the PLAN of the pull request whose approvals count for it. */
+  approved_job_id: string | null;
+  /** 1 for a DEPLOY of another plan than that of the pull request: it needs an approval without a rule too. */
+  needs_approval: ColumnType<0 | 1, 0 | 1 | undefined, 0 | 1>;
   posted_status: string | null;
   post_error: string | null;
   post_at: Millis | null;

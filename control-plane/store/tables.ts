@@ -293,6 +293,8 @@ export interface CloudIdentitiesTable {
   provider: "aws";
   role_arn: string;
   external_id: string;
+  /** The role of every PLAN; null: `role_arn`. */
+  plan_role_arn: string | null;
   created_at: Millis;
   updated_at: Millis;
 }

@@ -1,6 +1,8 @@
 /** The approvals of a deployment on its page: what is needed, who decided what, and the buttons. */
 import type { Approval, ApprovalNeed, ApprovalRule } from "../../../protocol/approvals.ts";
 import type { Job } from "../../../protocol/jobs.ts";
+import type { ReviewedPlan } from "../../../protocol/reviewed-plan.ts";
+import { differenceLines, reviewedText } from "../../../protocol/reviewed-words.ts";
 import { approvalCommentLimit } from "../../../protocol/limits.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import {
@@ -31,8 +33,12 @@ export interface ApprovalViewModel {
 }
 
 /** Whether a job waits for people. */
-export const waitsForApproval = ({ approval_need: need, plan_job_id }: Job): boolean =>
-  need ? need.missing > 0 || plan_job_id === null : false;
+export const waitsForApproval = (job: Job): boolean =>
+  job.approval_need ? job.approval_need.missing > 0 || !hasPlan(job) : false;
+
+/** Whether there is a plan to approve: the one of the deployment, or the one of a pull request. */
+const hasPlan = ({ plan_job_id, job_type }: Job): boolean =>
+  plan_job_id !== null || job_type === "PLAN";
 
 export const isRejected = ({ approvals = [] }: Job): boolean =>
   approvals.some(({ decision }) => decision === "reject");
@@ -40,40 +46,60 @@ export const isRejected = ({ approvals = [] }: Job): boolean =>
 /** What is needed and what was decided; nothing of a job without either. */
 export const approvalView = ({ job, now }: ApprovalViewModel): Html | null => {
   const { approval_need: need, approvals = [] } = job;
-  if (!need && approvals.length === 0) return null;
-  return html`<section class="${need ? "notice flow" : "flow"}" aria-labelledby="approval-title">
-    <h2 id="approval-title">${titleOf(job)}</h2>
-    ${need ? needOf(job, need) : null}
+  const reviewed = job.reviewed_plan ? reviewedView(job.reviewed_plan) : null;
+  if (!need && approvals.length === 0) return reviewed;
+  return html`${reviewed}
+    <section class="${need ? "notice flow" : "flow"}" aria-labelledby="approval-title">
+      <h2 id="approval-title">${titleOf(job)}</h2>
+      ${need ? needOf(job, need) : null}
+      ${
+        approvals.length === 0
+          ? null
+          : html`<ul class="decisions">
+              ${approvals.map((one) => decisionOf(one, now))}
+            </ul>`
+      }
+      ${need && waitsForApproval(job) && !need.plan_staleness ? peopleOf(job, need) : null}
+      ${
+        need?.plan_staleness
+          ? html`<p>
+              <strong>The plan can no longer be applied.</strong> ${sentence(need.plan_staleness)}
+              The deployment fails
+              ${need && need.missing > 0 ? "within a minute" : "when a runner takes it"}.
+            </p>`
+          : null
+      }
+    </section>`;
+};
+
+/** Whether the plan is the one that was reviewed before the merge, and how it differs. */
+const reviewedView = (reviewed: ReviewedPlan): Html => {
+  const lines = differenceLines(reviewed);
+  return html`<section class="flow" aria-labelledby="reviewed-title">
+    <h2 id="reviewed-title">Reviewed plan</h2>
+    <p>
+      ${reviewedText(reviewed)} <a href="/jobs/${reviewed.job_id}">The plan of the pull request</a>
+    </p>
     ${
-      approvals.length === 0
+      lines.length === 0
         ? null
-        : html`<ul class="decisions">
-            ${approvals.map((one) => decisionOf(one, now))}
+        : html`<ul>
+            ${lines.map((line) => html`<li><bdi>${line}</bdi></li>`)}
           </ul>`
-    }
-    ${need && waitsForApproval(job) && !need.plan_staleness ? peopleOf(job, need) : null}
-    ${
-      need?.plan_staleness
-        ? html`<p>
-            <strong>The plan can no longer be applied.</strong> ${sentence(need.plan_staleness)} The
-            deployment fails
-            ${need && need.missing > 0 ? "within a minute" : "when a runner takes it"}.
-          </p>`
-        : null
     }
   </section>`;
 };
 
 function titleOf(job: Job): string {
-  const { approval_need: need, plan_job_id } = job;
+  const { approval_need: need } = job;
   if (!need) return isRejected(job) ? "Rejected" : "Approved";
-  if (plan_job_id === null) return "Waits for a plan";
+  if (!hasPlan(job)) return "Waits for a plan";
   return need.missing === 0 ? "Approved" : `Waits for ${approvalsText(need.missing)}`;
 }
 
 const needOf = (job: Job, need: ApprovalNeed): Html =>
   html`<p>
-    ${job.plan_job_id === null ? html`${waiting(job)} ` : null}${approvalRuleText(need.rule)}
+    ${hasPlan(job) ? null : html`${waiting(job)} `}${approvalRuleText(need.rule)}
     <bdi>${approvedPlaceText(need, job.labels)}</bdi>
     ${job.configuration_id === null ? null : html`<a href="/configurations/${job.configuration_id}/settings#approvals">The rule</a>`}
   </p>`;
@@ -85,8 +111,9 @@ const decisionOf = ({ email, decision, comment, at }: Approval, now: string): Ht
   </li>`;
 
 /** Who can still approve, and who cannot. */
-const peopleOf = ({ approvals = [], plan_job_id }: Job, need: ApprovalNeed): Html | null => {
-  if (plan_job_id === null) return null;
+const peopleOf = (job: Job, need: ApprovalNeed): Html | null => {
+  const { approvals = [] } = job;
+  if (!hasPlan(job)) return null;
   const idle = idleApprovalsText(need, approvals);
   return html`${idle === null ? null : html`<p>${idle}</p>`}
     <p>
@@ -120,7 +147,10 @@ export const decideView = ({ job, plan, mayDecide, form }: ApprovalViewModel): H
     ${lines(form, {
       name: "comment",
       label: "Comment",
-      hint: `Optional. A rejection cancels the deployment, with the comment as the reason.`,
+      hint:
+        job.job_type === "PLAN"
+          ? "Optional. The approvals count for the deployment after the merge, if it plans the same."
+          : "Optional. A rejection cancels the deployment, with the comment as the reason.",
       limit: approvalCommentLimit,
     })}
     ${buttons}

@@ -53,7 +53,10 @@ export function jobPages(pages: SignedIn, context: Context): void {
         const { id } = params as { id: string };
         const isShort = !validate(id);
         const whole = isShort ? await findByStart(context, caller, id) : id;
-        return { isShort, job: await getJob(context, caller, whole, { progress: false }) };
+        return {
+          isShort,
+          job: await getJob(context, caller, whole, { progress: false, review: true }),
+        };
       },
       draw: async ({ isShort, job }, { caller, request, forms }) => {
         const { id } = job;

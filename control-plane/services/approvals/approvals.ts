@@ -8,10 +8,12 @@ import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   findApprovalNeeds,
   findAuthorship,
+  findReviewable,
+  findReviewNeeds,
   saveApproval,
 } from "../../store/approvals/approvals.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
-import { markChange } from "../../store/connections/job-changes.ts";
+import { findChange, markChange, markPullRequest } from "../../store/connections/job-changes.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
@@ -34,11 +36,13 @@ export async function decideJob(
     await checkMayDecide(tx, user, job, decision);
     const now = context.now();
     await saveApproval(tx, { job_id: id, user_id, email, decision, comment, decided_at: now });
-    await tx.first(markChange, { job: id, now });
+    const change = await tx.first(markChange, { job: id, now });
+    if (change?.pull_request_id) await tx.run(markPullRequest, { id: change.pull_request_id, now });
     const action = `job.${decision}` as const;
     const details = job.plan_job_id === null ? {} : { plan_job_id: job.plan_job_id };
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, now);
-    if (decision === "reject") {
+    if (job.job_type === "PLAN") afterCommit.push((wakeups) => wakeups.notify("job", id));
+    else if (decision === "reject") {
       const reason = `rejected by ${email}${comment === null ? "" : `: ${comment}`}`;
       await changeJob(tx, afterCommit, job, reject(job, reason, now), now, { by: nameOf(user) });
     } else {
@@ -56,10 +60,18 @@ export async function checkMayDecide(
   job: JobRow,
   decision: DecideJob["decision"],
 ): Promise<void> {
-  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);
-  if (job.started_at !== null)
+  const isReview =
+    job.job_type === "PLAN" && job.status === "SUCCESS" && (await isPlanOfPull(tx, job));
+  if (isReview && !(await tx.first(findReviewable, { job: job.id })))
+    throw new RefusalError(
+      "plan_is_stale",
+      "the pull request is closed, or has a newer commit or plan: decide about that one",
+    );
+  if (!isReview && hasEnded(job))
+    throw new RefusalError("job_ended", `the job is already ${job.status}`);
+  if (!isReview && job.started_at !== null)
     throw new RefusalError("job_started", "the job has started: cancel it to stop it");
-  const needs = await tx.first(findApprovalNeeds, { job: job.id });
+  const needs = await tx.first(isReview ? findReviewNeeds : findApprovalNeeds, { job: job.id });
   if (!needs)
     throw new RefusalError(
       "approval_not_needed",
@@ -76,6 +88,11 @@ export async function checkMayDecide(
       "the job has no plan to approve: cancel it, and deploy a plan",
     );
 }
+
+const isPlanOfPull = async (tx: Queries, { id }: JobRow): Promise<boolean> => {
+  const change = await tx.first(findChange, { job: id });
+  return typeof change?.pull_request_id === "string";
+};
 
 /** Refuses a job without a plan that would change a configuration which has an approval rule. */
 export function requirePlan(spec: SpecRow | null, { job_type, plan_job_id }: CreateJob): void {

@@ -7,6 +7,9 @@ import {
   findApprovalNeeds,
   findApprovals,
   findApprovers,
+  findAuthorsAtHost,
+  findReviewable,
+  findReviewNeeds,
   type ApprovalNeeds,
 } from "../../store/approvals/approvals.ts";
 import { findSpec } from "../../store/configurations/configurations.ts";
@@ -17,7 +20,9 @@ import type { Context } from "../context.ts";
 
 export async function viewApprovals(queries: Queries, job: string): Promise<Approval[]> {
   const rows = await queries.all(findApprovals, { job });
-  return rows.map(({ user_id, email, decision, comment, decided_at }) => ({
+  // A person may have decided about the plan of the pull request and about its deployment.
+  const last = [...new Map(rows.map((row) => [row.user_id, row])).values()];
+  return last.map(({ user_id, email, decision, comment, decided_at }) => ({
     user_id,
     email,
     decision,
@@ -36,7 +41,10 @@ export async function findApprovalReason(
   return approvalReason({ missing, hasPlan: plan_job_id !== null, authors: authorsOf(needs) });
 }
 
-/** Returns what a job needs; null unless it is queued and an approval rule covers it. */
+/**
+ * Returns what a job needs; null unless people must approve it and it is queued, or is the PLAN of an
+ * open pull request.
+ */
 export async function findApprovalNeed(
   queries: Queries,
   {
@@ -46,8 +54,10 @@ export async function findApprovalNeed(
     job_type,
   }: Pick<JobRow, "id" | "owner_id" | "status" | "job_type">,
 ): Promise<ApprovalNeed | null> {
-  if (status !== "QUEUED" || job_type === "PLAN") return null;
-  const needs = await findNeeds(queries, id);
+  const isPlan = job_type === "PLAN";
+  if (status !== (isPlan ? "SUCCESS" : "QUEUED")) return null;
+  if (isPlan && !(await queries.first(findReviewable, { job: id }))) return null;
+  const needs = await findNeeds(queries, id, isPlan);
   const rule = needs && approvalRule(needs);
   if (!rule) return null;
   const missing = Math.max(0, needs.missing);
@@ -63,13 +73,21 @@ export async function findApprovalNeed(
 }
 
 /** As the system, because an author may have left the team. */
-const findNeeds = (queries: Queries, job: string): Promise<ApprovalNeeds | undefined> =>
-  asSystem(() => queries.first(findApprovalNeeds, { job }));
+const findNeeds = (queries: Queries, job: string, isPlan = false): Promise<Needs | undefined> =>
+  asSystem(async () => {
+    const needs = await queries.first(isPlan ? findReviewNeeds : findApprovalNeeds, { job });
+    if (!needs) return undefined;
+    const isListed = needs.approval_by_author === 0;
+    const atHost = isListed ? await queries.all(findAuthorsAtHost, { job }) : [];
+    return { ...needs, atHost: atHost.map(({ email }) => email) };
+  });
+
+type Needs = ApprovalNeeds & { readonly atHost: readonly string[] };
 
 /** The addresses of the authors whose own approval does not count. */
-const authorsOf = ({ approval_by_author, creator, planner }: ApprovalNeeds): string[] => {
+const authorsOf = ({ approval_by_author, creator, planner, atHost }: Needs): string[] => {
   if (approval_by_author === 1) return [];
-  return [...new Set([creator, planner].filter((email) => email !== null))];
+  return [...new Set([creator, planner, ...atHost].filter((email) => email !== null))];
 };
 
 export async function findRule(

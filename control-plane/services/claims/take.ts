@@ -16,6 +16,7 @@ import {
   type ClaimRow,
 } from "../../store/claims/claims.ts";
 import type { Queries } from "../../store/db.ts";
+import type { ClaimedIdentity } from "../../store/identities/identities.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { lockWorker } from "../../store/workers/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
@@ -195,7 +196,13 @@ export async function claimedJobText(context: Context, job: ClaimRow): Promise<s
     ...(former.length > 0 ? { former_secrets: former } : {}),
     ...(await followFields(context, job)),
   });
-  return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
+  return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${identityText(job)}}`;
+}
+
+function identityText({ cloud_identity }: ClaimRow): string {
+  if (!cloud_identity?.includes('"plan_role_arn"')) return cloud_identity ?? "null";
+  const { plan_role_arn: role_arn, ...used } = JSON.parse(cloud_identity) as ClaimedIdentity;
+  return JSON.stringify({ ...used, role_arn });
 }
 
 /** Read only where there are some, because a snapshot may be a megabyte. */

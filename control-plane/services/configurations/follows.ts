@@ -8,6 +8,7 @@ import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { updateConnection } from "../../store/connections/connections.ts";
 import { deleteFollow, findFollow, saveFollow } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
+import { findPlanRole } from "../../store/identities/identities.ts";
 import type { UserCaller } from "../callers.ts";
 import { findRow } from "../connections/connections.ts";
 import type { Followed } from "../connections/follow.ts";
@@ -21,6 +22,8 @@ export async function viewFollow(
   const row = await queries.first(findFollow, { spec: spec.id });
   if (!row) return null;
   const { webhook_problem, ...settings } = JSON.parse(row.settings) as FollowSettings;
+  const { cloud_identity_id: id } = spec;
+  const role = id === null ? undefined : await queries.first(findPlanRole, { id });
   const hasEvents = row.last_event_at !== null && row.last_event_at >= row.updated_at;
   return {
     connection_id: row.connection_id,
@@ -29,7 +32,7 @@ export async function viewFollow(
     repository: row.repository,
     seen_commit: row.seen_commit,
     warnings: [
-      ...withheldWarnings(settings, definition, spec.cloud_identity_id !== null),
+      ...withheldWarnings(settings, definition, role?.plan_role_arn === null),
       ...(webhook_problem === null || hasEvents ? [] : [webhook_problem]),
     ],
   };

@@ -42,6 +42,7 @@ import {
   viewSpec,
 } from "./configurations.ts";
 import { findFollow } from "../../store/connections/follows.ts";
+import { markOpenPlans } from "../../store/connections/job-changes.ts";
 import { findFollowed, type Followed } from "../connections/follow.ts";
 import { applyFollow, followChange, type FollowChange } from "./follows.ts";
 import { refuseResources } from "./resources.ts";
@@ -167,7 +168,10 @@ async function save(
   await checkReferences(tx, owner, { ...after, source: definition.source });
   await checkNames(tx, after);
   await saveSpec(tx, after);
-  if (hasOtherRule) await refreshQueue(tx, afterCommit, after);
+  if (hasOtherRule) {
+    await refreshQueue(tx, afterCommit, after);
+    await markOpenPlans(tx, id, after.updated_at);
+  }
   const details = {
     fields: Object.keys(change),
     ...(await applyFollow(tx, user, id, follow, after.updated_at)),

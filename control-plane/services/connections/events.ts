@@ -14,6 +14,7 @@ import {
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
 import { findFollowed, forgetComment } from "../../store/connections/follows.ts";
+import { setPusher } from "../../store/connections/polls.ts";
 import type { Context } from "../context.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../refusal-limit.ts";
 import { commandIn } from "./comment-commands.ts";
@@ -65,14 +66,19 @@ export async function receiveEvent(
   const comment = commentIn[row.kind](payload);
   const command =
     isFollowed && comment ? commandIn(comment, key.repository, context.now()) : undefined;
+  // Who pushed is not told by the poller's calls, and says whose approval does not count.
+  const { commit = null, account = null } = (isFollowed && kind.pushIn?.(payload)) || {};
   await context.store.write(async (tx) => {
     const event = { connection_id: row.id, delivery_id, received_at: at };
-    if (!(await insertEvent(tx, { ...event, command: command ? JSON.stringify(command) : null })))
-      return;
+    const told = { commit_id: commit, account_id: account };
+    const stored = { ...event, ...told, command: command ? JSON.stringify(command) : null };
+    if (!(await insertEvent(tx, stored))) return;
     await updateConnection(tx, row.id, {
       last_event_at: at,
       ...(isFollowed && (command || !comment) ? { poll_at: nextLook(row, at) } : {}),
     });
+    if (commit !== null && account !== null)
+      await tx.run(setPusher, { connection: row.id, commit, account });
     if (isFollowed && comment?.event === "deleted")
       await tx.run(forgetComment, { ...key, comment: comment.id, now: at });
   });

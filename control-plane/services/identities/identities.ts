@@ -30,7 +30,7 @@ import { time } from "../../domain/moments.ts";
 export async function createCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
-  { name, provider, role_arn }: CreateCloudIdentity,
+  { name, provider, role_arn, plan_role_arn = null }: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
   const at = now();
   const { space_id: owner_id } = user;
@@ -41,6 +41,7 @@ export async function createCloudIdentity(
     provider,
     role_arn,
     external_id: randomUUID(),
+    plan_role_arn,
     created_at: at,
     updated_at: at,
   };
@@ -85,14 +86,17 @@ export async function updateCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
   id: string,
-  { name, role_arn }: UpdateCloudIdentity,
+  { name, role_arn, plan_role_arn }: UpdateCloudIdentity,
 ): Promise<CloudIdentity> {
   return store.write(async (tx) => {
     const before = await find(tx, user, id);
     const change = {
       ...(name === undefined ? {} : { name }),
       ...(role_arn === undefined ? {} : { role_arn }),
+      ...(plan_role_arn === undefined ? {} : { plan_role_arn }),
     };
+    // A queued PLAN of a pull request would assume the other role.
+    if (plan_role_arn === null && before.plan_role_arn !== null) await refuseOpen(tx, user, before);
     const after = { ...before, ...change, updated_at: now() };
     if (after.name !== before.name) await checkName(tx, user.space_id, after.name);
     await saveCloudIdentity(tx, after);
@@ -119,11 +123,8 @@ export async function deleteCloudIdentity(
   });
 }
 
-async function refuseUsed(
-  tx: Queries,
-  { space_id: owner }: UserCaller,
-  { id: identity, name }: CloudIdentityRow,
-): Promise<void> {
+async function refuseUsed(tx: Queries, user: UserCaller, row: CloudIdentityRow): Promise<void> {
+  const { id: identity, name } = row;
   const users = await listUsersOfIdentity(tx, identity, namesShown);
   if (users.length > 0) {
     const total = await countUsersOfIdentity(tx, identity);
@@ -132,6 +133,14 @@ async function refuseUsed(
       `the cloud identity "${name}" is used by the ${total === 1 ? "configuration" : "configurations"} ${namesInShort(users, total)}: choose another one, or none, there first`,
     );
   }
+  await refuseOpen(tx, user, row);
+}
+
+async function refuseOpen(
+  tx: Queries,
+  { space_id: owner }: UserCaller,
+  { id: identity, name }: CloudIdentityRow,
+): Promise<void> {
   const job = await tx.first(findJobOfIdentity, { identity, owner });
   if (job)
     throw new RefusalError(
@@ -180,6 +189,7 @@ const view = (row: CloudIdentityRow): CloudIdentity => ({
   provider: row.provider,
   role_arn: row.role_arn,
   external_id: row.external_id,
+  plan_role_arn: row.plan_role_arn,
   created_at: time(row.created_at),
   updated_at: time(row.updated_at),
 });

@@ -9,7 +9,12 @@ import {
   type RefreshedJob,
 } from "../../store/approvals/approvals.ts";
 import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/jobs.ts";
-import { markChange, markPullRequest, wakePoller } from "../../store/connections/job-changes.ts";
+import {
+  markChange,
+  markOpenPlans,
+  markPullRequest,
+  wakePoller,
+} from "../../store/connections/job-changes.ts";
 import { releaseLock } from "../../store/states/states.ts";
 import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
@@ -139,11 +144,15 @@ async function noteForHost(
   if (job.spec_id === null || !(isShown || endDiffers(before, job))) return false;
   const change = await tx.first(markChange, { job: job.id, now });
   if (!change) return false;
-  const { connection_id: connection, pull_request_id } = change;
-  if (pull_request_id !== null) await tx.run(markPullRequest, { id: pull_request_id, now });
+  const { connection_id: connection, pull_request_id, merged_request_id } = change;
+  for (const id of [pull_request_id, merged_request_id])
+    if (id !== null) await tx.run(markPullRequest, { id, now });
+  if (job.job_type === "DEPLOY" && job.status === "SUCCESS")
+    await markOpenPlans(tx, job.spec_id, now);
+  else if (pull_request_id !== null) return job.job_type === "PLAN";
   else if (connection !== null && job.job_type === "PLAN" && job.status === "SUCCESS")
     await tx.run(wakePoller, { connection, now });
-  return pull_request_id !== null && job.job_type === "PLAN";
+  return false;
 }
 
 /** Logs and counts an event of a job, after the commit. */

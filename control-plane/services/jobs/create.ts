@@ -7,6 +7,7 @@ import { findChange, insertChange, markPullRequest } from "../../store/connectio
 import type { Queries } from "../../store/db.ts";
 import { insertJob } from "../../store/jobs/jobs.ts";
 import { requirePlan, findDestructive } from "../approvals/approvals.ts";
+import { findApprovedPlan, findReview } from "../approvals/review.ts";
 import { record } from "../audit/audit.ts";
 import { makeHashKey } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
@@ -155,8 +156,8 @@ async function addJob(
   }
   const { definition: config_snapshot, definition_id } = writing;
   await insertJob(tx, job, { config_snapshot, definition_id });
-  await addChange(tx, job, request, origin);
-  if (request.spec && request.spec.approval_when !== null)
+  const needsApproval = await addChange(tx, job, request, origin);
+  if (request.spec && (needsApproval || request.spec.approval_when !== null))
     await refreshQueue(tx, afterCommit, request.spec);
   const { spec_id: configuration_id, plan_job_id } = job;
   const details = {
@@ -171,41 +172,45 @@ async function addJob(
   notifyOfEvent(afterCommit, "queued", job, by.name);
 }
 
-/** A DEPLOY runs the change of its plan. */
+/**
+ * A DEPLOY runs the change of its plan. Returns whether it needs an approval without a rule too,
+ * because a connection deploys another plan than the one that was reviewed.
+ */
 async function addChange(
   tx: Queries,
-  { id: job_id, spec_id, plan_job_id, created_at: now }: JobRow,
+  { id: job_id, spec_id, plan_job_id, creator_id, created_at: now }: JobRow,
   { withheld, settingsHash }: Resolved,
   origin: JobOrigin | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const planned =
     plan_job_id === null ? undefined : await tx.first(findChange, { job: plan_job_id });
-  if (!origin && !planned) return;
-  const { connection_id, pull_request_id } = (origin ?? planned)!;
+  const review = planned && (await findReview(tx, planned));
   const fields = origin
     ? {
+        connection_id: origin.connection_id,
+        pull_request_id: origin.pull_request_id,
+        merged_request_id: origin.merged_request_id,
         commit_id: origin.change.commit,
         change: JSON.stringify(origin.change),
         withheld: JSON.stringify(withheld),
         settings_hash: settingsHash,
       }
-    : {
-        commit_id: planned!.commit_id,
-        change: planned!.change,
-        withheld: planned!.withheld,
-        settings_hash: planned!.settings_hash,
-      };
+    : planned;
+  if (!fields) return false;
+  const needsApproval = review?.equal === false && creator_id === null;
   await insertChange(tx, {
-    job_id,
-    connection_id,
-    pull_request_id,
-    spec_id,
     ...fields,
+    job_id,
+    spec_id,
+    approved_job_id: planned ? await findApprovedPlan(tx, planned, review) : null,
+    needs_approval: needsApproval ? 1 : 0,
     posted_status: null,
     post_error: null,
     post_at: now,
   });
-  if (pull_request_id !== null) await tx.run(markPullRequest, { id: pull_request_id, now });
+  for (const id of [fields.pull_request_id, fields.merged_request_id])
+    if (id !== null) await tx.run(markPullRequest, { id, now });
+  return needsApproval;
 }
 
 function newJob(

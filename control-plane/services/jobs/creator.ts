@@ -34,6 +34,8 @@ export function connectionCreator({
 export interface JobOrigin {
   readonly connection_id: string | null;
   readonly pull_request_id: string | null;
+  /** The pull request whose merge made the commit. */
+  readonly merged_request_id: string | null;
   readonly change: Change;
   /** Whether it is a PLAN of a head that is merged into its base. */
   readonly isPullRequest: boolean;

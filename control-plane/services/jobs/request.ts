@@ -24,6 +24,7 @@ import {
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
 import { findFollow } from "../../store/connections/follows.ts";
+import { findPlanRole } from "../../store/identities/identities.ts";
 import { findState } from "../../store/states/states.ts";
 import type { AttachedRow } from "../../store/variable-sets/variable-sets.ts";
 import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts";
@@ -134,8 +135,17 @@ export async function resolveRequest(
     };
   });
   if (planned) checkHash(planned, draft.hash);
-  const identity = values === "all" ? spec.cloud_identity_id : null;
-  return { spec, ...draft, identity, options };
+  return { spec, ...draft, identity: await identityFor(tx, spec, values), options };
+}
+
+/** A PLAN that lacks values may at most read: it needs the role of PLANs. */
+async function identityFor(
+  tx: Queries,
+  { cloud_identity_id: id }: SpecRow,
+  values: JobOrigin["values"],
+): Promise<string | null> {
+  if (id === null || values === "all") return id;
+  return (await tx.first(findPlanRole, { id }))?.plan_role_arn ? id : null;
 }
 
 async function resolveTeardown(

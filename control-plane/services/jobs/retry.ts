@@ -59,7 +59,7 @@ async function findOrigin(
 ): Promise<JobOrigin | undefined> {
   const found = await read.first(findChange, { job: id });
   if (!found) return undefined;
-  const { connection_id, pull_request_id } = found;
+  const { connection_id, pull_request_id, merged_request_id } = found;
   const change = JSON.parse(found.change) as Change;
   const follow = await read.first(findFollow, { spec: spec_id ?? "" });
   const { values } = follow
@@ -69,6 +69,7 @@ async function findOrigin(
   return {
     connection_id,
     pull_request_id,
+    merged_request_id,
     change,
     isPullRequest,
     values: isPullRequest ? values : "all",

@@ -4,6 +4,7 @@ import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { Change } from "../../../protocol/follow.ts";
 import type { ExecutionMetadata, Job } from "../../../protocol/jobs.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
+import type { ReviewedPlan } from "../../../protocol/reviewed-plan.ts";
 import { hasDebug, type JobRow } from "../../domain/job.ts";
 import { time, timeOrNull } from "../../domain/moments.ts";
 import { mask } from "../../domain/snapshot.ts";
@@ -15,6 +16,7 @@ import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findViewed, type ViewedRow } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
+import { findReview, withDifferences, type PlannedChange } from "../approvals/review.ts";
 import { findStaleness } from "../approvals/staleness.ts";
 import { findApprovalNeed, viewApprovals } from "../approvals/views.ts";
 import { findCandidates, viewWaiting } from "../claims/waiting-reason.ts";
@@ -27,6 +29,8 @@ import { Drafts } from "../large-work.ts";
 export interface JobViewOptions {
   /** False for lists and runners' reports: progress is read from the log, maybe from an archive. */
   readonly progress?: boolean;
+  /** Whether it is compared with the reviewed plan, which reads both; as `progress`. */
+  readonly review?: boolean;
   /** For a list, which hashes a definition once: one of megabytes takes 25 ms to open and hash. */
   readonly drafts?: Drafts;
 }
@@ -35,28 +39,46 @@ export interface JobViewOptions {
 export async function viewJob(
   context: Context,
   idOrRow: string | JobRow,
-  { progress = true, drafts = new Drafts() }: JobViewOptions = {},
+  { progress = true, review: isCompared = progress, drafts = new Drafts() }: JobViewOptions = {},
 ): Promise<Job> {
   const { read } = context.store;
   const row = typeof idOrRow === "string" ? await read.first(findJob, { id: idOrRow }) : idOrRow;
   if (!row) throw notFound("job");
-  const job = await viewStored(read, row);
+  const { review, ...job } = await viewStored(read, row);
   const { approval_need: need } = job;
   if (need) {
     await setImmediate();
     need.plan_staleness = (await findStaleness(context, row, drafts)) ?? null;
   }
-  return progress ? { ...job, ...(await findApplyProgress(context, job)) } : job;
+  const reviewed_plan = isCompared && review ? await viewReview(read, review) : null;
+  return {
+    ...job,
+    ...(isCompared ? { reviewed_plan } : {}),
+    ...(progress ? await findApplyProgress(context, job) : {}),
+  };
 }
 
-async function viewStored(read: Queries, row: JobRow): Promise<Job> {
+async function viewReview(read: Queries, plan: PlannedChange): Promise<ReviewedPlan | null> {
+  const review = await findReview(read, plan);
+  return review ? withDifferences(read, plan.job_id, review) : null;
+}
+
+/** `review`: the plan to compare with the reviewed one. */
+async function viewStored(
+  read: Queries,
+  row: JobRow,
+): Promise<Job & { readonly review?: PlannedChange }> {
   const found = await read.first(findViewed, { id: row.id });
   if (!found) return viewWithSnapshot(read, { ...row, config_snapshot: null });
   const job = await reading(row.owner_id, found.config_snapshot, async () => {
     const config_snapshot = await wholeText(read, found.config_snapshot);
     return viewWithSnapshot(read, { ...row, config_snapshot });
   });
-  return { ...job, ...viewChange(found) };
+  const { merged_request_id, settings_hash } = found;
+  if (merged_request_id === null || settings_hash === null) return { ...job, ...viewChange(found) };
+  const planned = { job_id: row.plan_job_id ?? row.id, spec_id: row.spec_id };
+  const review = { ...planned, merged_request_id, settings_hash };
+  return { ...job, ...viewChange(found), review };
 }
 
 async function viewWithSnapshot(
@@ -120,13 +142,23 @@ async function viewWithSnapshot(
   };
 }
 
-function viewChange({ change, withheld, posted_status, post_error, post_at }: ViewedRow) {
-  if (change === null) return { change: null, change_state: null };
+function viewChange({ withheld, ...row }: ViewedRow) {
+  if (row.change === null) return noChange;
+  return { ...changeOf(row), withheld: JSON.parse(withheld ?? "[]") as string[] };
+}
+
+const noChange = { change: null, change_state: null };
+
+function changeOf({
+  change,
+  posted_status,
+  post_error,
+  post_at,
+}: Pick<ViewedRow, "change" | "posted_status" | "post_error" | "post_at">) {
   const shown = posted_status !== null && post_at === null ? "posted" : "pending";
   return {
-    change: JSON.parse(change) as Change,
+    change: JSON.parse(change ?? "null") as Change | null,
     change_state: post_error === null ? shown : { error: post_error },
-    withheld: JSON.parse(withheld ?? "[]") as string[],
   } as const;
 }
 
@@ -147,6 +179,8 @@ export type JobSummary = Pick<
   | "configuration_id"
   | "worker_id"
   | "created_by"
+  | "change"
+  | "change_state"
   | "changes"
   | "error_message"
   | "waiting_reason"
@@ -195,6 +229,7 @@ export async function viewSummaries(
       worker_id: job.worker_id,
       name: job.name,
       created_by: job.created_by,
+      ...(job.change === null ? noChange : changeOf(JSON.parse(job.change) as ViewedRow)),
       changes: countsOf(job.changes),
       error_message: job.error_message,
       ...(await viewWaiting(queries, job, workers)),

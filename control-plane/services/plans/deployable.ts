@@ -7,7 +7,7 @@ import type { Queries } from "../../store/db.ts";
 import { findFact, restoredAt } from "../../store/facts.ts";
 import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
-import { findUsedIdentity, type UsedIdentity } from "../../store/identities/identities.ts";
+import { findUsedIdentity, type ClaimedIdentity } from "../../store/identities/identities.ts";
 import { findArtifact } from "../../store/storage/job-files.ts";
 import { findState } from "../../store/states/states.ts";
 
@@ -100,11 +100,12 @@ export async function checkFresh(tx: Queries, plan: JobRow): Promise<void> {
 async function checkIdentity(tx: Queries, plan: JobRow): Promise<void> {
   if (plan.cloud_identity_id === null) return;
   const now = await tx.first(findUsedIdentity, { id: plan.cloud_identity_id });
-  const then = JSON.parse(plan.identity_used ?? "null") as UsedIdentity | null;
-  if (isDeepStrictEqual({ ...now }, { ...then })) return;
+  const used = JSON.parse(plan.identity_used ?? "{}") as Partial<ClaimedIdentity>;
+  const { plan_role_arn: _, ...then } = used;
+  if (isDeepStrictEqual({ ...now }, then)) return;
   throw new RefusalError(
     "plan_is_stale",
-    `The cloud identity was changed after the plan was made (its role was ${then?.role_arn ?? "not recorded"}, and is ${now?.role_arn ?? "gone"}), so plan again`,
+    `The cloud identity was changed after the plan was made (its role was ${then.role_arn ?? "not recorded"}, and is ${now?.role_arn ?? "gone"}), so plan again`,
   );
 }
 

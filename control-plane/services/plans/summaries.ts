@@ -1,5 +1,5 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
-import type { OutputChange, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { unknownPathsLimit, type UnknownValues } from "../../../protocol/made-known.ts";
 import { attributesOf, onlyOf } from "../../../protocol/plan-text.ts";
@@ -9,24 +9,24 @@ import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
+import { isDestructive } from "../../domain/approvals.ts";
+import { findOwnJob, findUseOfPlan, setDestructive } from "../../store/jobs/jobs.ts";
 import {
   findPlanAttributes,
   findPlanSummary,
   savePlanSummary,
 } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
+import { joined, readPlanSummary, type Details } from "./read-summary.ts";
 import { findPlanRefusal } from "../jobs/jobs.ts";
 
-/** The parts of a summary that are stored apart. */
-interface Details {
-  readonly changes: readonly (PlannedChange["attributes"] | null)[];
-  readonly outputs: readonly (OutputChange["attributes"] | null)[];
-  readonly graph?: PlanSummary["graph"];
-}
-
 /** Attributes and graph (up to 1 MiB) are stored apart, so that lists of summaries stay fast. */
-export function storePlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
+export async function storePlanSummary(
+  tx: Queries,
+  job: string,
+  summary: PlanSummary,
+): Promise<void> {
+  await tx.run(setDestructive, { plan: job, destructive: isDestructive(summary) ? 1 : 0 });
   const { graph, ...rest } = summary;
   const details: Details = {
     changes: summary.changes.map(({ attributes }) => attributes ?? null),
@@ -34,7 +34,7 @@ export function storePlanSummary(tx: Queries, job: string, summary: PlanSummary)
     ...(graph ? { graph } : {}),
   };
   const isEmpty = !graph && ![...details.changes, ...details.outputs].some(Boolean);
-  return savePlanSummary(tx, job, {
+  await savePlanSummary(tx, job, {
     plan_summary: JSON.stringify({ ...rest, counts: withOnly(summary) }, withoutAttributes),
     attributes: isEmpty ? null : JSON.stringify(details),
   });
@@ -71,36 +71,8 @@ export async function getPlanSummary(
   };
 }
 
-/** Of a PLAN of any owner; null if it has none. Leaves out attributes over `mostAttributes` as JSON. */
-export async function readPlanSummary(
-  read: Queries,
-  job: string,
-  mostAttributes: number,
-): Promise<PlanSummary | null> {
-  const found = await read.first(findPlanSummary, { job });
-  if (!found) return null;
-  const values = await read.first(findPlanAttributes, { job });
-  const isShown = values !== undefined && values.attributes.length <= mostAttributes;
-  return joined(found.plan_summary, isShown ? values.attributes : undefined);
-}
-
 const withoutAttributes = (key: string, value: unknown): unknown =>
   key === "attributes" ? undefined : value;
-
-function joined(plan_summary: string, values: string | undefined): PlanSummary {
-  const summary = JSON.parse(plan_summary) as PlanSummary;
-  if (values === undefined) return summary;
-  const details = JSON.parse(values) as Details;
-  const changes = summary.changes.map((change, index) => {
-    const attributes = details.changes[index];
-    return attributes ? { ...change, attributes } : change;
-  });
-  const outputs = summary.outputs.map((output, index) => {
-    const attributes = details.outputs[index];
-    return attributes ? { ...output, attributes } : output;
-  });
-  return { ...summary, changes, outputs, ...(details.graph ? { graph: details.graph } : {}) };
-}
 
 /**
  * What the plan of a DEPLOY did not know, of what remains and is not sensitive; undefined if it knew

@@ -101,7 +101,8 @@ async function plan({ place, row, own, take }: Given): Promise<string | undefine
   for (const one of may) if (await isTouched(place.context, one, changed)) wanted.push(one);
   if (wanted.length === 0) return "the files belong to no configuration that takes commands";
   await queueEach(place, wanted, {
-    requestOf: (one) => requestOf(place, one, changeOfPull(place, row), row.id),
+    requestOf: (one) =>
+      requestOf(place, one, changeOfPull(place, row), { pull_request_id: row.id }),
     before: async (tx) => {
       if (!(await take(tx))) return undefined;
       const jobs = await tx.all(findJobsOfPullRequest, { pull_request: row.id });

@@ -1,5 +1,4 @@
 /** The one comment of a pull request: a table, then each plan folded. */
-import type { JobStatus } from "../../../protocol/jobs.ts";
 import {
   attributesOf,
   attributeText,
@@ -14,7 +13,6 @@ import type { PlanAction, PlanSummary } from "../../../protocol/plan-summary.ts"
 /** The plan of one configuration, as the comment shows it. */
 export interface CommentedPlan {
   readonly configuration: string;
-  readonly status: JobStatus;
   /** In short, as the status says it. */
   readonly said: string;
   /** The page of the job. */
@@ -74,8 +72,14 @@ function fitted(lines: readonly string[], limit: number): string {
 function foldedPlan(plan: CommentedPlan, hasHtml: boolean, limit: number): string {
   const { configuration, error, summary, withheld, url } = plan;
   const lines = [
-    ...(withheld.length > 0 ? [`Not given to this plan: ${withheld.join(", ")}`, ""] : []),
-    ...(error === null ? [] : error.split("\n")),
+    ...(withheld.length > 0
+      ? [
+          `Not given to this plan: ${withheld.join(", ")}`,
+          "So its approvals do not count after the merge.",
+          "",
+        ]
+      : []),
+    ...(error ? error.split("\n") : []),
     ...(summary ? planLines(summary) : []),
   ].map(visible);
   if (lines.length === 0) return "";

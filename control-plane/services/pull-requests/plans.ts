@@ -96,7 +96,7 @@ async function planNow(
   const { id, head_commit } = row;
   const skipped = followers.length === 0 ? "it changes no files of a configuration" : null;
   await queueEach(place, followers, {
-    requestOf: (one) => requestOf(place, one, changeOfPull(place, row), id),
+    requestOf: (one) => requestOf(place, one, changeOfPull(place, row), { pull_request_id: id }),
     before: async (tx, afterCommit) => {
       const now = await tx.first(findPullRequest, { id });
       const isStale =
@@ -151,12 +151,18 @@ export async function queueEach(
   }
 }
 
+/** The pull request whose head is planned, or whose merge made the commit. */
+interface Requests {
+  readonly pull_request_id?: string | null;
+  readonly merged_request_id?: string | null | undefined;
+}
+
 /** A request for the PLAN of a commit. Undefined: the configuration has another source by now. */
 export async function requestOf(
   { context, connection }: Pick<Place, "context" | "connection">,
   follower: FollowerRow,
   change: Change,
-  pull_request_id: string | null,
+  { pull_request_id = null, merged_request_id = null }: Requests,
 ): Promise<JobRequest | undefined> {
   const { spec_id, owner_id: owner } = follower;
   const spec = await context.store.read.first(findSpec, { id: spec_id, owner });
@@ -175,6 +181,7 @@ export async function requestOf(
     origin: {
       connection_id: connection.id,
       pull_request_id,
+      merged_request_id,
       change,
       isPullRequest: pull_request_id !== null,
       values: pull_request_id === null ? "all" : values,

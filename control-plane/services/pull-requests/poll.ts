@@ -13,6 +13,7 @@ import {
   findFollowers,
   findOpenPullRequests,
   findPullRequestByNumber,
+  findPusher,
   insertPullRequest,
   renameRepository,
   takeTurn,
@@ -235,6 +236,8 @@ async function savePullRequest(
   const key = keyOf(place);
   const columns = columnsOf(pull);
   const before = await tx.first(findPullRequestByNumber, { ...key, number: pull.number });
+  const pushed = { connection: key.connection, commit: pull.head.commit };
+  const pusher_id = (await tx.first(findPusher, pushed))?.account_id ?? null;
   const open = { state: "open", merged_commit: null } as const;
   if (!before)
     return insertPullRequest(tx, {
@@ -245,6 +248,7 @@ async function savePullRequest(
       repository: place.repository.full_name,
       number: pull.number,
       ...columns,
+      pusher_id,
       ...open,
       approved_commit: null,
       planned_commit: null,
@@ -268,6 +272,7 @@ async function savePullRequest(
     ...columns,
     ...open,
     ...(isMoved || before.state !== "open" ? { planned_commit: null, skipped: null } : {}),
+    ...(isMoved ? { pusher_id } : {}),
     ...(isShown ? { post_at: now, updated_at: now } : {}),
   });
   if (isMoved) await cancelPlans(tx, afterCommit, place, before.id, columns.head_commit, now);

@@ -5,8 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { minute } from "../../../common/units.ts";
-import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import { changesResources, changesText } from "../../../protocol/words.ts";
 import type { CodeHost, Status } from "../../code-hosts/code-host.ts";
 import { hasEnded } from "../../domain/job.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
@@ -16,6 +14,7 @@ import {
   changePullRequest,
   findDueJobChanges,
   findDuePullRequests,
+  findJobsOfMerge,
   findJobsOfPullRequest,
   findNewestFor,
   findRepositoryOf,
@@ -26,9 +25,10 @@ import {
 } from "../../store/connections/posting.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
-import { readPlanSummary } from "../plans/summaries.ts";
+import { readPlanSummary } from "../plans/read-summary.ts";
 import { commentText, markerOf, type CommentedPlan } from "./comment.ts";
 import { askPolitely, quietAfter } from "../connections/hosts.ts";
+import { hasChanges, saidOf, type Said } from "./said.ts";
 
 /** Rows of each kind that one round takes. */
 const rowsOfRound = 20;
@@ -80,7 +80,7 @@ async function postJob(context: Context, row: JobChangeRow): Promise<void> {
       : await findNewestFor(store.read, { spec: row.spec_id, commit: row.commit_id });
   if (!connection || !repository || newest?.job_id !== row.job_id || newest.configuration === null)
     return void (await end({ post_at: null }));
-  const { state, description } = statusOf(newest);
+  const { state, description } = await saidOf(store.read, newest);
   try {
     const posted_status = await askPolitely(context, connection, ({ host }) =>
       postStatus(host, repository, row.commit_id, row.posted_status, {
@@ -109,23 +109,30 @@ async function postPullRequest(context: Context, row: PullRequestRow): Promise<v
   const end = (change: Partial<PullRequestRow> & { post_at: number | null }) =>
     store.write((tx) => changePullRequest(tx, taken, change));
   const connection = await connectionOf(context, row.connection_id);
-  if (!connection || row.state === "merged") return void (await end({ post_at: null }));
-  const plans = await plansOf(store.read, row);
+  const isMerged = row.state === "merged";
+  const merged = isMerged ? await jobsOfMerge(store.read, row) : [];
+  if (!connection || (isMerged && merged.length === 0)) return void (await end({ post_at: null }));
+  const plans: Said[] = [];
+  for (const plan of await plansOf(store.read, row)) plans.push(await saidOf(store.read, plan));
   const turn = { context, connection };
   try {
     const posted = await askPolitely(context, connection, async ({ host }) => ({
-      posted_status: await postStatus(
-        host,
-        repositoryOf(row),
-        row.head_commit,
-        row.posted_status,
-        aggregateOf(turn, row, plans),
-      ),
+      posted_status: isMerged
+        ? row.posted_status
+        : await postStatus(
+            host,
+            repositoryOf(row),
+            row.head_commit,
+            row.posted_status,
+            aggregateOf(turn, row, plans),
+          ),
       posted_comment:
-        row.state === "open" ? await postComment(turn, host, row, plans) : row.posted_comment,
+        row.state === "closed"
+          ? row.posted_comment
+          : await postComment(turn, host, row, plans, merged),
     }));
     // What starts nothing changes only by what makes the row due.
-    const isOver = row.state === "closed" || row.skipped !== null;
+    const isOver = row.state !== "open" || row.skipped !== null;
     await end({ ...posted, post_error: null, post_at: isOver ? null : now() + comparedAgain });
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
@@ -182,56 +189,30 @@ export async function plansOf(
   { id, head_commit }: Pick<PullRequestRow, "id" | "head_commit">,
 ): Promise<readonly PostedJob[]> {
   const all = await findJobsOfPullRequest(read, { id, commit: head_commit, limit: jobsLimit });
+  return newestOfEach(all.filter(({ job_type }) => job_type === "PLAN"));
+}
+
+/** By configuration. */
+function newestOfEach(jobs: readonly PostedJob[]): readonly PostedJob[] {
   const newest = new Map<string, PostedJob>();
-  for (const job of all)
-    if (job.spec_id !== null && job.configuration !== null && job.job_type === "PLAN")
-      if (!newest.has(job.spec_id)) newest.set(job.spec_id, job);
+  for (const job of jobs)
+    if (job.spec_id !== null && job.configuration !== null && !newest.has(job.spec_id))
+      newest.set(job.spec_id, job);
   return [...newest.values()].toSorted((a, b) =>
     (a.configuration ?? "").localeCompare(b.configuration ?? "", "en"),
   );
 }
 
-/** What a status says of a job. */
-function statusOf(job: PostedJob): Pick<Status, "state" | "description"> {
-  const isPlan = job.job_type === "PLAN";
-  switch (job.status) {
-    case "QUEUED":
-      return {
-        state: "pending",
-        description: job.unapproved ? "waits for approvals" : "waits for a runner",
-      };
-    case "PROCESSING":
-      return { state: "pending", description: isPlan ? "planning" : "deploying" };
-    case "SUCCESS": {
-      const counts = job.counts === null ? "" : changesText(JSON.parse(job.counts) as PlanCounts);
-      return {
-        state: "success",
-        description: isPlan ? planSaid(job, counts) : `deployed ${counts}`,
-      };
-    }
-    case "FAILED":
-      return { state: "failure", description: firstLine(job.error_message) ?? "failed" };
-    case "CANCELLED":
-      return { state: "failure", description: "cancelled" };
-  }
+/** The newest job of each configuration for what a pull request was merged as. */
+async function jobsOfMerge(read: Queries, { id }: PullRequestRow): Promise<readonly Said[]> {
+  const jobs = newestOfEach(await findJobsOfMerge(read, { id, limit: jobsLimit }));
+  return Promise.all(jobs.map((job) => saidOf(read, job)));
 }
-
-function planSaid(
-  { approval_when, approval_count, destructive }: PostedJob,
-  counts: string,
-): string {
-  const isCovered = approval_when === "always" || (approval_when !== null && destructive === 1);
-  const needed = approval_count ?? 1;
-  const approvals = `needs ${needed} approval${needed === 1 ? "" : "s"}`;
-  return isCovered && counts !== "no changes" ? `${counts}, ${approvals}` : counts;
-}
-
-const firstLine = (text: string | null): string | undefined => text?.split("\n", 1)[0] || undefined;
 
 function aggregateOf(
   { context, connection }: Turn,
   row: PullRequestRow,
-  plans: readonly PostedJob[],
+  plans: readonly Said[],
 ): Status {
   const [only] = plans;
   const url = `${context.publicUrl()}/pull-requests/${row.id}`;
@@ -250,7 +231,7 @@ export const needsApproval = (
 /** What the aggregate status of a pull request says. */
 function wholeOf(
   row: PullRequestRow,
-  plans: readonly PostedJob[],
+  plans: readonly Said[],
 ): Pick<Status, "state" | "description"> {
   if (row.state === "closed") return { state: "success", description: "closed without a merge" };
   if (row.skipped !== null) return { state: "success", description: row.skipped };
@@ -259,38 +240,34 @@ function wholeOf(
   if (row.planned_commit !== row.head_commit)
     return { state: "pending", description: "will be planned" };
   if (plans.length === 0) return { state: "success", description: "touches no configuration" };
-  const all = plans.map((plan) => ({ ...statusOf(plan), plan }));
-  const failed = all.filter(({ state }) => state === "failure");
+  const failed = plans.filter(({ state }) => state === "failure");
   const count = `${plans.length} plan${plans.length === 1 ? "" : "s"}`;
   if (failed.length > 0) {
-    const names = failed.map(({ plan }) => plan.configuration).join(", ");
+    const names = failed.map(({ configuration }) => configuration).join(", ");
     return { state: "failure", description: `${failed.length} of ${count} failed: ${names}` };
   }
-  const open = all.filter(({ state }) => state === "pending").length;
+  const open = plans.filter(({ state }) => state === "pending").length;
   if (open > 0) return { state: "pending", description: `${plans.length - open} of ${count} done` };
-  const [first] = all;
-  if (all.length === 1 && first) return { state: "success", description: first.description };
+  const [first] = plans;
+  if (plans.length === 1 && first) return { state: "success", description: first.description };
   const changed = plans.filter(({ counts }) => hasChanges(counts)).length;
   return { state: "success", description: `${count}, ${changed} with changes` };
 }
 
-function hasChanges(counts: string | null): boolean {
-  if (counts === null) return true;
-  const read = JSON.parse(counts) as PlanCounts;
-  return changesResources(read) || read.only !== undefined;
-}
+const isShown = ({ comment }: PostedJob): boolean => comment !== "off" && comment !== null;
 
 /** Returns the digest of the comment that the host has; null while it has none. */
 async function postComment(
   { context, connection }: Turn,
   host: CodeHost,
   row: PullRequestRow,
-  plans: readonly PostedJob[],
+  plans: readonly Said[],
+  merged: readonly Said[],
 ): Promise<string | null> {
   const { store } = context;
-  const shown = plans.filter(({ comment }) => comment !== "off" && comment !== null);
+  const shown = plans.filter(isShown);
   const isOver = shown.every(hasEnded);
-  const isWorthIt = shown.some(
+  const isWorthIt = [...shown, ...merged.filter(isShown)].some(
     ({ comment, status, counts }) =>
       comment === "always" || (status === "SUCCESS" ? hasChanges(counts) : status === "FAILED"),
   );
@@ -300,6 +277,7 @@ async function postComment(
   const marker = markerOf(connection.status_name);
   const commented: CommentedPlan[] = [];
   for (const plan of shown) commented.push(await commentedPlan(context, plan));
+  for (const job of merged.filter(isShown)) commented.push(commentedMerge(context, job));
   const body = commentText(commented, row.head_commit, {
     marker,
     hasHtml: host.hasHtmlComments,
@@ -321,15 +299,24 @@ async function postComment(
 
 async function commentedPlan(
   { store: { read }, publicUrl }: Context,
-  job: PostedJob,
+  job: Said,
 ): Promise<CommentedPlan> {
   return {
     configuration: job.configuration ?? "",
-    status: job.status,
-    said: statusOf(job).description,
+    said: job.description,
     url: `${publicUrl()}/jobs/${job.job_id}`,
     error: job.status === "FAILED" ? job.error_message : null,
     summary: await readPlanSummary(read, job.job_id, attributesLimit),
     withheld: JSON.parse(job.withheld) as string[],
   };
 }
+
+/** What a job after the merge has come to, without the plan again. */
+const commentedMerge = ({ publicUrl }: Context, job: Said): CommentedPlan => ({
+  configuration: job.configuration ?? "",
+  said: `merged as ${job.commit_id.slice(0, 12)}: ${job.description}`,
+  url: `${publicUrl()}/jobs/${job.job_id}`,
+  error: [...(job.status === "FAILED" ? [job.error_message] : []), ...job.differences].join("\n"),
+  summary: null,
+  withheld: [],
+});

@@ -50,7 +50,11 @@ export async function planPush(
       if (error instanceof HostError && gone.has(error.status)) return { paths: [], isCut: true };
       throw error;
     });
-    const merged = await context.store.read.first(findMergedPullRequest, { ...key, commit: head });
+    const merged = await context.store.read.first(findMergedPullRequest, {
+      ...key,
+      branch,
+      commit: head,
+    });
     const change = {
       connection_id: connection.id,
       repository: repository.full_name,
@@ -63,7 +67,7 @@ export async function planPush(
       const { push } = settingsOf(one);
       const isWanted = push !== "off" && (await isTouched(context, one, changed));
       await queueEach(place, isWanted ? [one] : [], {
-        requestOf: () => requestOf(place, one, change, null),
+        requestOf: () => requestOf(place, one, change, { merged_request_id: merged?.id }),
         before: async (tx, afterCommit) => {
           if (!(await see(tx, one, head))) return undefined;
           if (isWanted) await supersede(tx, afterCommit, connection, one, context.now());

@@ -38,7 +38,7 @@ export type ClaimRow = Pick<
   /** JSON. */
   readonly cloud_identity: string | null;
   readonly deployed_backend: "managed" | "own" | null;
-  /** 1 if its configuration has an approval rule. */
+  /** 0 unless its configuration has an approval rule, or people had to approve it without one. */
   readonly has_approval_rule: number;
 };
 
@@ -46,7 +46,8 @@ const deployedBackend = sql<"managed" | "own" | null>`(
   select deployed_backend from specs where specs.id = jobs.spec_id)`;
 
 const hasApprovalRule = sql<number>`(
-  select count(approval_when) from specs where specs.id = jobs.spec_id)`;
+  select count(approval_when) from specs where specs.id = jobs.spec_id) + (
+  select count(*) from job_changes where job_changes.job_id = jobs.id and needs_approval = 1)`;
 
 export const claimOwnJob = claimOwn("skip locked");
 /** Waits for jobs that concurrent claims have locked, because those may be rolled back. */

@@ -92,23 +92,49 @@ export const findPullRequestByNumber = statement<
     .where("number", "=", number),
 );
 
-/** The newest pull request whose merge made this commit. */
+/** The newest pull request whose merge made this commit of a branch. */
 export const findMergedPullRequest = statement<
-  RepositoryParams & { commit: string },
+  RepositoryParams & { branch: string; commit: string },
   PullRequestRow
->((db, { connection, repository, commit }) =>
+>((db, { connection, repository, branch, commit }) =>
   db
     .selectFrom(pullRequestsBy("pull_requests_number"))
     .selectAll()
     .where("connection_id", "=", connection)
     .where("repository_id", "=", repository)
     .where("merged_commit", "=", commit)
+    .where("base_branch", "=", branch)
     .orderBy("number", "desc")
     .limit(1),
 );
 
 export const findPullRequest = statement<{ id: string }, PullRequestRow>((db, { id }) =>
   db.selectFrom("pull_requests").selectAll().where("id", "=", id),
+);
+
+/** Of an event that comes after the poller has seen the commit. */
+export const setPusher = statement<{ connection: string; commit: string; account: string }>(
+  (db, { connection, commit, account }) =>
+    db
+      .updateTable("pull_requests")
+      .set({ pusher_id: account })
+      .where("connection_id", "=", connection)
+      .where("state", "=", sql.lit("open" as const))
+      .where("head_commit", "=", commit),
+);
+
+/** Of an event that came before. */
+export const findPusher = statement<
+  { connection: string; commit: string },
+  { account_id: string | null }
+>((db, { connection, commit }) =>
+  db
+    .selectFrom("connection_events")
+    .select("account_id")
+    .where("connection_id", "=", connection)
+    .where("commit_id", "=", commit)
+    .orderBy("received_at", "desc")
+    .limit(1),
 );
 
 export async function insertPullRequest(tx: Queries, row: PullRequestRow): Promise<void> {
@@ -156,6 +182,7 @@ export const findJobsOfPushes = statement<
     job_type: string;
     status: string;
     creator_id: string | null;
+    ended_at: number | null;
   }
 >((db, { spec, limit }) =>
   db
@@ -167,6 +194,7 @@ export const findJobsOfPushes = statement<
       "jobs.job_type",
       "jobs.status",
       "jobs.creator_id",
+      "jobs.ended_at",
     ])
     .where("job_changes.spec_id", "=", spec)
     .where("job_changes.pull_request_id", "is", null)

@@ -1,7 +1,6 @@
 /** What hosts are to be told of jobs and pull requests. */
 import { sql } from "kysely";
 import type { JobStatus, JobType } from "../../../protocol/jobs.ts";
-import type { ApprovalWhen } from "../../../protocol/approvals.ts";
 import type { Queries } from "../db.ts";
 import { jobChangesBy, pullRequestsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
@@ -76,25 +75,26 @@ export async function keepPosted(
 /** A job of a connection with what its status says. */
 export interface PostedJob {
   readonly job_id: string;
+  readonly owner_id: string;
   readonly job_type: JobType;
   readonly status: JobStatus;
-  readonly unapproved: 0 | 1;
-  readonly destructive: 0 | 1;
+  readonly plan_job_id: string | null;
+  readonly started_at: number | null;
   readonly error_message: string | null;
   readonly spec_id: string | null;
   readonly configuration: string | null;
-  readonly approval_when: ApprovalWhen | null;
-  readonly approval_count: number | null;
   readonly commit_id: string;
+  readonly merged_request_id: string | null;
+  readonly settings_hash: string;
   readonly withheld: string;
   /** `PlanCounts`; null while there is no plan. */
   readonly counts: string | null;
   readonly comment: "changes" | "always" | "off" | null;
 }
 
-const postedJobs = sql`select job_changes.job_id, jobs.job_type, jobs.status, jobs.unapproved, jobs.destructive,
-    jobs.error_message, job_changes.spec_id, specs.name as configuration, specs.approval_when, specs.approval_count,
-    job_changes.commit_id, job_changes.withheld,
+const postedJobs = sql`select job_changes.job_id, jobs.owner_id, jobs.job_type, jobs.status, jobs.plan_job_id, jobs.started_at,
+    jobs.error_message, job_changes.spec_id, specs.name as configuration, job_changes.commit_id,
+    job_changes.merged_request_id, job_changes.settings_hash, job_changes.withheld,
     (select json_extract(plan_summary, '$.counts') from plan_summaries
       where plan_summaries.job_id = coalesce(jobs.plan_job_id, jobs.id)) as counts,
     (select json_extract(follows.settings, '$.comment') from follows where follows.spec_id = job_changes.spec_id)
@@ -121,6 +121,16 @@ export async function findJobsOfPullRequest(
     and job_changes.commit_id = ${commit} order by job_changes.job_id desc limit ${limit}`.execute(
     db,
   );
+  return rows;
+}
+
+/** The jobs of what a pull request was merged as, newest first. */
+export async function findJobsOfMerge(
+  { sql: db }: Queries,
+  { id, limit }: { readonly id: string; readonly limit: number },
+): Promise<PostedJob[]> {
+  const { rows } = await sql<PostedJob>`${postedJobs} where job_changes.merged_request_id = ${id}
+    order by job_changes.job_id desc limit ${limit}`.execute(db);
   return rows;
 }
 

@@ -45,11 +45,11 @@ export async function insertCloudIdentity(tx: Queries, row: CloudIdentityRow): P
 
 export async function saveCloudIdentity(
   tx: Queries,
-  { id, name, role_arn, updated_at }: CloudIdentityRow,
+  { id, name, role_arn, plan_role_arn, updated_at }: CloudIdentityRow,
 ): Promise<void> {
   await tx.sql
     .updateTable("cloud_identities")
-    .set({ name, role_arn, updated_at })
+    .set({ name, role_arn, plan_role_arn, updated_at })
     .where("id", "=", id)
     .execute();
 }
@@ -84,14 +84,24 @@ export const findJobOfIdentity = statement<{ identity: string; owner: string }, 
   },
 );
 
-/** A job's identity as the claim's response carries it, JSON. The job keeps it as `identity_used`. */
+/** The identity of a job that is claimed, JSON: `ClaimedIdentity`. The job keeps it as `identity_used`. */
 export const claimedIdentity = sql<string | null>`(
-  select cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id) as text)
+  select case when jobs.job_type = 'PLAN' and plan_role_arn is not null
+    then cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id, 'plan_role_arn', plan_role_arn) as text)
+    else cast(json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id) as text) end
   from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;
 
 export type UsedIdentity = Pick<CloudIdentityRow, "provider" | "role_arn" | "external_id">;
 
-/** What a job of this identity is given now. */
+/** The role of every PLAN. */
+export const findPlanRole = statement<{ id: string }, Pick<CloudIdentityRow, "plan_role_arn">>(
+  (db, { id }) => db.selectFrom("cloud_identities").select("plan_role_arn").where("id", "=", id),
+);
+
+/** With the role that a PLAN assumes instead of the other one. */
+export type ClaimedIdentity = UsedIdentity & { readonly plan_role_arn?: string };
+
+/** What a job of this identity is given now, apart from the role of PLANs. */
 export const findUsedIdentity = statement<{ id: string }, UsedIdentity>((db, { id }) =>
   db
     .selectFrom("cloud_identities")

@@ -44,16 +44,23 @@ export const findSnapshot = statement<{ id: string }, { config_snapshot: StoredJ
 
 /** The snapshot of a job, and the change that it runs, if it is of a connection. */
 export type ViewedRow = { readonly config_snapshot: StoredJson } & {
-  readonly [Name in "change" | "withheld" | "posted_status" | "post_error" | "post_at"]:
-    | Row<"job_changes">[Name]
-    | null;
+  readonly [Name in (typeof viewedChange)[number]]: Row<"job_changes">[Name] | null;
 };
+const viewedChange = [
+  "change",
+  "withheld",
+  "merged_request_id",
+  "settings_hash",
+  "posted_status",
+  "post_error",
+  "post_at",
+] as const;
 
 export const findViewed = statement<{ id: string }, ViewedRow>((db, { id }) =>
   db
     .selectFrom("job_snapshots")
     .leftJoin("job_changes", "job_changes.job_id", "job_snapshots.job_id")
-    .select(["config_snapshot", "change", "withheld", "posted_status", "post_error", "post_at"])
+    .select(["config_snapshot", ...viewedChange])
     .where("job_snapshots.job_id", "=", id),
 );
 
@@ -208,6 +215,16 @@ export const findFailedJob = statement<{ id: string }, FailedJobRow>((db, { id }
     .selectFrom("jobs")
     .select(["id", "job_type", "status", "error_message", "started_at", "ended_at"])
     .where("id", "=", id),
+);
+
+/** Of a PLAN: whether an approval rule for destructive plans covers it. */
+export const setDestructive = statement<{ plan: string; destructive: 0 | 1 }>(
+  (db, { plan, destructive }) =>
+    db
+      .updateTable("jobs")
+      .set({ destructive })
+      .where("id", "=", plan)
+      .where("job_type", "=", sql.lit("PLAN" as const)),
 );
 
 /** A DEPLOY that uses the plan: it names it, and has started or may still start. */

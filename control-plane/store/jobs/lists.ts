@@ -49,6 +49,8 @@ export type JobSummaryRow = Pick<JobRow, (typeof summaryColumns)[number]> & {
   readonly name: string | null;
   /** The counts of its plan, as JSON. */
   readonly changes: string | null;
+  /** Its change, and what the host shows of it, as JSON. */
+  readonly change: string | null;
 };
 const summaryColumns = [
   "id",
@@ -81,6 +83,10 @@ export const nameOfJob = sql<string | null>`(
 const liveSpecOfJob = sql<string | null>`(
   select specs.id from specs where specs.id = jobs.spec_id and specs.deleted_owner_id is null)`;
 
+const changeOfJob = sql<string | null>`(
+  select cast(json_object('change', change, 'posted_status', posted_status, 'post_error', post_error, 'post_at', post_at) as text)
+  from job_changes where job_changes.job_id = jobs.id)`;
+
 /** A page of an owner's jobs without their snapshots, newest first. */
 export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<JobSummaryRow[]> {
   return jobsOf(queries, filter)
@@ -89,6 +95,7 @@ export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<J
       liveSpecOfJob.as("configuration_id"),
       nameOfJob.as("name"),
       changesOfJob.as("changes"),
+      changeOfJob.as("change"),
     ])
     .execute();
 }

@@ -11,8 +11,8 @@ import { tables as postgresTables } from "./postgres/tables.ts";
 import { triggers as postgresTriggers } from "./postgres/triggers.ts";
 import { fillQueueHeads, queue } from "./queue.ts";
 
-/** Commits before 0.2.0 have used 8 to 47 for other schemas, which are refused. */
-export const version = 48;
+/** Commits before 0.2.0 have used 8 to 48 for other schemas, which are refused. */
+export const version = 49;
 
 /**
  * Reads each job, its snapshot and its audit entries a bounded number of times: a million jobs in
@@ -75,6 +75,7 @@ const columns = [
     "definition_id text",
   ),
   ...add("components", "omitted_bytes integer"),
+  ...add("cloud_identities", "plan_role_arn text"),
   ...add(
     "jobs",
     "features text not null default '[]'",

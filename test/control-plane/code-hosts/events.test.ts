@@ -40,3 +40,23 @@ it.each(rows)("%s with %o: %s", (kind, headers, isSigned) => {
     isSigned && "x-gitlab-token" in headers,
   );
 });
+
+it.each<[Kind, object, object | undefined]>([
+  ["github", { after: "c1", sender: { id: 7 } }, { commit: "c1", account: "7" }],
+  ["github", { action: "labeled", sender: { id: 7 } }, undefined],
+  ["gitlab", { after: "c1", user_id: 7 }, { commit: "c1", account: "7" }],
+  [
+    "gitlab",
+    { user: { id: 7 }, object_attributes: { oldrev: "c0", last_commit: { id: "c1" } } },
+    { commit: "c1", account: "7" },
+  ],
+  ["gitlab", { user: { id: 7 }, object_attributes: { last_commit: { id: "c1" } } }, undefined],
+  [
+    "bitbucket",
+    { actor: { uuid: "{7}" }, push: { changes: [{ new: { target: { hash: "c1" } } }] } },
+    { commit: "c1", account: "{7}" },
+  ],
+  ["bitbucket", { actor: { uuid: "{7}" }, push: { changes: [{ new: null }] } }, undefined],
+])("%s: who pushed, of %j", (kind, payload, push) => {
+  expect(eventKinds[kind].pushIn?.(payload)).toEqual(push);
+});

@@ -5,6 +5,7 @@ import type { CreateConnection } from "../../../protocol/connections.ts";
 import type { WriteFollow } from "../../../protocol/follow.ts";
 import { addRows, addArtifact, type Owner } from "../plane/rows.ts";
 import type { Calls } from "../plane/calls.ts";
+import { emptySummary } from "../plane/plan-summaries.ts";
 import { readRow, setRows, type Plane } from "../plane/plane.ts";
 import type { Pull, StandIn } from "./stand-in.ts";
 
@@ -100,12 +101,8 @@ export async function follow(
         { id: job },
       );
       const plan_summary = JSON.stringify({
-        applyable: true,
-        changes: [],
-        changes_omitted: 0,
-        outputs: [],
-        checks: [],
-        counts: { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
+        ...emptySummary,
+        counts: { ...emptySummary.counts, create: 1 },
         ...summary,
       });
       await addRows(store, "plan_summaries", { job_id: job, plan_summary });

@@ -173,6 +173,7 @@ export async function addPullRequest(
     title: "a change",
     author_id: "3",
     author: "bob",
+    pusher_id: null,
     url: "http://host/ada/infra-1/pulls/1",
     state: "open",
     head_branch: "topic",

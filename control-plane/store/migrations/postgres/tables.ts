@@ -52,7 +52,7 @@ export const tables = [
   `create table cloud_identities (
     id ${text} primary key, owner_id ${text} not null references spaces(id), name ${text} not null,
     provider ${text} not null, role_arn ${text} not null, external_id ${text} not null unique,
-    created_at bigint not null, updated_at bigint not null, unique (owner_id, name))`,
+    created_at bigint not null, updated_at bigint not null, plan_role_arn ${text}, unique (owner_id, name))`,
   `create table releases (
     version ${text} primary key, release_notes ${text} not null, created_at bigint not null)`,
   `create table specs (

@@ -7,7 +7,9 @@ import { callsOf } from "../../../helpers/plane/calls.ts";
 import { attributes, texts, words } from "../../../helpers/console/forms.ts";
 import { addPerson, addTeamSpec, callsWithin, openTeam } from "../../../helpers/people/teams.ts";
 import type { Person } from "../../../helpers/people/sign-in.ts";
+import { readRow } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { addPullRequest, addRows } from "../../../helpers/plane/rows.ts";
 
 const { plane } = planeForFile();
 
@@ -74,6 +76,45 @@ describe("the page of a deployment that waits for approvals", () => {
     expect(approved).toContain(`${joan.email} approved`);
     expect(await steps.claim()).toBe(job.id);
     expect(words(await admin.page(path))).toContain(`${grace.email} approved`);
+  });
+
+  test("takes decisions about the plan of a pull request, and shows how another one differs", async () => {
+    const { admin, team, steps, spec, member } = await openApprovals();
+    const grace = await member("deployer");
+    await steps.rule({});
+    const { id: owner_id } = await readRow(plane, "teams", { slug: team.slug });
+    const connection = await callsWithin(plane, admin.headers, team.slug).call("createConnection", {
+      body: { name: "git", kind: "github", credential: "x" },
+    });
+    const pull = await addPullRequest(plane.context.store, {
+      owner_id,
+      connection_id: connection.id,
+    });
+    const [reviewed, merged] = [await steps.plan(), await steps.plan({ delete: 1 })];
+    const url = "https://github.com/ada/infra-1";
+    const change = { connection_id: connection.id, repository: "ada/infra-1", branch: "main", url };
+    for (const [job, own] of [
+      [reviewed, { pull_request_id: pull.id, commit_id: pull.head_commit }],
+      [merged, { merged_request_id: pull.id, commit_id: "b".repeat(40) }],
+    ] as const)
+      await addRows(plane.context.store, "job_changes", {
+        ...own,
+        job_id: job.id,
+        connection_id: connection.id,
+        spec_id: spec,
+        change: JSON.stringify({ ...change, commit: own.commit_id, pull_request: null }),
+        withheld: "[]",
+        settings_hash: "",
+        post_at: null,
+      });
+    const path = `/jobs/${reviewed.id}`;
+    const shown = await grace.page(path);
+    expect(words(shown)).toContain("Waits for 1 approval by a deployer");
+    await grace.post(`${path}/approvals`, { decision: "approve", comment: "" });
+    expect(words(await grace.page(path))).toContain(`${grace.email} approved`);
+    const after = words(await grace.page(`/jobs/${merged.id}`));
+    expect(after).toContain("The plan differs from the one that was reviewed.");
+    expect(after).toContain("They differ in values that plans do not show.");
   });
 
   test("says why a person cannot decide", async () => {

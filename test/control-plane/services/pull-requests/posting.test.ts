@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commentText } from "../../../../control-plane/services/pull-requests/comment.ts";
 import { postChanges } from "../../../../control-plane/services/pull-requests/posting.ts";
+import { followDefaults } from "../../../../protocol/follow.ts";
 import type { JobStatus } from "../../../../protocol/jobs.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
@@ -66,6 +67,8 @@ async function begin(
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
+const change = { repository: "ada/infra", branch: "main", pull_request: null, url: "http://host/" };
+
 /** Adds a plan of the pull request's head. */
 async function addPlan(
   { owner, connection, pull, commit }: Begun,
@@ -81,7 +84,7 @@ async function addPlan(
     repository_id: pull.repository_id,
     repository: pull.repository,
     branch: "main",
-    settings: JSON.stringify({ comment }),
+    settings: JSON.stringify({ ...followDefaults, webhook_problem: null, comment }),
     seen_commit: null,
     updated_at: 1,
   });
@@ -92,7 +95,7 @@ async function addPlan(
     pull_request_id: pull.id,
     spec_id: spec,
     commit_id: commit,
-    change: "{}",
+    change: JSON.stringify({ ...change, connection_id: connection.id, commit }),
     withheld: '["db_password"]',
     settings_hash: "",
     posted_status: null,
@@ -123,7 +126,12 @@ const summary = {
 };
 
 /** Ends a job with or without a plan. */
-async function end(job: string, status: JobStatus, error: string | null = null) {
+async function end(
+  job: string,
+  status: JobStatus,
+  error: string | null = null,
+  plan: object = summary,
+) {
   await setRows(
     plane,
     "jobs",
@@ -133,7 +141,7 @@ async function end(job: string, status: JobStatus, error: string | null = null) 
   if (status === "SUCCESS")
     await addRows(plane.context.store, "plan_summaries", {
       job_id: job,
-      plan_summary: JSON.stringify(summary),
+      plan_summary: JSON.stringify(plan),
     });
 }
 
@@ -214,6 +222,82 @@ test("a rule for approvals is named, and an ended job is not looked at again", a
     "windlass/network": "success: +3 ~1, needs 2 approvals",
   });
   expect((await readRow(plane, "job_changes", { job_id: job })).post_at).toBeNull();
+});
+
+test("votes, a base that moved and a changed rule are said, and what became of it after the merge", async () => {
+  const begun = await begin();
+  const { client, pull } = begun;
+  const { job, spec } = await addPlan(begun, "network");
+  await setRows(plane, "job_changes", { withheld: "[]" }, { job_id: job });
+  await end(job, "SUCCESS");
+  await setRows(plane, "jobs", { started_at: 2 }, { id: job });
+  await post(begun);
+  expect(shown(begun)["windlass/network"]).toBe("success: +3 ~1");
+  // Both are to be posted again.
+  const due = async () => [
+    (await readRow(plane, "job_changes", { job_id: job })).post_at,
+    (await readRow(plane, "pull_requests", { id: pull.id })).post_at,
+  ];
+  const before = await due();
+  const approval = { when: "always", by_author: true } as const;
+  await client.call("updateConfiguration", { params: { name: spec }, body: { approval } });
+  expect((await due()).map((at, index) => at !== before[index])).toEqual([true, true]);
+  await post(begun);
+  expect(shown(begun)["windlass/network"]).toBe("success: +3 ~1, needs 1 approval");
+  await client.call("decideJob", { params: { id: job }, body: { decision: "approve" } });
+  await post(begun);
+  expect(shown(begun)["windlass/network"]).toBe("success: +3 ~1, approved");
+  // Another commit is deployed.
+  const base = "c".repeat(40);
+  const pushed = {
+    connection_id: begun.connection.id,
+    spec_id: spec,
+    change: "{}",
+    withheld: "[]",
+  };
+  const deployed = await addJob(plane.context.store, begun.owner, {
+    spec_id: spec,
+    job_type: "DEPLOY",
+    status: "SUCCESS",
+    ended_at: 3,
+  });
+  await addRows(plane.context.store, "job_changes", {
+    ...pushed,
+    job_id: deployed.id,
+    commit_id: base,
+    settings_hash: "",
+  });
+  await post(begun);
+  expect(shown(begun)["windlass"]).toBe(
+    `success: +3 ~1, approved, planned before ${base.slice(0, 12)} was deployed`,
+  );
+  // The merge plans something else.
+  const merge = "d".repeat(40);
+  begun.repository.branches.set("main", merge);
+  const merged = await addJob(plane.context.store, begun.owner, { spec_id: spec });
+  await addRows(plane.context.store, "job_changes", {
+    ...pushed,
+    job_id: merged.id,
+    merged_request_id: pull.id,
+    commit_id: merge,
+    settings_hash: "",
+  });
+  const changes = [{ address: "aws_instance.web", action: "delete" as const }];
+  await end(merged.id, "SUCCESS", null, { ...summary, changes });
+  await setRows(plane, "job_changes", { post_at: 0 }, { job_id: merged.id });
+  await setRows(plane, "pull_requests", { state: "merged" }, { id: pull.id });
+  await post(begun);
+  expect(begun.repository.statuses.get(`${merge} windlass/network`)).toMatchObject({
+    state: "success",
+    description: "+3 ~1, differs from the reviewed plan",
+  });
+  const [comment, ...more] = begun.repository.comments;
+  expect(more).toEqual([]);
+  expect(comment?.body).toContain(
+    `| \`network\` | \`merged as ${merge.slice(0, 12)}: +3 ~1, differs from the reviewed plan\` |`,
+  );
+  expect(comment?.body).toContain("aws_instance.web: destroyed, reviewed as changed");
+  expect((await readRow(plane, "pull_requests", { id: pull.id })).post_at).toBeNull();
 });
 
 test("what a crash left behind is posted, and a comment that is there is found again", async () => {
@@ -320,7 +404,6 @@ test("lists pull requests with their plans, and lets a fork's commit be planned"
 test("nothing of a configuration is markup in a comment, and it fits the host", () => {
   const plan = {
     configuration: "a`b|c</summary>@ada",
-    status: "SUCCESS" as const,
     said: "+3 ~1",
     url: "https://windlass.example.com/jobs/1",
     error: null,
