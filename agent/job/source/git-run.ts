@@ -96,7 +96,7 @@ export async function gitRunIn(
 /** If the function throws, git is ended. */
 const discarded = (take: (part: Uint8Array) => void) =>
   // eslint-disable-next-line require-yield -- nothing is kept
-  function* (part: unknown): Iterable<never> {
+  function* (part: unknown): Generator<never, void, void> {
     take(part as Uint8Array);
   };
 
