@@ -15,7 +15,7 @@ import { version } from "../../common/version.ts";
 import { s3Address } from "../blobs/s3-place.ts";
 import type { ServerConfig } from "../config.ts";
 import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/storage/snapshot.ts";
-import { digestOf, flushDirectory, progress } from "./files.ts";
+import { digestOf, flushDirectory, withProgress } from "./files.ts";
 import { blobPath, databaseName, manifestName, secretNames, type Manifest } from "./manifest.ts";
 
 export interface MadeBackup {
@@ -104,17 +104,15 @@ function inspect(copy: string): { schema_version: number; blobs: string[] } {
 
 async function digests(stage: string, paths: readonly string[], pin: BlobPin) {
   const members: Manifest["members"] = [];
-  const shown = progress("reading", () => paths.length);
-  try {
+  const read = async (step: () => void) => {
     for (const path of paths) {
       members.push({ path, ...(await digestOf(join(stage, path))) });
-      shown.step();
+      step();
       if (members.length % 10_000 === 0) pin.renew();
     }
     return members;
-  } finally {
-    shown.end();
-  }
+  };
+  return withProgress("reading", () => paths.length, read);
 }
 
 const packedFile = (stage: string): string => join(stage, "packed");
@@ -122,9 +120,8 @@ const packedFile = (stage: string): string => join(stage, "packed");
 async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void> {
   pin.renew();
   const tar = await import("tar");
-  const shown = progress("packing", () => paths.length);
   const file = await open(packedFile(stage), "wx", 0o600);
-  try {
+  const write = async (step: () => void): Promise<void> => {
     const packing = tar.create(
       {
         cwd: stage,
@@ -132,7 +129,7 @@ async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void>
         strict: true,
         // Sealed content cannot be compressed, so more effort gains nothing.
         gzip: { level: 1 },
-        onWriteEntry: () => shown.step(),
+        onWriteEntry: () => step(),
       },
       paths,
     );
@@ -141,8 +138,10 @@ async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void>
       createWriteStream("", { fd: file.fd, autoClose: false }),
     );
     await file.sync();
+  };
+  try {
+    await withProgress("packing", () => paths.length, write);
   } finally {
-    shown.end();
     await file.close();
   }
 }

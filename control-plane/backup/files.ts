@@ -27,24 +27,25 @@ export async function flushDirectory(path: string): Promise<void> {
 }
 
 /** Reports progress on stderr, once a second and only after the first second. */
-export function progress(
+export async function withProgress<T>(
   what: string,
   total: () => number,
+  work: (step: (count?: number) => void) => Promise<T>,
   unit: "files" | "rows" = "files",
-): { step(count?: number): void; end(): void } {
+): Promise<T> {
   let done = 0;
   let isShown = false;
   const end = ticking(second, () => {
     isShown = true;
     process.stderr.write(`${what}: ${done} of ${total()} ${unit}\n`);
   });
-  return {
-    step: (count = 1) => void (done += count),
-    end: () => {
-      end();
-      if (isShown) process.stderr.write(`${what}: done\n`);
-    },
-  };
+  try {
+    const result = await work((count = 1) => void (done += count));
+    if (isShown) process.stderr.write(`${what}: done\n`);
+    return result;
+  } finally {
+    end();
+  }
 }
 
 export function bytes(count: number): string {

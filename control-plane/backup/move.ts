@@ -28,7 +28,7 @@ import {
   type MovedTables,
 } from "../store/moving/tables.ts";
 import { blobTables } from "../store/storage/blob-tables.ts";
-import { progress } from "./files.ts";
+import { withProgress } from "./files.ts";
 import { hasBlobs, moveBlobs, type MovedBlobs } from "./move-blobs.ts";
 
 export interface MovedStore {
@@ -97,13 +97,12 @@ async function move(
     );
 
   const total = await countRows(source);
-  const rows = progress("copying and checking rows", () => total, "rows");
-  let tables: MovedTables;
-  try {
-    tables = await moveTables(source, target, rows.step);
-  } finally {
-    rows.end();
-  }
+  const tables = await withProgress(
+    "copying and checking rows",
+    () => total,
+    (step) => moveTables(source, target, step),
+    "rows",
+  );
   const blobs = isSamePlace ? undefined : await moveFiles();
   await finishMove(source, target);
   const keepsSignIns = jwtSecretOf(from) === jwtSecretOf(to) && jwtSecretOf(to) !== undefined;
@@ -118,12 +117,11 @@ async function move(
   async function moveFiles(): Promise<MovedBlobs> {
     let count = 0;
     for (const table of blobTables) count += await source.count(table);
-    const files = progress("copying and checking files", () => count);
-    try {
-      return await moveBlobs(blobNames(source, blobTables), sourceBlobs, targetBlobs, files.step);
-    } finally {
-      files.end();
-    }
+    return withProgress(
+      "copying and checking files",
+      () => count,
+      (step) => moveBlobs(blobNames(source, blobTables), sourceBlobs, targetBlobs, step),
+    );
   }
 }
 

@@ -8,7 +8,7 @@ import { createGunzip } from "node:zlib";
 import type * as Tar from "tar";
 import { checkSchema } from "../store/migrate.ts";
 import { openSnapshot } from "../store/storage/snapshot.ts";
-import { digestOf, flushDirectory, progress } from "./files.ts";
+import { digestOf, flushDirectory, withProgress } from "./files.ts";
 import {
   blobPath,
   databaseName,
@@ -133,21 +133,19 @@ async function checkMembers(
   const listed = new Set([manifestName, ...members.map(({ path }) => path)]);
   for (const path of unpacked)
     if (!listed.has(path)) throw new BadBackupError(`its manifest does not list "${path}"`);
-  const shown = progress("checking", () => members.length);
   const directories = new Set([into]);
-  try {
+  const check = async (step: () => void): Promise<void> => {
     for (const { path, size_bytes, sha256 } of members) {
       if (!unpacked.has(path)) throw new BadBackupError(`"${path}" is missing`);
       const is = await digestOf(join(into, path), true);
       if (is.sha256 !== sha256 || is.size_bytes !== size_bytes)
         throw new BadBackupError(`"${path}" is damaged`);
       directories.add(dirname(join(into, path)));
-      shown.step();
+      step();
     }
     for (const directory of directories) await flushDirectory(directory);
-  } finally {
-    shown.end();
-  }
+  };
+  await withProgress("checking", () => members.length, check);
 }
 
 function checkDatabase(into: string, unpacked: ReadonlySet<string>, manifest: Manifest): void {

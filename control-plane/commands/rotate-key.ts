@@ -1,7 +1,7 @@
 /** `windlass server rotate-key`: seals all data again with the current key, on a stopped server. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { progress } from "../backup/files.ts";
+import { withProgress } from "../backup/files.ts";
 import { refuseHalfMoved } from "../data-directory/move-mark.ts";
 import { refuseHalfRestored } from "../data-directory/restore-mark.ts";
 import type { Blobs } from "../blobs/blobs.ts";
@@ -184,10 +184,9 @@ async function resealBlobs(
   const current = sealedBlobs(inner, secretBox([keys[0]], "blobs"));
   const any = sealedBlobs(inner, secretBox(keys, "blobs"));
   const names = await findNamedBlobs(store.read);
-  const shown = progress("encrypting", () => names.length);
-  try {
+  const reseal = async (step: () => void): Promise<void> => {
     for (const name of names) {
-      shown.step();
+      step();
       if (await opens(current, name)) continue;
       if (!(await opens(any, name))) {
         done.unreadable += 1;
@@ -198,9 +197,8 @@ async function resealBlobs(
       await inner.delete(name);
       done.files += 1;
     }
-  } finally {
-    shown.end();
-  }
+  };
+  await withProgress("encrypting", () => names.length, reseal);
 }
 
 /** Throws if a disk or bucket fails: its blobs must not count as sealed with a lost key. */
