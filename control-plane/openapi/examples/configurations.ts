@@ -35,7 +35,7 @@ const plain = {
   },
   engine: "terraform" as const,
   engine_version: "~> 1.14",
-  environment: { TF_LOG: "INFO" },
+  environment: { HELM_DRIVER: "configmap" },
   timeout_seconds: 3600,
 };
 const variables = { region: { value: "eu-central-1" } };
@@ -121,21 +121,21 @@ export const configurationExamples = [
   example(AttachedSet, attachedSet),
   example(VariableSet, {
     id: ids.set,
-    name: "aws",
+    name: "shared",
     variables: { account: { value: "123456789012" } },
-    environment: { AWS_REGION: "eu-central-1", REGISTRY_TOKEN: { sensitive: true } },
+    environment: { HETZNER_REGION: "eu", REGISTRY_TOKEN: { sensitive: true } },
     zone_ids: [ids.zone],
     configuration_ids: [],
     created_at: at(0),
     updated_at: at(0),
   }),
   example(CreateVariableSet, {
-    name: "aws",
+    name: "shared",
     variables: { account: { value: "123456789012" } },
-    environment: { AWS_REGION: "eu-central-1", REGISTRY_TOKEN: "correct horse" },
+    environment: { HETZNER_REGION: "eu", REGISTRY_TOKEN: "correct horse" },
     zone_ids: [ids.zone],
   }),
-  example(UpdateVariableSet, { environment: { AWS_REGION: "eu-west-1", REGISTRY_TOKEN: {} } }),
+  example(UpdateVariableSet, { environment: { HETZNER_REGION: "us", REGISTRY_TOKEN: {} } }),
   example(Archive, { sha256, size_bytes: 18_230 }),
   example(StateVersion, {
     serial: 7,

@@ -1,4 +1,5 @@
 /** The generated OpenAPI document: valid, complete, with examples that match its schemas. */
+import { isForbiddenEnvironmentName } from "../../../protocol/environment-names.ts";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
@@ -84,6 +85,17 @@ it("has an example for every JSON body, and every example matches its schema", (
   expect(missing, "add one to control-plane/openapi/examples/").toEqual([]);
   expect(wrong).toEqual([]);
   expect(checked).toBeGreaterThan(150);
+});
+
+it("has no example with an environment variable that the server refuses", () => {
+  const names: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    // The schemas have a `properties.environment`, whose keys are words of JSON Schema.
+    if (key === "environment" && typeof value === "object") names.push(...Object.keys(value ?? {}));
+    return value;
+  });
+  expect(names).toContain("REGISTRY_TOKEN");
+  expect(names.filter(isForbiddenEnvironmentName)).toEqual([]);
 });
 
 it("has no example of a parameter that may be left out, which its page would send", () => {
