@@ -11,8 +11,8 @@ const usage = `Usage: windlass agent doctor [options]
 
 Checks everything that an agent needs on this machine: settings, server,
 certificate, proxy, clock, identity, work directory, status address, engine,
-git, isolation, and a cloud role if you name one. Changes nothing. The exit code
-is 1 if a check fails.
+provider mirror, git, isolation, and a cloud role if you name one. Changes
+nothing. The exit code is 1 if a check fails.
 
 Settings come from the environment, as for windlass agent. If WINDLASS_URL is
 not set there, they come from /etc/windlass/agent.env.
@@ -120,6 +120,7 @@ async function* examine(
   yield workDir;
   if (config.statusAddress) yield await machine.status(config, config.statusAddress);
   yield await machine.engines(config);
+  if (config.providerMirror) yield await machine.providers(config.providerMirror, config.network);
   yield await machine.git(config);
   yield workDir.state === "failed"
     ? finding("isolation", "skipped", "needs a work directory")

@@ -1,6 +1,6 @@
 /** Checks what jobs need on this machine: an engine, git, isolation, a cloud role. */
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,8 +16,10 @@ import { imageAdvice } from "../job/isolation/choose.ts";
 import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
 import { limitsBy } from "../job/isolation/limits.ts";
 import { engineCache } from "../job/shared-cache.ts";
+import { request } from "../../common/http-client.ts";
 import { parseConstraint } from "../../common/version-constraint.ts";
 import { holderOf } from "../machine/lock.ts";
+import { dispatcherOf } from "../machine/network.ts";
 import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 import { existingFolder } from "./work-directory.ts";
@@ -99,6 +101,38 @@ async function download({ engineMirrors, network }: AgentConfig): Promise<Findin
         text,
         "install one on the agent's PATH, or set WINDLASS_ENGINE_MIRROR or WINDLASS_TOFU_MIRROR to an address of releases that this machine can reach",
       );
+}
+
+/** Looks at the only place from which jobs install providers, if one is set. */
+export async function providers(mirror: string, network: AgentConfig["network"]): Promise<Finding> {
+  const place = `${mirror} (WINDLASS_PROVIDER_MIRROR)`;
+  try {
+    if (mirror.startsWith("/")) readdirSync(mirror);
+    else await askMirror(mirror, network);
+    return ok("providers", `come from ${place}`);
+  } catch (error) {
+    return finding(
+      "providers",
+      "failed",
+      `${place}: ${(error as Error).message}`,
+      "jobs cannot install providers: correct the setting or the mirror",
+    );
+  }
+}
+
+/** Asks for a provider as terraform does: https://developer.hashicorp.com/terraform/internals/provider-network-mirror-protocol. */
+async function askMirror(mirror: string, network: AgentConfig["network"]): Promise<void> {
+  const address = `${mirror.replace(/\/$/, "")}/registry.terraform.io/hashicorp/null/index.json`;
+  const dispatcher = dispatcherOf(network);
+  try {
+    const signal = AbortSignal.timeout(30_000);
+    const { statusCode, body } = await request(address, { dispatcher, signal });
+    await body.dump();
+    // A mirror need not have this provider.
+    if (statusCode !== 200 && statusCode !== 404) throw new Error(`it responds ${statusCode}`);
+  } finally {
+    await dispatcher.destroy();
+  }
 }
 
 export async function git({ path }: AgentConfig): Promise<Finding> {

@@ -75,6 +75,20 @@ describe.concurrent("windlass agent doctor", () => {
     expect(free.of("status")).toMatchObject({ state: "ok" });
   });
 
+  test("looks at the mirror of providers, if there is one", async () => {
+    const at = async (mirror: string) => {
+      const { exitCode, of } = await doctor(environment({ WINDLASS_PROVIDER_MIRROR: mirror }));
+      return { exitCode, ...of("providers") };
+    };
+    expect(await at(place)).toMatchObject({ exitCode: 0, state: "ok" });
+    for (const missing of [join(place, "none"), "https://127.0.0.1:9/mirror/"])
+      expect(await at(missing)).toMatchObject({
+        exitCode: 1,
+        state: "failed",
+        text: expect.stringContaining(`${missing} (WINDLASS_PROVIDER_MIRROR): `),
+      });
+  });
+
   test("creates no directory where no agent has started yet", async () => {
     const fresh = join(place, "fresh");
     mkdirSync(fresh, { mode: 0o711 });
