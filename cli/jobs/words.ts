@@ -15,7 +15,7 @@ import { planAgainCommand } from "../plans/plan-again.ts";
 import { unlockCommand } from "../states/lock.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import { styled } from "../terminal/output.ts";
-import { ago, duration } from "../terminal/times.ts";
+import { ago, duration, shortDuration } from "../terminal/times.ts";
 
 const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
   QUEUED: "yellow",
@@ -70,7 +70,10 @@ export const decisionText = ({ email, decision, comment, at }: Approval): string
 /** Returns how long the job ran or has been running; undefined before its start. */
 export function runTime({ started_at, ended_at }: Job): string | undefined {
   if (started_at === null) return undefined;
-  return duration((ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at));
+  const start = Date.parse(started_at);
+  if (ended_at === null) return duration(Date.now() - start);
+  const took = Date.parse(ended_at) - start;
+  return took < 950 ? shortDuration(took) : duration(took);
 }
 
 const verbs: Readonly<Record<JobType, string>> = {

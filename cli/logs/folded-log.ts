@@ -2,7 +2,7 @@
 import { withoutControlSequences } from "../../common/control-sequences.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { styled } from "../terminal/output.ts";
-import { duration } from "../terminal/times.ts";
+import { shortDuration } from "../terminal/times.ts";
 import { logLines } from "./log-lines.ts";
 
 export interface FoldedLog {
@@ -30,7 +30,7 @@ export function foldedLog(show: (line: string) => void): FoldedLog {
     lines.flush();
     if (step && hasSucceeded)
       show(
-        `${styled("green", "✓")} ${step.name.padEnd(14)} ${styled("dim", stepTime(step.end - step.start))}`,
+        `${styled("green", "✓")} ${step.name.padEnd(14)} ${styled("dim", shortDuration(step.end - step.start))}`,
       );
     for (const { line, isMessage } of kept) if (isMessage || !hasSucceeded) show(line);
     kept = [];
@@ -51,6 +51,3 @@ export function foldedLog(show: (line: string) => void): FoldedLog {
     end,
   };
 }
-
-const stepTime = (milliseconds: number): string =>
-  milliseconds < 10_000 ? `${(milliseconds / 1000).toFixed(1)}s` : duration(milliseconds);

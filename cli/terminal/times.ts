@@ -36,6 +36,10 @@ export function duration(milliseconds: number): string {
   return next && rest > 0 ? `${first} ${rest}${next[1]}` : first;
 }
 
+/** Formats how long something took, with tenths below ten seconds: `0.4s`. */
+export const shortDuration = (milliseconds: number): string =>
+  milliseconds < 9950 ? `${(milliseconds / 1000).toFixed(1)}s` : duration(milliseconds);
+
 /** Formats the time since then, such as `5m ago`; `-` if there is none. */
 export const ago = (text: string | null | undefined): string =>
   text ? `${duration(Date.now() - Date.parse(text))} ago` : "-";

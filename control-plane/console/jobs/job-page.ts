@@ -35,6 +35,7 @@ import {
   isOpen,
   jobBadge,
   statusWord,
+  howLong,
   lengthOfTime,
   sinceThen,
   size,
@@ -189,8 +190,7 @@ const stepsOf = ({ job, worker, steps, now }: JobViewModel): Html => {
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null, { isOver })}
     ${steps.map(({ name, chunk, started_at: at, took_ms, ended_at: until }, index) => {
       const isNow = took_ms === null && ended_at === null;
-      const took =
-        took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
+      const took = took_ms === null ? between(at, ended_at ?? now) : howLong(took_ms);
       // A job that fails or is cancelled goes no further.
       const isLast = index === steps.length - 1;
       return step(

@@ -12,13 +12,11 @@ export const clock = (time: string): Html =>
 
 /** Formats the time before `now`, such as `12 s ago`, with the exact time as a tooltip. */
 export const ago = (time: string, now: string): Html =>
-  html`<time datetime="${time}" title="${plainTime(time)}">${between(time, now)} ago</time>`;
+  html`<time datetime="${time}" title="${plainTime(time)}">${age(time, now)} ago</time>`;
 
 /** Formats the time since then, such as `12 s`, with the exact time as a tooltip. */
 export const sinceThen = (time: string, now: string): Html =>
-  html`<time datetime="${time}" title="${plainTime(time)}" data-duration
-    >${between(time, now)}</time
-  >`;
+  html`<time datetime="${time}" title="${plainTime(time)}" data-duration>${age(time, now)}</time>`;
 
 /** A length of time that ended then, with the time of its end as a tooltip. */
 export const endedAt = (time: string, took: string): Html =>
@@ -28,9 +26,19 @@ export const endedAt = (time: string, took: string): Html =>
 
 export const plainTime = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
+/** In whole seconds, as the browser counts it on. */
+const age = (from: string, to: string): string =>
+  lengthOfTime(Math.round(millisecondsBetween(from, to) / 1000));
+
 /** How long from one time to another. */
-export const between = (from: string, to: string): string =>
-  lengthOfTime(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
+export const between = (from: string, to: string): string => howLong(millisecondsBetween(from, to));
+
+/** With tenths below a second. */
+export const howLong = (milliseconds: number): string =>
+  milliseconds < 950 ? shortTime(milliseconds) : lengthOfTime(Math.round(milliseconds / 1000));
+
+const millisecondsBetween = (from: string, to: string): number =>
+  Math.max(0, Date.parse(to) - Date.parse(from));
 
 /** `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; a second part of 0 is left out. */
 export function lengthOfTime(seconds: number): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listedStatus, outcomeText, waitingLine } from "../../../cli/jobs/words.ts";
+import { listedStatus, outcomeText, runTime, waitingLine } from "../../../cli/jobs/words.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 
 const failed = (
@@ -30,6 +30,12 @@ test("the outcome of a job does not repeat terraform's errors, which its log has
   expect(failed(message, true, { kind: "invented_later" })).toContain("no such thing");
   expect(failed("Could not read from remote repository.")).toMatch(/[a-z] repository\.$/);
   expect(failed("runner lost, outcome unknown")).toMatch(/: runner lost, outcome unknown\.$/);
+});
+
+test("a time below a second has tenths", () => {
+  const took = (end: string): string | undefined =>
+    runTime({ started_at: "2026-01-01T00:00:00Z", ended_at: `2026-01-01T00:00:${end}Z` } as Job);
+  expect(["00.400", "00.960", "12.400"].map(took)).toEqual(["0.4s", "1s", "12s"]);
 });
 
 const noName = { config_snapshot: null };
