@@ -21,8 +21,9 @@ export interface ConnectionsTable {
   secrets: Json;
   last_event_at: Millis | null;
   last_poll_at: Millis | null;
+  /** When the next of its repositories is due, or its jobs are to be looked at. */
   poll_at: Millis;
-  /** No look begins before: a server is looking, or the host wants no calls. */
+  /** Until then a server looks. */
   busy_until: Millis;
   /** Until then the host is asked nothing: it wants no calls, or does not answer. */
   quiet_until: Millis;
@@ -57,6 +58,8 @@ export interface FollowsTable {
   settings: Json;
   /** The newest commit of the branch for which everything was queued. */
   seen_commit: string | null;
+  /** When its repository is looked at next. */
+  look_at: Millis;
   updated_at: Millis;
 }
 

@@ -5,8 +5,7 @@ import { withheldWarnings, type FollowSettings } from "../../domain/follow.ts";
 import { invalid } from "../../domain/refusal.ts";
 import type { Definition } from "../../domain/snapshot-values.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
-import { updateConnection } from "../../store/connections/connections.ts";
-import { deleteFollow, findFollow, saveFollow } from "../../store/connections/follows.ts";
+import { deleteFollow, findFollow, hintLook, saveFollow } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { findPlanRole } from "../../store/identities/identities.ts";
 import type { UserCaller } from "../callers.ts";
@@ -96,7 +95,7 @@ export async function applyFollow(
     before.repository_id === change.repository_id &&
     before.branch === change.branch;
   const seen_commit = isSame ? before.seen_commit : null;
-  await saveFollow(tx, { spec_id: spec, ...fields, seen_commit, updated_at: now });
-  await updateConnection(tx, change.connection_id, { poll_at: now });
+  await saveFollow(tx, { spec_id: spec, ...fields, seen_commit, look_at: now, updated_at: now });
+  await hintLook(tx, change.connection_id, now, change.repository_id);
   return { follow: `${change.repository} ${change.branch}` };
 }

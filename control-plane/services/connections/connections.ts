@@ -20,7 +20,7 @@ import {
   updateConnection as updateRow,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
-import { isStatusNameTaken, listFollowers } from "../../store/connections/follows.ts";
+import { hintLook, isStatusNameTaken, listFollowers } from "../../store/connections/follows.ts";
 import type { Queries } from "../../store/db.ts";
 import { asSystem } from "../../store/spaces.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -121,11 +121,11 @@ export async function updateConnection(
         : { api_url: addresses(context, { ...before, api_url: api_url ?? undefined }).api }),
       secrets: sealSecrets(context, before.id, secrets),
       // The change may mend what was wrong.
-      poll_at: at,
       quiet_until: 0,
       updated_at: at,
     };
     await updateRow(tx, before.id, change);
+    await hintLook(tx, before.id, at);
     const fields = Object.keys(input);
     const target = { id: before.id, name: name ?? before.name, details: { fields } };
     await recordOwn(tx, user, { action: "connection.update", ...target }, at);

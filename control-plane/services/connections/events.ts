@@ -13,7 +13,7 @@ import {
   updateConnection,
   type ConnectionRow,
 } from "../../store/connections/connections.ts";
-import { findFollowed, forgetComment } from "../../store/connections/follows.ts";
+import { findFollowed, forgetComment, hintLook } from "../../store/connections/follows.ts";
 import { setPusher } from "../../store/connections/polls.ts";
 import type { Context } from "../context.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../refusal-limit.ts";
@@ -73,10 +73,9 @@ export async function receiveEvent(
     const told = { commit_id: commit, account_id: account };
     const stored = { ...event, ...told, command: command ? JSON.stringify(command) : null };
     if (!(await insertEvent(tx, stored))) return;
-    await updateConnection(tx, row.id, {
-      last_event_at: at,
-      ...(isFollowed && (command || !comment) ? { poll_at: nextLook(row, at) } : {}),
-    });
+    await updateConnection(tx, row.id, { last_event_at: at });
+    if (isFollowed && (command || !comment))
+      await hintLook(tx, row.id, nextLook(row, at), key.repository);
     if (commit !== null && account !== null)
       await tx.run(setPusher, { connection: row.id, commit, account });
     if (isFollowed && comment?.event === "deleted")

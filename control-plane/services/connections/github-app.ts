@@ -5,6 +5,7 @@ import { githubEventNames } from "../../code-hosts/github.ts";
 import { exchangeAppCode } from "../../code-hosts/kinds.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { updateConnection } from "../../store/connections/connections.ts";
+import { hintLook } from "../../store/connections/follows.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -70,7 +71,8 @@ export async function keepApp(
     });
     const at = context.now();
     const change = { secrets, account: app.name, error: null, error_since: null };
-    await updateConnection(tx, row.id, { ...change, poll_at: at, quiet_until: 0, updated_at: at });
+    await updateConnection(tx, row.id, { ...change, quiet_until: 0, updated_at: at });
+    await hintLook(tx, row.id, at);
     const target = { id: row.id, name: row.name, details: { fields: ["app"] } };
     await recordOwn(tx, user, { action: "connection.update", ...target }, at);
   });

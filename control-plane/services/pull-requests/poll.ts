@@ -4,18 +4,24 @@
  * is cut off, repeated or made twice at once neither loses nor repeats a job.
  */
 import { v7 as uuid } from "uuid";
-import { minute } from "../../../common/units.ts";
+import { minute, second } from "../../../common/units.ts";
 import type { PullRequest } from "../../code-hosts/code-host.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
-import { updateConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import {
+  findAnyConnection,
+  updateConnection,
+  type ConnectionRow,
+} from "../../store/connections/connections.ts";
 import {
   findDueConnections,
   findFollowers,
+  findNextLook,
   findOpenPullRequests,
   findPullRequestByNumber,
   findPusher,
   insertPullRequest,
   renameRepository,
+  setNextLook,
   takeTurn,
   updatePullRequest,
   type FollowerRow,
@@ -32,7 +38,7 @@ import { deployPushes, planPush } from "./pushes.ts";
 
 /** After so long another server may look: this one has stopped. A look itself ends before. */
 const turnMilliseconds = 5 * minute;
-const lookMilliseconds = 4 * minute;
+const lookMilliseconds = minute;
 /** How soon a look that failed is repeated. */
 const repeatMilliseconds = minute;
 const pagesOfPullRequests = 20;
@@ -63,71 +69,85 @@ export async function pollConnections(context: Context, stop: AbortSignal): Prom
   }
 }
 
-/** What a look found wrong, and how long the host wants no calls. */
+/** What a look found wrong, and how long the host is to be left alone. */
 interface Findings {
   readonly problems: string[];
   pause: number;
+  /** Whether the host was asked anything. */
+  hasLooked: boolean;
 }
 
 async function takenTurn(context: Context, row: ConnectionRow, stop: AbortSignal): Promise<void> {
   const { store, now } = context;
-  const findings: Findings = { problems: ["the server failed to look: see its log"], pause: 0 };
-  const followers = await store.read.all(findFollowers, { connection: row.id });
+  const findings: Findings = { problems: [], pause: 0, hasLooked: false };
+  let isWhole = false;
   try {
-    if (followers.length > 0) await look(context, row, followers, findings, stop);
-    findings.problems.shift();
+    await look(context, row, findings, stop);
+    isWhole = true;
   } finally {
-    const [error = null] = findings.problems;
+    if (!isWhole) findings.problems.unshift("the server failed to look: see its log");
+    const { problems, pause, hasLooked } = findings;
+    const [error = null] = problems;
     const at = now();
-    const isStopped = stop.aborted;
     await store.write(async (tx) => {
+      const current = await tx.first(findAnyConnection, { id: row.id });
+      const next = await tx.first(findNextLook, { connection: row.id });
+      if (!current) return;
       await updateConnection(tx, row.id, {
-        busy_until: at + findings.pause,
-        ...(findings.pause > 0 ? { quiet_until: at + findings.pause } : {}),
-        ...(followers.length > 0 ? { last_poll_at: at } : {}),
-        ...(followers.length > 0 && error !== row.error
+        busy_until: at,
+        poll_at: isWhole
+          ? Math.min(current.poll_at, next?.look_at ?? Infinity)
+          : at + repeatMilliseconds,
+        ...(pause > 0 ? { quiet_until: at + pause } : {}),
+        ...(hasLooked ? { last_poll_at: at } : {}),
+        ...((hasLooked || error !== null) && error !== row.error
           ? { error, error_since: error === null ? null : at }
           : {}),
-        ...(isStopped ? { poll_at: at } : {}),
-        ...(error === null || isStopped ? {} : { poll_at: at + repeatMilliseconds }),
       });
     });
   }
 }
 
+/** Looks at the repositories that are due: at all of them now and then, at one after its event. */
 async function look(
   context: Context,
   connection: ConnectionRow,
-  followers: readonly FollowerRow[],
   findings: Findings,
   stop: AbortSignal,
 ): Promise<void> {
+  const { store, now } = context;
   const { problems } = findings;
+  const followers = await store.read.all(findFollowers, { connection: connection.id });
   await deployPushes(context, connection, followers, problems);
+  const before = now();
+  const until = before + lookMilliseconds;
   const { host } = hostOf(context, connection);
-  const until = context.now() + lookMilliseconds;
-  const all = Object.values(Object.groupBy(followers, (one) => one.repository_id));
-  // In another order each time: a slow host must not keep back the same ones for ever.
-  for (const own of all.toSorted(() => Math.random() - 0.5)) {
-    if (!own || stop.aborted) return;
+  for (const own of Object.values(Object.groupBy(followers, (one) => one.repository_id))) {
+    // What is left is due in the next turn, after those of others.
+    if (!own?.some(({ look_at }) => look_at <= before) || now() > until) continue;
+    if (stop.aborted) return;
     const [{ repository_id: id, repository: known } = { repository_id: "", repository: "" }] = own;
+    const key = { connection: connection.id, repository: id };
+    findings.hasLooked = true;
+    let next = connection.poll_seconds * second;
     try {
       const repository = await host.repository({ id });
       if (own.some((one) => one.repository !== repository.full_name))
-        await context.store.write((tx) =>
-          renameRepository(tx, { connection: connection.id, repository: id }, repository.full_name),
-        );
+        await store.write((tx) => renameRepository(tx, key, repository.full_name));
       const place = { context, connection, host, repository, problems };
       await lookAtRepository(place, own, () => {
-        if (context.now() > until) throw new HostError("the host is too slow");
+        if (now() > until) throw new HostError("the host is too slow");
         return !stop.aborted;
       });
+      if (stop.aborted) return;
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       problems.push(`${known}: ${error.message}`);
       findings.pause = quietAfter(error);
-      if (findings.pause > 0) return;
+      next = repeatMilliseconds;
     }
+    await store.write((tx) => tx.run(setNextLook, { ...key, before, at: before + next }));
+    if (findings.pause > 0) return;
   }
 }
 

@@ -4,11 +4,15 @@
  * taken by moving `post_at`; whatever changes meanwhile sets it again, so the row stays due.
  */
 import { createHash } from "node:crypto";
-import { minute } from "../../../common/units.ts";
+import { minute, second } from "../../../common/units.ts";
 import type { CodeHost, Status } from "../../code-hosts/code-host.ts";
 import { hasEnded } from "../../domain/job.ts";
 import { HostError } from "../../code-hosts/host-calls.ts";
-import { findAnyConnection, type ConnectionRow } from "../../store/connections/connections.ts";
+import {
+  findAnyConnection,
+  updateConnection,
+  type ConnectionRow,
+} from "../../store/connections/connections.ts";
 import {
   changeJobChange,
   changePullRequest,
@@ -46,6 +50,11 @@ interface Turn {
   readonly connection: ConnectionRow;
 }
 
+/** A host that takes longer over one row is left alone for a while, and others have their turn. */
+const slowRow = 5 * second;
+/** Connections wait for one another no longer than that, and one row. */
+const roundLimit = 10 * second;
+
 /** Connections do not wait for one another. */
 export async function postChanges(context: Context, signal: AbortSignal): Promise<void> {
   const { store, now } = context;
@@ -58,8 +67,15 @@ export async function postChanges(context: Context, signal: AbortSignal): Promis
   for (const row of jobs) add(row.connection_id, () => postJob(context, row));
   for (const row of pulls) add(row.connection_id, () => postPullRequest(context, row));
   const ended = await Promise.allSettled(
-    [...turns.values()].map(async (rows) => {
-      for (const turn of rows) if (!signal.aborted) await turn();
+    [...turns].map(async ([id, rows]) => {
+      const until = now() + roundLimit;
+      for (const turn of rows) {
+        const begun = now();
+        if (signal.aborted || begun > until) return;
+        await turn();
+        if (id !== "" && now() - begun > slowRow)
+          await store.write((tx) => updateConnection(tx, id, { quiet_until: now() + minute }));
+      }
     }),
   );
   for (const one of ended) if (one.status === "rejected") throw one.reason;

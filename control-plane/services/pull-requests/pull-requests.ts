@@ -9,7 +9,7 @@ import {
   listPullRequests as listRows,
   type PullRequestRow,
 } from "../../store/connections/posting.ts";
-import { updateConnection } from "../../store/connections/connections.ts";
+import { hintLook } from "../../store/connections/follows.ts";
 import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Queries } from "../../store/db.ts";
@@ -66,7 +66,7 @@ export async function approvePullRequest(
     const change = { approved_commit: commit, post_at: at, updated_at: at };
     await changePullRequest(tx, found, change);
     // Its connection looks again at once, and plans it.
-    await updateConnection(tx, found.connection_id, { poll_at: at });
+    await hintLook(tx, found.connection_id, at, found.repository_id);
     const name = `${found.repository}#${found.number}`;
     await recordOwn(
       tx,

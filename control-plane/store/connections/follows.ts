@@ -72,6 +72,27 @@ export const findFollowed = statement<
     .limit(1),
 );
 
+/** Makes repositories of a connection due, all of them without `repository`, and the connection too. */
+export async function hintLook(
+  { sql: db }: Queries,
+  connection: string,
+  at: number,
+  repository?: string,
+): Promise<void> {
+  const hint = db
+    .updateTable("follows")
+    .set({ look_at: at })
+    .where("connection_id", "=", connection)
+    .where("look_at", ">", at);
+  await (repository === undefined ? hint : hint.where("repository_id", "=", repository)).execute();
+  await db
+    .updateTable("connections")
+    .set({ poll_at: at })
+    .where("id", "=", connection)
+    .where("poll_at", ">", at)
+    .execute();
+}
+
 /** A deleted comment is posted anew. */
 export const forgetComment = statement<{
   connection: string;

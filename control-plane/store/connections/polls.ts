@@ -9,7 +9,10 @@ import type { FollowRow } from "./follows.ts";
 
 export type PullRequestRow = Row<"pull_requests">;
 
-/** Connections to look at, the one that waits longest first. */
+/**
+ * Connections to look at, the one that waits longest first. One of a space at a time: a space with
+ * many slow hosts keeps no other one waiting.
+ */
 export const findDueConnections = statement<{ now: number; limit: number }, { id: string }>(
   (db, { now, limit }) =>
     db
@@ -17,6 +20,17 @@ export const findDueConnections = statement<{ now: number; limit: number }, { id
       .select("id")
       .where("poll_at", "<=", now)
       .where("busy_until", "<=", now)
+      .where("quiet_until", "<=", now)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom("connections as other")
+              .select("other.id")
+              .where("other.owner_id", "=", sql.ref("connections.owner_id"))
+              .where("other.busy_until", ">", now),
+          ),
+        ),
+      )
       .orderBy("poll_at")
       .limit(limit),
 );
@@ -47,6 +61,25 @@ export const findFollowers = statement<{ connection: string }, FollowerRow>((db,
     .select(["specs.name", "specs.owner_id"])
     .where("follows.connection_id", "=", connection)
     .where("specs.deleted_owner_id", "is", null),
+);
+
+/** Notes when a repository is looked at next, unless an event has said so since `before`. */
+export const setNextLook = statement<RepositoryParams & { before: number; at: number }>(
+  (db, { connection, repository, before, at }) =>
+    db
+      .updateTable("follows")
+      .set({ look_at: at })
+      .where("connection_id", "=", connection)
+      .where("repository_id", "=", repository)
+      .where("look_at", "<=", before),
+);
+
+export const findNextLook = statement<{ connection: string }, { look_at: number | null }>(
+  (db, { connection }) =>
+    db
+      .selectFrom("follows")
+      .select((select) => select.fn.min<number | null>("look_at").as("look_at"))
+      .where("connection_id", "=", connection),
 );
 
 export type RepositoryParams = { connection: string; repository: string };

@@ -9,6 +9,11 @@ import type { Row } from "../tables.ts";
 export type PullRequestRow = Row<"pull_requests">;
 export type JobChangeRow = Row<"job_changes">;
 
+/** Rows of a host that is left alone wait, so that they do not keep those of others waiting. */
+const notQuiet = (table: "job_changes" | "pull_requests", now: number) => sql<boolean>`not exists (
+  select 1 from connections
+  where connections.id = ${sql.ref(`${table}.connection_id`)} and connections.quiet_until > ${now})`;
+
 /** The rows that are due, oldest first. */
 export const findDueJobChanges = statement<{ now: number; limit: number }, JobChangeRow>(
   (db, { now, limit }) =>
@@ -17,6 +22,7 @@ export const findDueJobChanges = statement<{ now: number; limit: number }, JobCh
       .selectAll()
       .where("post_at", "is not", null)
       .where("post_at", "<=", now)
+      .where(notQuiet("job_changes", now))
       .orderBy("post_at")
       .limit(limit),
 );
@@ -28,6 +34,7 @@ export const findDuePullRequests = statement<{ now: number; limit: number }, Pul
       .selectAll()
       .where("post_at", "is not", null)
       .where("post_at", "<=", now)
+      .where(notQuiet("pull_requests", now))
       .orderBy("post_at")
       .limit(limit),
 );

@@ -15,7 +15,7 @@ export const tables = (text: string): string[] => [
     spec_id ${text} primary key references specs(id) on delete cascade,
     connection_id ${text} not null references connections(id) on delete cascade, repository_id ${text} not null,
     repository ${text} not null, branch ${text} not null, settings ${text} not null, seen_commit ${text},
-    updated_at bigint not null)`,
+    look_at bigint not null, updated_at bigint not null)`,
   `create table pull_requests (
     id ${text} primary key, owner_id ${text} not null references spaces(id),
     connection_id ${text} not null references connections(id) on delete cascade, repository_id ${text} not null,

@@ -44,6 +44,7 @@ export async function addSampleChanges(
     branch: "main",
     settings: JSON.stringify({ ...defaults, trigger_paths: ["modules/**"], webhook_problem: null }),
     seen_commit: base,
+    look_at: now + 1e12,
     updated_at: now - 90 * minute,
   });
 

@@ -36,14 +36,21 @@ export async function follow(
   const base = connect.kind === "bitbucket" ? "https://bitbucket.org" : host.url;
   // Its clock may be some milliseconds behind.
   const { store, now } = plane.context;
+  /** Makes everything due. */
+  const due = async () => {
+    const free = { poll_at: 0, busy_until: 0, quiet_until: 0 };
+    await setRows(plane, "follows", { look_at: 0 }, { connection_id: id });
+    await setRows(plane, "connections", free, { id });
+  };
   const stored = () => readRow(plane, "connections", { id });
   return {
     repository,
     connection: id,
     stored,
+    due,
     look: async () => {
       const at = now();
-      await setRows(plane, "connections", { poll_at: at, busy_until: 0 }, { id });
+      await due();
       await pollConnections(plane.context, new AbortController().signal);
       await expect
         .poll(async () => {

@@ -1,5 +1,6 @@
 /** What pushes and pull requests start, with a stand-in of Forgejo that sends no events. */
 import { afterAll, beforeAll, describe, expect } from "vitest";
+import { hintLook } from "../../../../control-plane/store/connections/follows.ts";
 import { pollConnections } from "../../../../control-plane/services/pull-requests/poll.ts";
 import { openPostgresBeside } from "../../../../control-plane/store/engines/postgres.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
@@ -455,6 +456,64 @@ describe("a look", () => {
     expect(refused.status).toBe(413);
   });
 
+  it("is at the repository of an event alone, and at one that failed sooner than at the others", async ({
+    client,
+    owner,
+  }) => {
+    const { repository, connection, stored, configure, look, due } = await follow(
+      plane,
+      host,
+      client,
+      owner,
+    );
+    const other = host.addRepository(`${repository.full_name}-other`);
+    other.branches.set("main", "a".repeat(40));
+    await configure("network");
+    await client.call("createConfiguration", {
+      body: {
+        name: "other",
+        zone_id: owner.zone,
+        source: { type: "git", url: `${host.url}/${other.full_name}.git` },
+        follow: { connection_id: connection },
+      },
+    });
+    await look();
+    const poll = async () => {
+      const before = host.requests.length;
+      await pollConnections(plane.context, new AbortController().signal);
+      const asked = host.requests.slice(before);
+      return [repository, other].map(({ id }) =>
+        asked.some((one) => one.endsWith(`/repositories/${id}`)),
+      );
+    };
+    expect(await poll()).toEqual([false, false]);
+    await plane.context.store.write((tx) => hintLook(tx, connection, 1, String(other.id)));
+    expect(await poll()).toEqual([false, true]);
+    other.id = 7777;
+    await due();
+    expect(await poll()).toEqual([true, false]);
+    const now = plane.context.now();
+    const [own, failed] = [
+      await readRow(plane, "follows", { repository_id: String(repository.id) }),
+      await readRow(plane, "follows", { repository: other.full_name }),
+    ];
+    expect(own.look_at - now).toBeGreaterThan(80_000_000);
+    expect(failed.look_at - now).toBeLessThanOrEqual(60_000);
+    expect(await stored()).toMatchObject({
+      poll_at: failed.look_at,
+      error: expect.stringContaining("404"),
+    });
+    // A space has one turn at a time.
+    await due();
+    await setRows(plane, "connections", { busy_until: now + 60_000 }, { id: connection });
+    const second = await follow(plane, host, client, owner);
+    await second.configure("third");
+    await second.due();
+    expect(await poll()).toEqual([false, false]);
+    expect((await second.stored()).last_poll_at).toBeNull();
+    await setRows(plane, "connections", { busy_until: 0 }, { id: connection });
+  });
+
   it("knows a renamed repository", async ({ client, owner }) => {
     const { repository, connection, look, configure, jobs, push } = await follow(
       plane,
@@ -474,12 +533,7 @@ describe("a look", () => {
   });
 
   it("shows what is wrong, and loses nothing", async ({ client, owner }) => {
-    const { connection, stored, look, configure, jobs, push } = await follow(
-      plane,
-      host,
-      client,
-      owner,
-    );
+    const { stored, look, due, configure, jobs, push } = await follow(plane, host, client, owner);
     const id = await configure("network");
     await look();
     push(["network/a.tf"]);
@@ -490,13 +544,13 @@ describe("a look", () => {
       [{ status: 403, headers: { "retry-after": "120" } }, /rate limit/, 100_000],
     ] as const) {
       host.fault.answer = answer;
-      await setRows(plane, "connections", { poll_at: 1, busy_until: 0 }, { id: connection });
+      await due();
       await pollConnections(plane.context, new AbortController().signal);
-      const { error, busy_until, poll_at } = await stored();
+      const { error, quiet_until, poll_at } = await stored();
       const now = plane.context.now();
       expect(error).toMatch(message);
-      expect(busy_until - now).toBeLessThanOrEqual(120_000);
-      expect(busy_until - now).toBeGreaterThan(least - 1_000_000 * Number(least === 0));
+      expect(quiet_until - now).toBeLessThanOrEqual(120_000);
+      expect(Math.max(0, quiet_until - now)).toBeGreaterThanOrEqual(least);
       expect(poll_at).toBeGreaterThan(now);
     }
     delete host.fault.answer;
@@ -510,7 +564,7 @@ describe("a look", () => {
     client,
     owner,
   }) => {
-    const { connection, look, configure, jobs, open, push } = await follow(
+    const { connection, look, due, configure, jobs, open, push } = await follow(
       plane,
       host,
       client,
@@ -522,7 +576,7 @@ describe("a look", () => {
     push(["a/y.tf", "b/y.tf"]);
     const { signal } = new AbortController();
     const before = host.requests.length;
-    await setRows(plane, "connections", { poll_at: 1 }, { id: connection });
+    await due();
     const { context, ownerUrl: url } = plane;
     const store = url === undefined ? undefined : await openPostgresBeside({ url, connections: 2 });
     const servers = [context, { ...context, store: store ?? context.store }];

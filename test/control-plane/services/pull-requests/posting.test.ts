@@ -86,6 +86,7 @@ async function addPlan(
     branch: "main",
     settings: JSON.stringify({ ...followDefaults, webhook_problem: null, comment }),
     seen_commit: null,
+    look_at: 1,
     updated_at: 1,
   });
   const job = await addJob(store, owner, { spec_id: spec });
