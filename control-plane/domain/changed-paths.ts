@@ -1,6 +1,6 @@
 /** Whether changed files of a repository are those of a configuration. */
 import { posix } from "node:path";
-import ignore from "ignore";
+import { BudgetError, isNamed, parsePattern } from "./path-patterns.ts";
 
 export interface Watched {
   /** The path of the source, and directories in it, relative to the repository. */
@@ -15,15 +15,27 @@ export interface Changed {
   readonly isCut: boolean;
 }
 
+/** Steps for one configuration: half a second at most. Then it may be touched. */
+const stepsLimit = 2_000_000;
+
 export function touches({ paths, isCut }: Changed, { directories, patterns }: Watched): boolean {
   if (isCut) return true;
   const roots = directories.map(directoryOf);
-  const matcher = ignore().add([...patterns]);
-  return paths.some(
-    (path) =>
-      roots.some((root) => root === "" || path === root || path.startsWith(`${root}/`)) ||
-      (ignore.isPathValid(path) && matcher.ignores(path)),
-  );
+  const isBelow = (path: string) =>
+    roots.some((root) => root === "" || path === root || path.startsWith(`${root}/`));
+  if (paths.some(isBelow)) return true;
+  const parsed = patterns.map(parsePattern).filter((one) => one !== undefined);
+  if (parsed.length === 0) return false;
+  const budget = { steps: stepsLimit };
+  try {
+    return paths.some((path) => {
+      const parts = path.split("/").map((part) => Array.from(part));
+      return parsed.some((pattern) => isNamed(pattern, parts, budget));
+    });
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error;
+    return true;
+  }
 }
 
 /** Without `./` and slashes at its ends; "": the whole repository, as for one that leads out of it. */

@@ -44,7 +44,10 @@ export async function planPullRequests(
     if (!goOn()) return;
     const changed = await host.changedFiles(repository, row.number);
     const wanted = [];
-    for (const one of may) if (await isTouched(context, one, changed)) wanted.push(one);
+    for (const one of may) {
+      if (!goOn()) return;
+      if (await isTouched(context, one, changed)) wanted.push(one);
+    }
     await planNow(place, row, wanted);
   }
 }
