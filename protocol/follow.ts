@@ -41,7 +41,10 @@ const fields = {
     OneOf(["none", "plain", "all"]),
     "Which variables, environment and variable sets a pull request's PLAN gets. `plain`: those that are not sensitive.",
   ),
-  commands: about(Type.Boolean(), "Whether comments on a pull request may start jobs."),
+  commands: about(
+    Type.Boolean(),
+    "Whether comments on a pull request may start jobs: `windlass plan`, and `windlass deploy COMMIT`.",
+  ),
 };
 
 export const followDefaults = {

@@ -28,15 +28,21 @@ const GithubComment = Type.Object({
     body: Type.String(),
     created_at: Type.String(),
     user: Type.Object({ id: Type.Integer(), login: Type.String() }),
+    /** GitHub's; Gitea does not say it. */
+    author_association: Type.Optional(Type.String()),
   }),
 });
+
+/** Others may not write to the repository: their comments cost no calls. */
+const associated: ReadonlySet<string> = new Set(["OWNER", "MEMBER", "COLLABORATOR"]);
 
 /** GitHub marks the issue of a pull request, Gitea the event. */
 const ofGithub = (payload: unknown): HostComment | undefined => {
   if (!Value.Check(GithubComment, payload)) return undefined;
   const { action, issue, comment, is_pull = Boolean(issue.pull_request) } = payload;
   if (!is_pull) return undefined;
-  const { id, body, user, created_at } = comment;
+  const { id, user, created_at, author_association: association = "OWNER" } = comment;
+  const body = associated.has(association) ? comment.body : "";
   return {
     id: String(id),
     pull: issue.number,

@@ -208,6 +208,12 @@ const github = {
 
 test.each<[string, Kind, object, object | undefined]>([
   ["of a pull request", "github", github, said],
+  [
+    "of an outsider",
+    "github",
+    { ...github, comment: { ...github.comment, author_association: "CONTRIBUTOR" } },
+    { ...said, body: "" },
+  ],
   ["of an issue", "github", { ...github, issue: { number: 3 } }, undefined],
   ["that was edited", "github", { ...github, action: "edited" }, undefined],
   ["that was deleted", "github_app", { ...github, action: "deleted" }, { event: "deleted" }],
@@ -227,8 +233,8 @@ test.each<[string, Kind, object, object | undefined]>([
   const found = commentIn[kind](payload);
   if (expected === undefined) expect(found).toBeUndefined();
   else {
-    expect(found).toMatchObject(expected);
-    expect(found).toMatchObject({ body: "windlass plan", created_at: Date.UTC(2026, 10, 29, 15) });
+    expect(found).toMatchObject({ body: "windlass plan", ...expected });
+    expect(found).toMatchObject({ created_at: Date.UTC(2026, 10, 29, 15) });
   }
 });
 
