@@ -26,7 +26,7 @@ export const findDueConnections = statement<{ now: number; limit: number }, { id
           exists(
             selectFrom("connections as other")
               .select("other.id")
-              .where("other.owner_id", "=", sql.ref("connections.owner_id"))
+              .whereRef("other.owner_id", "=", sql.ref("connections.owner_id"))
               .where("other.busy_until", ">", now),
           ),
         ),

@@ -489,7 +489,7 @@ describe("a look", () => {
     expect(await poll()).toEqual([false, false]);
     await plane.context.store.write((tx) => hintLook(tx, connection, 1, String(other.id)));
     expect(await poll()).toEqual([false, true]);
-    other.id = 7777;
+    Object.assign(other, { id: 7777 });
     await due();
     expect(await poll()).toEqual([true, false]);
     const now = plane.context.now();
