@@ -25,6 +25,7 @@ import { inLinkedSpace } from "./linked-space.ts";
 import { readOrigins } from "./origin.ts";
 import { noteShellVariables } from "./shell-variables.ts";
 import { withChanged, withCreated } from "./notes.ts";
+import { noteWorkspace } from "./workspace.ts";
 import { configure, type Configured, type ConfigureOptions, type Files } from "./configure.ts";
 
 export interface UpOptions extends ConfigureOptions {
@@ -92,6 +93,7 @@ async function planAndConfirm(
   const root = join(directory, options.workingDirectory ?? "");
   const note = await noteLocalState(run, root, configuration, options);
   noteShellVariables(run, root, options);
+  noteWorkspace(run, root);
   const body = { job_type: "PLAN" as const, configuration_id: configuration.id, ...files };
   const planned = await runJob(run, { ...body, ...debugOf(options) }, { ...options, wait: true });
   return (await showAndConfirm(run, planned, configured, options, note)) ? planned : undefined;
