@@ -54,6 +54,10 @@ const reasons: readonly [RegExp, string][] = [
     /^windlass (connections|pull-requests|configurations follow)\b/,
     "needs a code host: test/cli/connections/connections.process.test.ts",
   ],
+  [
+    /^windlass (plan|deploy)\b/,
+    "comments: test/control-plane/services/pull-requests/commands.test.ts",
+  ],
   [/^(nginx|caddy|curl|createuser|createdb|pg_dump|psql)\b/, "needs another program"],
 ];
 
