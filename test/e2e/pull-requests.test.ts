@@ -56,12 +56,23 @@ async function begin(fields: object) {
   };
   const loop = {
     forge,
+    user,
     /** What the host delivers after something happened. */
     deliver: async (name: string) => {
       const payload = { repository: { id: forge.repository.id } };
       const { headers, body } = forge.event(name, payload, connection.webhook_secret);
       const events = `${url}/api/events/${connection.id}`;
       expect((await fetch(events, { method: "POST", headers, body })).status).toBe(202);
+    },
+    /** Lets the server look without an event, as it does every `poll_seconds`. */
+    look: async () => {
+      const params = { id: connection.id };
+      await client.call("updateConnection", { params, body: { poll_seconds: 86_400 } });
+    },
+    approve: async (commit: string) => {
+      const { id } = (await loop.jobs(commit)).at(-1)!;
+      const body = { decision: "approve", comment: null } as const;
+      await client.call("decideJob", { params: { id }, body });
     },
     seen: async () =>
       (await client.call("getConfiguration", { params: { name: configuration } })).follow
@@ -120,9 +131,9 @@ async function endLeases(data: string): Promise<void> {
   await store.close();
 }
 
-test("a pull request is planned once for a commit and shown once, though the server is killed", async () => {
+test("a pull request is planned, shown once though the server is killed, approved and deployed; a different plan waits", async () => {
   await using loop = await begin({ approval: { when: "always", count: 1 } });
-  const { forge, deliver, jobs, shapes, shown } = loop;
+  const { forge, user, deliver, look, approve, jobs, shapes, shown } = loop;
   const { comments, branches } = forge.repository;
   // What is there already is a baseline.
   await expect.poll(loop.seen).toBe(branches.get("main"));
@@ -157,4 +168,43 @@ test("a pull request is planned once for a commit and shown once, though the ser
     expect.stringMatching(/\| `network` \| `\+2, needs 1 approval` \|[^]*terraform_data\.dns/),
   ]);
   expect(await shapes()).toEqual(["PLAN CANCELLED", "PLAN SUCCESS"]);
+
+  // What was approved before the merge is deployed after it, though no event tells of the merge.
+  await approve(second);
+  const merged = forge.merge(1);
+  await look();
+  await expect.poll(() => shapes(merged)).toEqual(["PLAN SUCCESS", "DEPLOY SUCCESS"]);
+  const [, deploy] = await jobs(merged);
+  expect(await user.read(deploy!)).toMatchObject({
+    change: { pull_request: { number: 1 } },
+    reviewed_plan: { equal: true, approvals_refused: null },
+  });
+
+  // The base moves and is not deployed, so that the plan after the merge is another one.
+  const third = forge.commit("resize", { "network/dns.tf": resource("dns", "c") });
+  forge.open(2, "resize");
+  await look();
+  await expect.poll(() => shapes(third)).toEqual(["PLAN SUCCESS"]);
+  await approve(third);
+  const moved = forge.commit("main", { "network/main.tf": resource("net", "10.9.0.0/16") });
+  await deliver("push");
+  await expect.poll(() => shapes(moved)).toEqual(["PLAN SUCCESS", "DEPLOY QUEUED"]);
+  const differing = forge.merge(2);
+  await deliver("push");
+  await expect.poll(() => shapes(differing)).toEqual(["PLAN SUCCESS", "DEPLOY QUEUED"]);
+  expect(await shapes(moved)).toEqual(["PLAN SUCCESS", "DEPLOY CANCELLED"]);
+  const waiting = await user.read((await jobs(differing))[1]!);
+  expect(waiting).toMatchObject({
+    waiting_reason: "waits for 1 approval by a deployer",
+    approval_need: { missing: 1 },
+    reviewed_plan: { equal: false },
+  });
+  expect(JSON.stringify(waiting.reviewed_plan)).toContain("terraform_data.net");
+  await expect
+    .poll(() => shown(differing)["windlass/network"])
+    .toBe("pending: differs from the reviewed plan, needs 1 approval");
+  await approve(differing);
+  await expect.poll(() => shapes(differing)).toEqual(["PLAN SUCCESS", "DEPLOY SUCCESS"]);
+  expect(comments.map(({ pull }) => pull)).toEqual([1, 2]);
+  expect(comments[1]?.body).toContain("terraform_data.net");
 });
