@@ -46,7 +46,7 @@ export const identitiesPage = (
     </section>`;
 
 const fields = (form: Form): Html =>
-  html`${trouble(form, ["name", "role_arn"])}
+  html`${trouble(form, ["name", "role_arn", "plan_role_arn"])}
   ${line(form, { name: "name", label: "Name", required: true })}
   ${line(form, {
     name: "role_arn",
@@ -54,6 +54,11 @@ const fields = (form: Form): Html =>
     placeholder: "arn:aws:iam::123456789012:role/terraform",
     hint: "The ARN of the role. It need not exist yet.",
     required: true,
+  })}
+  ${line(form, {
+    name: "plan_role_arn",
+    label: "Role of plans",
+    hint: "Optional. A role that can only read, with the same external id: every PLAN assumes it, and with it plans of pull requests have the identity too.",
   })}`;
 
 export interface IdentityViewModel {
@@ -68,12 +73,19 @@ export interface IdentityViewModel {
 export const identityPage = (
   { identity, users, policy, trusted }: IdentityViewModel,
   forms: FormsOf,
-): Html =>
-  html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>
-    <h1>${identity.name}</h1>
+): Html => {
+  const { name, role_arn, plan_role_arn: planRole = null } = identity;
+  return html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>
+    <h1>${name}</h1>
     <dl class="facts">
       <dt>Role</dt>
-      <dd><code>${identity.role_arn}</code></dd>
+      <dd><code>${role_arn}</code></dd>
+      ${
+        planRole === null
+          ? null
+          : html`<dt>Role of plans</dt>
+              <dd><code>${planRole}</code></dd>`
+      }
       <dt>External id</dt>
       <dd><code>${identity.external_id}</code></dd>
       <dt>Used by</dt>
@@ -121,7 +133,7 @@ ${JSON.stringify(policy, null, 2)}</pre>
         { id: "edit", title: "Change" },
         null,
         html`<form method="post" action="/identities/${identity.id}" class="form">
-          ${fields(forms("edit", { name: identity.name, role_arn: identity.role_arn }))}
+          ${fields(forms("edit", { name, role_arn, plan_role_arn: planRole ?? "" }))}
           <button class="quiet">Save</button>
         </form>`,
       )}
@@ -146,3 +158,4 @@ ${JSON.stringify(policy, null, 2)}</pre>
       )}
     </div>
     <script type="module" src="/assets/copy.js"></script>`;
+};

@@ -22,7 +22,11 @@ const most = 1000;
 const validatePrincipal = validatorOf(endpoints.getTrustPolicy.query);
 
 const frame = { at: "/identities" };
-const fieldsIn = (form: Form) => ({ name: form.word("name"), role_arn: form.word("role_arn") });
+const fieldsIn = (form: Form) => ({
+  name: form.word("name"),
+  role_arn: form.word("role_arn"),
+  plan_role_arn: form.word("plan_role_arn") || null,
+});
 
 export function identityPages(pages: SignedIn, context: Context): void {
   pages

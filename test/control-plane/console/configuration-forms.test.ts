@@ -406,7 +406,11 @@ test("a trust policy names the role's account or the given principal, which must
     );
   const renamed = await submit(made, { ...fields, name: "renamed", role_arn: "no" });
   expect(renamed).toMatchObject({ status: 400, text: expect.stringContaining('value="renamed"') });
+  const plan_role_arn = "arn:aws:iam::123456789012:role/read";
+  expect((await submit(made, { ...fields, name: "renamed", plan_role_arn })).status).toBe(303);
+  expect(words(await page(made))).toContain(`Role of plans ${plan_role_arn}`);
   expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
+  expect(words(await page(made))).not.toContain(plan_role_arn);
   const id = made.split("/").at(-1) ?? "";
   const user = idOf(await create({ cloud_identity_id: id }));
   expect(words(await page(made))).toMatch(
