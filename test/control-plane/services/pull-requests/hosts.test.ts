@@ -54,8 +54,8 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
     const { context } = plane;
     const isOpen = ({ post_at }: { readonly post_at: number | null }) =>
       post_at !== null && (post_at <= context.now() || post_at > context.now() + 61_000);
-    const settled = () =>
-      expect
+    const settled = async () => {
+      await expect
         .poll(async () =>
           [
             ...(await readRows(plane, "job_changes", { connection_id: connection })),
@@ -63,6 +63,7 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
           ].filter(isOpen),
         )
         .toEqual([]);
+    };
     await settled();
     const counts = { ...emptySummary.counts, create: 1 };
     await planned(plan!.id, { ...emptySummary, counts });
