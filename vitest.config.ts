@@ -46,8 +46,6 @@ const withTofu = (suite: keyof typeof withEngine) =>
       );
 
 export default defineConfig({
-  // Scripts of the pages import it by its address.
-  resolve: { alias: { "/assets/ansi-sequence-parser.js": "ansi-sequence-parser" } },
   test: {
     pool: "forks",
     // Files share a process: loading the control plane costs more than most of them. What one

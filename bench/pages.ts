@@ -102,8 +102,10 @@ async function signedIn(filled: Filled): Promise<Site> {
 /** Opens a page in a new tab, as a returning user: styles and scripts are cached. */
 async function open({ url, history, context }: Site, name: string): Promise<Opened> {
   const page = await context.newPage();
-  const response = await page.goto(url + pages(history)[name]!, { waitUntil: "domcontentloaded" });
-  if (response?.status() !== 200) throw new Error(`${name} returned ${response?.status()}`);
+  const address = url + pages(history)[name]!;
+  const response = await page.goto(address, { waitUntil: "domcontentloaded" });
+  if (response?.status() !== 200 || page.url() !== address)
+    throw new Error(`${name} returned ${response?.status()} and led to ${page.url()}`);
   const [entry] = JSON.parse(
     await page.evaluate<string>(`JSON.stringify(performance.getEntriesByType("navigation"))`),
   ) as { requestStart: number; responseStart: number; domContentLoadedEventEnd: number }[];

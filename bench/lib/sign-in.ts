@@ -33,9 +33,15 @@ export async function signInBrowser(
   const context = await openContext(readConfig({ WINDLASS_DATA_DIR: dataDirectory }));
   try {
     const origin = { id: "bench", ip: "127.0.0.1", headers: {} };
-    const { login_id: sid } = await context.store.write((tx) =>
-      startSession(tx, { id: owner, email }, { way: "link", origin }, Date.now()),
-    );
+    const { login_id: sid } = await context.store.write(async (tx) => {
+      // Else nothing permits the person, and the first renewal ends the session.
+      await tx.sql
+        .updateTable("users")
+        .set({ link_email: email })
+        .where("id", "=", owner)
+        .execute();
+      return startSession(tx, { id: owner, email }, { way: "link", origin }, Date.now());
+    });
     const token = await signToken(context, "session", { sub: owner, email, sid, jti: sid });
     return { cookie: `windlass_session=${token}` };
   } finally {

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { notFound } from "../domain/refusal.ts";
 import { packageFiles } from "./package-files.ts";
-import { iconNames } from "./page/icons.ts";
+import { html, type Html } from "./page/html.ts";
+import { iconNames } from "./page/icon-names.ts";
 
 const here = import.meta.dirname;
 
@@ -46,17 +47,23 @@ const sheets = [
     .toSorted(),
 ].map((path) => join(here, path));
 
+/** The one package that a script imports, by its name, which says nothing to a browser. */
+const parser = "ansi-sequence-parser";
+
 const contents: readonly (readonly [name: string, content: Buffer])[] = [
   ["windlass.css", read(...sheets)],
   ["icons.svg", icons()],
   ["mark.svg", read(markPath)],
-  ["ansi-sequence-parser.js", read(fileURLToPath(import.meta.resolve("ansi-sequence-parser")))],
+  [`${parser}.js`, read(fileURLToPath(import.meta.resolve(parser)))],
   ...packageFiles
     .filter((name) => name.endsWith(".woff2"))
     .map((name) => [basename(name), read(packagePath(name))] as const),
   ...readdirSync(join(here, "browser"))
     .filter((name) => name.endsWith(".js"))
-    .map((name) => [name, read(join(here, "browser", name))] as const),
+    .map((name) => {
+      const script = readFileSync(join(here, "browser", name), "utf8");
+      return [name, Buffer.from(script.replace(`"${parser}"`, `"./${parser}.js"`))] as const;
+    }),
 ];
 
 const types: Readonly<Record<string, string>> = {
@@ -66,30 +73,46 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-const files = new Map(
-  contents.map(([name, content]) => [
-    name,
-    {
-      content,
-      type: types[extname(name)]!,
-      etag: `"${createHash("sha256").update(content).digest("base64url").slice(0, 16)}"`,
-      // A font of another version is as good.
-      cache: name.endsWith(".woff2") ? "max-age=604800" : "no-cache",
-    },
-  ]),
-);
+/** Its address changes with it: browsers need not ask again, which costs each file a round trip. */
+const immutable = "public, max-age=31536000, immutable";
 
-/** Browsers revalidate each time, so that an upgrade never mixes old files with new pages. */
+const files = new Map(contents);
+
+/** Of all files together: they import each other, and an upgrade must not mix old with new. */
+const version = contents
+  .reduce((hash, [name, content]) => hash.update(name).update(content), createHash("sha256"))
+  .digest("base64url")
+  .slice(0, 10);
+
+/** The address of a file of the console. */
+export const asset = (name: string): string => `/assets/${version}/${name}`;
+
+/** Runs a script of the console when the page was read. The browser fetches what it imports at once. */
+export const script = (name: string): Html =>
+  html`${[...importsOf(name)].map((one) => html`<link rel="modulepreload" href="${asset(one)}" />`)}
+    <script type="module" src="${asset(name)}"></script>`;
+
+function importsOf(name: string, found = new Set<string>()): Set<string> {
+  for (const [, one] of files
+    .get(name)!
+    .toString()
+    .matchAll(/from "\.\/([\w-]+\.js)"/g))
+    if (!found.has(one!)) importsOf(one!, found.add(one!));
+  return found;
+}
+
 export function assetRoutes(pages: FastifyInstance): void {
-  pages.get("/assets/:name", async (request, reply) => {
-    const file = files.get((request.params as { name: string }).name);
-    if (!file) throw notFound("file");
-    reply.headers({
-      etag: file.etag,
-      "cache-control": file.cache,
-      "x-content-type-options": "nosniff",
-    });
-    if (request.headers["if-none-match"] === file.etag) return reply.code(304).send();
-    return reply.type(file.type).send(file.content);
+  pages.get("/assets/:version/:name", async (request, reply) => {
+    const asked = request.params as { version: string; name: string };
+    const content = files.get(asked.name);
+    if (!content) throw notFound("file");
+    return (
+      reply
+        // The page of another release of a server beside this one gets a file that it may use once.
+        .header("cache-control", asked.version === version ? immutable : "no-store")
+        .header("x-content-type-options", "nosniff")
+        .type(types[extname(asked.name)]!)
+        .send(content)
+    );
   });
 }

@@ -1,5 +1,5 @@
 /** Files of packages that the console serves, with their licences. A build copies them to `files`. */
-import { iconNames } from "./page/icons.ts";
+import { iconNames } from "./page/icon-names.ts";
 
 export const packageFiles: readonly string[] = [
   "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",

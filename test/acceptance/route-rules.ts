@@ -235,7 +235,7 @@ const rules: Readonly<Record<string, Who | `${Who} ${Role}`>> = {
   "POST /logout": "page viewer",
   "GET /login": "open",
   "GET /login/link/:token": "open",
-  "GET /assets/:name": "open",
+  "GET /assets/:version/:name": "open",
   "GET /design": "open",
   "GET /docs": "open",
   "GET /problems/:code": "open",

@@ -6,7 +6,7 @@
  */
 // Browsers know its address, not where it is installed.
 // oxlint-disable-next-line import/no-absolute-path
-import { createAnsiSequenceParser, namedColors } from "/assets/ansi-sequence-parser.js";
+import { createAnsiSequenceParser, namedColors } from "ansi-sequence-parser";
 
 /** @typedef {{ text: string, look: string }} Piece */
 /** @typedef {ReturnType<ReturnType<typeof createAnsiSequenceParser>["parse"]>[number]} Token */

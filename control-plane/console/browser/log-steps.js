@@ -9,6 +9,9 @@ import { serverNow } from "./times.js";
 /** Of a job; its runner names them. Lines after the last one belong to it. */
 const mostSteps = 200;
 
+/** Beside this script. */
+const icons = new URL("icons.svg", import.meta.url).pathname;
+
 /** The icon of each state. */
 const looks = {
   running: "loader",
@@ -82,7 +85,7 @@ class Part {
     if (said === this.#said) return;
     this.#said = said;
     this.element.dataset["state"] = state;
-    this.#get(".icon + .icon use").setAttribute("href", `/assets/icons.svg#${looks[state]}`);
+    this.#get(".icon + .icon use").setAttribute("href", `${icons}#${looks[state]}`);
     this.#get(".how").textContent = state;
     this.#get(".count").textContent = count;
     this.#get(".took").textContent = duration;

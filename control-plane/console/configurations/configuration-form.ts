@@ -1,3 +1,4 @@
+import { script } from "../assets.ts";
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { ZoneName } from "../../services/zones/zones.ts";
 import { choice, columns, line, lines, trouble } from "../page/fields.ts";
@@ -129,7 +130,7 @@ export const configurationForm = (
       </details>
       <p><button>${button}</button></p>
     </form>
-    <script type="module" src="/assets/source.js"></script>`;
+    ${script("source.js")}`;
 
 /** What is hidden at first is shown where it says something, or something is wrong with it. */
 const hasMore = (form: Form): boolean =>

@@ -1,4 +1,5 @@
 /** Links open and close modules. A script shows a node's list entry beside the drawing. */
+import { script } from "../assets.ts";
 import type { PlannedChange } from "../../../protocol/plan-summary.ts";
 import { nodesIn, type GraphChoice, type GraphNode } from "../../domain/graph-view.ts";
 import { withoutKeys } from "../../domain/resource-graph.ts";
@@ -123,7 +124,7 @@ const drawn = (
       An arrow leads from a resource to those that need it; arrows that follow from others are left
       out. ${note}
     </p>
-    <script type="module" src="/assets/graph.js"></script>`;
+    ${script("graph.js")}`;
 };
 
 /** What a script does. */

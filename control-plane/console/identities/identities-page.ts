@@ -1,3 +1,4 @@
+import { script } from "../assets.ts";
 import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { namesInShort } from "../../../protocol/words.ts";
@@ -157,5 +158,5 @@ ${JSON.stringify(policy, null, 2)}</pre>
         }`,
       )}
     </div>
-    <script type="module" src="/assets/copy.js"></script>`;
+    ${script("copy.js")}`;
 };

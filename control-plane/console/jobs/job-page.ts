@@ -1,4 +1,5 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
+import { script } from "../assets.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { withKnown } from "../../../protocol/known-plan.ts";
 import { outputOf } from "../../../protocol/outputs.ts";
@@ -83,8 +84,7 @@ export const jobPage = (model: JobViewModel): Html => {
       ${resourcesView(model.resources, plan, job)}
     </div>
     <div class="${look("details")}" id="details" data-live>${factsOf(model)}</div>
-    <script type="module" src="/assets/panels.js"></script>
-    <script type="module" src="/assets/plan-view.js"></script>`;
+    ${script("panels.js")} ${script("plan-view.js")}`;
 };
 
 type Panel = "changes" | "log" | "resources" | "details";

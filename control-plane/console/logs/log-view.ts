@@ -1,4 +1,5 @@
 /** The log of a job: a script draws it live; without one its beginning is plain text. */
+import { script } from "../assets.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
 import { sentence } from "../page/fields.ts";
@@ -75,5 +76,5 @@ ${text === "" ? "No output yet. Reload the page to check again." : text}</pre>
         </noscript>
       </windlass-log>
     </section>
-    <script type="module" src="/assets/log-view.js"></script>`;
+    ${script("log-view.js")}`;
 };

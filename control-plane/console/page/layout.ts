@@ -1,3 +1,4 @@
+import { asset, script } from "../assets.ts";
 import type { FastifyReply } from "fastify";
 import { answerUnread } from "../../http/unread-body.ts";
 import type { UserCaller } from "../../services/callers.ts";
@@ -76,8 +77,8 @@ const document = (
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · Windlass</title>
-        <link rel="stylesheet" href="/assets/windlass.css" />
-        <link rel="icon" href="/assets/mark.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${asset("windlass.css")}" />
+        <link rel="icon" href="${asset("mark.svg")}" type="image/svg+xml" />
         ${email === undefined ? null : scripts}
       </head>
       <body>
@@ -103,9 +104,7 @@ const document = (
       </body>
     </html> `;
 
-const scripts = html`<script type="module" src="/assets/live.js"></script>
-  <script type="module" src="/assets/keys.js"></script>
-  <script type="module" src="/assets/forms.js"></script>`;
+const scripts = html`${script("live.js")} ${script("keys.js")} ${script("forms.js")}`;
 
 /** On a narrow screen; a wide one shows the menu at the side. */
 const menuButton = html`<button

@@ -1,4 +1,5 @@
 /** A secret that is shown once, and buttons that copy text. */
+import { script } from "../assets.ts";
 import { html, type Html } from "./html.ts";
 import { icon } from "./icons.ts";
 
@@ -28,4 +29,4 @@ export const copyIcon = (id: string, words: string): Html =>
     <span role="status" class="soft"></span>`;
 
 /** For a page with such buttons. */
-export const copyScript = html`<script type="module" src="/assets/copy.js"></script>`;
+export const copyScript = script("copy.js");

@@ -230,7 +230,13 @@ describe("under https", () => {
       expect(await from("http://windlass.example")).toBe(403);
       expect(await from(secure.url)).toBe(403);
       // Every response tells the browser to use only encrypted connections.
-      for (const path of ["/login", "/assets/windlass.css", "/api/cli/zones", "/nothing", "/docs"])
+      for (const path of [
+        "/login",
+        "/assets/1/windlass.css",
+        "/api/cli/zones",
+        "/nothing",
+        "/docs",
+      ])
         expect([
           path,
           (await ask(secure, "GET", path)).headers["strict-transport-security"],
