@@ -94,11 +94,12 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
   };
 }
 
-/** No commit has the files of a merge, so no DEPLOY may fetch the head and apply this plan. */
+/** If no commit has the files of a merge, no DEPLOY may fetch the head and apply this plan. */
 function plannedSource(context: JobContext): PlanManifest["source"] {
   const source = known(context, "source");
   const { merged } = context.facts;
-  return merged && !merged.is_head_only ? { ...source, type: "merge" } : source;
+  const hasCommit = !merged || merged.is_head_only || merged.is_current;
+  return hasCommit ? source : { ...source, type: "merge" };
 }
 
 async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {

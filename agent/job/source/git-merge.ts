@@ -45,6 +45,8 @@ export async function fetchMerge(
       return { commit: head, merged: { ...merged, is_head_only: true } };
     await base.fetch((depth *= 2));
   }
+  if ((await run("merge-base", "--is-ancestor", base.commit, head)).code === 0)
+    return { commit: head, merged: { ...merged, is_current: true } };
   const author = ["-c", "user.name=windlass", "-c", "user.email=windlass@localhost"];
   const tree = await mergedTree(base.commit);
   const parents = ["-p", base.commit, "-p", head];

@@ -82,12 +82,15 @@ async function fetchFiles(context: JobContext): Promise<FetchedGit> {
 }
 
 const mergeNote = (
-  { base_commit, head_commit, is_head_only }: MergedCommits,
+  { base_commit, head_commit, is_head_only, is_current }: MergedCommits,
   base: string,
-): string =>
-  is_head_only
+): string => {
+  if (is_current)
+    return `The pull request's head ${head_commit} has all commits of ${base} (${base_commit})`;
+  return is_head_only
     ? `Warning: the pull request's head ${head_commit} and ${base} (${base_commit}) have no common commit within the limits of the runner. The head is planned alone: the plan may destroy what ${base} has added since`
     : `Merged the pull request's head ${head_commit} into ${base} (${base_commit})`;
+};
 
 /** It must be within the source also after its links are resolved. */
 function folderOf({ claim, workspace }: JobContext): string {

@@ -1,6 +1,7 @@
 /** Commands in comments: who may give them is asked when they are carried out, and each is once. */
 import { v7 as uuid } from "uuid";
 import { HostError } from "../../code-hosts/host-calls.ts";
+import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Kind } from "../../code-hosts/kinds.ts";
 import { accountHost, type CodeHost } from "../../domain/providers.ts";
 import { mayDo } from "../../domain/roles.ts";
@@ -14,6 +15,7 @@ import {
   type PullRequestRow,
 } from "../../store/connections/polls.ts";
 import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
 import { findAccount } from "../../store/people/accounts.ts";
 import { isBlocked } from "../../store/people/admission.ts";
 import { findMember } from "../../store/teams/members.ts";
@@ -128,9 +130,12 @@ async function deploy(given: Given): Promise<string | undefined> {
   if (!by || !(await mayStay(context, by.user_id ?? "")))
     return "your account here belongs to no member who may deploy: connect it in Windlass, in Settings";
   const plans = new Map<string, string>();
-  for (const { spec_id, job_id, status } of await plansOf(read, row))
-    if (spec_id !== null && status === "SUCCESS" && (await hasChanges(read, job_id)))
-      plans.set(spec_id, job_id);
+  for (const { spec_id, job_id, status } of await plansOf(read, row)) {
+    if (spec_id === null || status !== "SUCCESS" || !(await hasChanges(read, job_id))) continue;
+    if (await isOfMerge(read, job_id))
+      return `${row.base_branch} has commits that this branch lacks: merge it into the branch, and deploy the plan of that`;
+    plans.set(spec_id, job_id);
+  }
   const wanted = own.filter(({ spec_id }) => plans.has(spec_id));
   if (wanted.length === 0) return "no plan of this commit has changes that can be deployed";
   await queueEach(place, wanted, {
@@ -154,6 +159,13 @@ async function deploy(given: Given): Promise<string | undefined> {
     },
   });
   return undefined;
+}
+
+/** No commit has the files of such a plan, so a runner refuses to deploy it. */
+async function isOfMerge(read: Queries, id: string): Promise<boolean> {
+  const job = await read.first(findJob, { id });
+  const { merged } = JSON.parse(job?.execution_metadata ?? "{}") as ExecutionMetadata;
+  return merged !== undefined && !merged.is_head_only && !merged.is_current;
 }
 
 /** Where people sign in with their account at a host of this kind. */

@@ -94,6 +94,17 @@ describe("a pull request", () => {
     expect(files).toEqual(["b.tf", "main.tf", "t.tf"]);
   });
 
+  test("that has all commits of its base is planned as it is", async () => {
+    host.commit("current", { "main.tf": "" });
+    const base = host.git("current", "rev-parse", "main");
+    host.git("current", "checkout", "--quiet", "-b", "topic");
+    const head = host.commit("current", { "t.tf": "" });
+    const at = workspace();
+    const { merged } = await fetchMerged("current", head, {}, { at });
+    expect(merged).toEqual({ base_commit: base, head_commit: head, is_current: true });
+    expect(host.git("current", "-C", at.source, "rev-parse", "HEAD")).toBe(head);
+  });
+
   test("that conflicts fails with the first 20 paths", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `f${10 + index}.tf`);
     const all = (text: string) => Object.fromEntries(names.map((name) => [name, text]));

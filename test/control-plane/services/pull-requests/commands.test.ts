@@ -157,6 +157,18 @@ describe("windlass deploy", () => {
     await say(text);
     await isRefused(/belongs to no member/);
     await setRows(plane, "users", { blocked_at: null }, { id: owner.id });
+    const merged = { base_commit: "b".repeat(40), head_commit: pull.sha };
+    const reported = (more: object) =>
+      setRows(
+        plane,
+        "jobs",
+        { execution_metadata: JSON.stringify({ merged: { ...merged, ...more } }) },
+        { id: plan },
+      );
+    await reported({});
+    await say(text);
+    await isRefused(/main has commits that this branch lacks/);
+    await reported({ is_current: true });
     await say(text, { servers: 3 });
     await say(text);
     expect(await types()).toEqual([
