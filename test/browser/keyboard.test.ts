@@ -172,7 +172,7 @@ describe("in a browser", () => {
     await expect
       .poll(() => end.getAttribute("title"), patient)
       .toMatch(/^ended [\d-]+ [\d:]+ UTC · .*(GMT\+9|JST)$/);
-    expect(await end.innerText()).toMatch(/^\d+\ss$/);
+    expect(await end.innerText()).toMatch(/^[\d.]+\ss$/);
     await page.getByRole("link", { name: "network" }).first().click();
     await page.waitForURL("**/configurations/*");
     const run = page.locator(".run-chart title").first();

@@ -105,10 +105,10 @@ describe("the page of a running job", () => {
     expect(await read("/")).toContain("apply null.a: <b>half a li worker");
     const page = await read(`/jobs/${id}`);
     expect(page).toMatch(
-      /Started [^a-z]* runs for \d+ s init [\d: UTC-]+ 1 min 7 s apply [\d: UTC-]+ for \d+ s Ended not yet/,
+      /Started [^a-z]* runs for [\d.]+ s init [\d: UTC-]+ 1 min 7 s apply [\d: UTC-]+ for [\d.]+ s Ended not yet/,
     );
     await fixture.end(id, "SUCCESS");
-    expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Succeeded/);
+    expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ [\d.]+ s Succeeded/);
     // The step had no end, but an ended job runs no step.
     expect(await read("/")).toContain("no job is running");
   });
