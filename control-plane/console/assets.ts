@@ -47,14 +47,11 @@ const sheets = [
     .toSorted(),
 ].map((path) => join(here, path));
 
-/** The one package that a script imports, by its name, which says nothing to a browser. */
-const parser = "ansi-sequence-parser";
-
 const contents: readonly (readonly [name: string, content: Buffer])[] = [
   ["windlass.css", read(...sheets)],
   ["icons.svg", icons()],
   ["mark.svg", read(markPath)],
-  [`${parser}.js`, read(fileURLToPath(import.meta.resolve(parser)))],
+  ["ansi-sequence-parser.js", read(fileURLToPath(import.meta.resolve("ansi-sequence-parser")))],
   ...packageFiles
     .filter((name) => name.endsWith(".woff2"))
     .map((name) => [basename(name), read(packagePath(name))] as const),
@@ -62,7 +59,9 @@ const contents: readonly (readonly [name: string, content: Buffer])[] = [
     .filter((name) => name.endsWith(".js"))
     .map((name) => {
       const script = readFileSync(join(here, "browser", name), "utf8");
-      return [name, Buffer.from(script.replace(`"${parser}"`, `"./${parser}.js"`))] as const;
+      // A browser finds no package by its name.
+      const served = script.replace('"ansi-sequence-parser"', '"./ansi-sequence-parser.js"');
+      return [name, Buffer.from(served)] as const;
     }),
 ];
 
