@@ -27,6 +27,6 @@ export const MergedCommits = about(
     is_head_only: Type.Optional(Type.Boolean()),
     is_current: Type.Optional(Type.Boolean()),
   }),
-  "Of a PLAN of a pull request: what was planned. `is_head_only`: no common commit was found within the runner's limits, so the head was planned without its base. `is_current`: the head has all commits of its base, so that it was planned as it is, and a DEPLOY can apply the plan.",
+  "Of a PLAN of a pull request: what was planned. `is_head_only`: no common commit was found within the runner's limits, so the head was planned without its base. `is_current`: the head has all commits of its base, so that it was planned unchanged, and a DEPLOY can apply the plan.",
 );
 export type MergedCommits = Static<typeof MergedCommits>;

@@ -94,7 +94,7 @@ describe("a pull request", () => {
     expect(files).toEqual(["b.tf", "main.tf", "t.tf"]);
   });
 
-  test("that has all commits of its base is planned as it is", async () => {
+  test("that has all commits of its base is planned unchanged", async () => {
     host.commit("current", { "main.tf": "" });
     const base = host.git("current", "rev-parse", "main");
     host.git("current", "checkout", "--quiet", "-b", "topic");
