@@ -22,7 +22,8 @@ export type RepositoryList = Static<typeof RepositoryList>;
 export const repositoryEndpoints = {
   listRepositories: endpoint("GET /api/cli/repositories/{git_provider}", {
     summary: "List your repositories at github, gitlab or bitbucket",
-    description: "Uses the token from the user's sign-in at this provider.",
+    description:
+      "Uses the token of the user's account at this provider. At GitHub, the user must have connected the repositories in the settings.",
     permission: "account",
     params: {
       git_provider: Type.String({

@@ -74,7 +74,7 @@ const advice: Readonly<Record<string, string>> = {
 
 /** Remedies for problem codes, where the client knows a command or page that helps. */
 const remedies: Readonly<Record<string, (server: string) => string>> = {
-  provider_not_connected: (server) => `Sign in with it in the browser: ${server}/login`,
+  provider_not_connected: (server) => `Connect it in the browser: ${server}/settings`,
   provider_token_rejected: (server) => `Sign in with it again in the browser: ${server}/login`,
 };
 

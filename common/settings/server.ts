@@ -133,7 +133,7 @@ export const providers = {
     ...credential,
     help: "the id of a GitHub OAuth app",
     details:
-      "It asks for the scopes `read:user user:email repo`; GitHub has no narrower scope that lists private repositories",
+      "It asks for the scope `user:email` at sign-in, and for `repo` only when a signed-in person connects GitHub in the settings; GitHub has no narrower scope that lists private repositories",
   },
   GITHUB_CLIENT_SECRET: { ...credential, help: "the secret of that app" },
   GITHUB_BASE_URL: {

@@ -237,6 +237,6 @@ describe.concurrent("the command line", () => {
     await using ada = await userMachine(plane);
     const { exitCode, stdout, stderr } = await ada.run("repositories", "list", "github");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain(`Sign in with it in the browser: ${plane.url}/login`);
+    expect(stderr).toContain(`Connect it in the browser: ${plane.url}/settings`);
   });
 });

@@ -33,12 +33,11 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (caller && request.headers["sec-fetch-site"] === "cross-site")
       throw new RefusalError("foreign_origin");
     try {
-      const { url, ...challenge } = await authorization(
-        provider,
-        settings,
-        callback(),
-        context.signInAllow,
-      );
+      // A person who is signed in connects the provider.
+      const { url, ...challenge } = await authorization(provider, settings, callback(), {
+        rules: context.signInAllow,
+        isConnecting: caller !== undefined,
+      });
       const next = nextOf(request.query) ?? "/";
       signInFlow.set(context, reply, {
         ...challenge,

@@ -73,15 +73,18 @@ const connections = (
   accounts: readonly ConnectedAccount[],
   offered: Settings["offered"],
 ): Html | null => {
-  const open = offered.filter((one) =>
-    accounts.every(({ provider, host }) => provider !== one.provider || host !== one.host),
-  );
+  const open = offered.flatMap(({ provider, host }) => {
+    const isOpen = accounts.every((one) => one.provider !== provider || one.host !== host);
+    if (isOpen) return [{ provider, what: "" }];
+    // A sign-in does not ask GitHub for them.
+    return provider === "github" ? [{ provider, what: " repositories" }] : [];
+  });
   if (open.length === 0) return null;
   return html`<div class="actions">
     ${open.map(
-      ({ provider: name }) =>
-        html`<a class="button quiet" href="/api/auth/login/${name}?next=/settings"
-          >Connect ${providerTitles[name]}</a
+      ({ provider, what }) =>
+        html`<a class="button quiet" href="/api/auth/login/${provider}?next=/settings"
+          >Connect ${providerTitles[provider]}${what}</a
         >`,
     )}
   </div>`;

@@ -6,9 +6,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { v7 as uuid } from "uuid";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
-import { refreshGrant, type ProviderTokens } from "./oauth-client.ts";
+import {
+  githubScopes,
+  lacksRepositories,
+  refreshGrant,
+  type ProviderTokens,
+} from "./oauth-client.ts";
+import { getJson } from "./provider-http.ts";
 import {
   accountHost,
+  apiOf,
   providerNames,
   type ProviderName,
   type ProviderSettings,
@@ -62,7 +69,7 @@ const addressesLimit = 100;
  * use. With a `caller`, the account is added to that user instead; "someone_else" if it belongs to
  * another user. Throws if the person is blocked, or if the invitation is no longer open.
  */
-export function signInWithAccount(
+export async function signInWithAccount(
   context: Context,
   { provider, subject, email, verified, tokens, group, invitation }: SignedInAt,
   caller: UserCaller | undefined,
@@ -70,6 +77,7 @@ export function signInWithAccount(
 ): Promise<SignedIn | "someone_else"> {
   const now = context.now();
   const id = { ...hostOfAccounts(context, provider), subject };
+  const isKept = await keepsToken(context, id, tokens);
   return writeJobs(context, async (tx, afterCommit) => {
     const found = await findAccount(tx, id);
     if (found && caller && found.user_id !== caller.user_id) return "someone_else";
@@ -81,12 +89,18 @@ export function signInWithAccount(
       email,
       verified: JSON.stringify(verified.slice(0, addressesLimit)),
       signed_in_at: now,
-      ...sealTokens(context, id, tokens),
     };
-    if (found) await updateAccount(tx, id, change);
+    const sealed = sealTokens(context, id, tokens);
+    if (found) await updateAccount(tx, id, { ...change, ...(isKept ? {} : sealed) });
     else {
       if (!caller) await insertUser(tx, { ...user, created_at: now });
-      await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
+      await insertAccount(tx, {
+        ...id,
+        ...change,
+        ...sealed,
+        user_id: user.id,
+        created_at: now,
+      });
     }
     if (group !== undefined)
       await saveAdmission(tx, user.id, {
@@ -108,6 +122,32 @@ export function signInWithAccount(
     await record(tx, { by: person(caller), owner: user.id, ...connected, details }, now);
     return caller;
   });
+}
+
+/**
+ * Whether the stored token stays: it lists repositories, which the one of a sign-in does not, and the
+ * host still accepts it. One that lacks a scope of the new one is replaced: without `read:org`, the
+ * person would be signed out.
+ */
+async function keepsToken(
+  context: Context,
+  id: AccountId,
+  { scope }: ProviderTokens,
+): Promise<boolean> {
+  const settings = context.providers[id.provider];
+  const granted = githubScopes(scope);
+  if (id.provider !== "github" || !settings || !lacksRepositories(granted)) return false;
+  const account = await findAccount(context.store.read, id);
+  if (!account) return false;
+  try {
+    const stored = await accountToken(context, account);
+    const { headers } = await getJson(settings, `${apiOf("github", settings)}/user`, stored);
+    const known = githubScopes(headers.get("x-oauth-scopes"));
+    return ["repo", ...granted].every((one) => known.includes(one));
+  } catch (error) {
+    if (!(error instanceof RefusalError)) throw error;
+    return error.code === "provider_unavailable";
+  }
 }
 
 /** `invited`: an operator's link or a team's invitation is enough permission. */

@@ -9,13 +9,15 @@ export interface ProviderTokens {
   readonly access_token: string;
   readonly refresh_token: string | undefined;
   readonly expires_in: number | undefined;
+  /** What was granted, as the provider writes it. */
+  readonly scope?: string | undefined;
   /** The claims of the checked ID token, if there is one. */
   readonly subject: string | undefined;
 }
 
-/** GitHub needs `repo` for private repositories, `read:org` for memberships. */
+/** What a sign-in asks for. */
 const scopes: Readonly<Record<ProviderName, string>> = {
-  github: "read:user user:email repo",
+  github: "user:email",
   gitlab: "openid email read_api",
   bitbucket: "account email repository",
   google: "openid email",
@@ -27,18 +29,24 @@ export interface Challenge {
   readonly verifier: string;
 }
 
+interface Asked {
+  readonly rules: readonly SignInRule[];
+  /** Whether the user's repositories are to be listed too. */
+  readonly isConnecting: boolean;
+}
+
 /** Returns where to send the browser, and what to remember until it comes back. */
 export async function authorization(
   name: ProviderName,
   settings: ProviderSettings,
   redirect_uri: string,
-  rules: readonly SignInRule[],
+  asked: Asked,
 ): Promise<Challenge & { readonly url: string }> {
   const config = await configurationOf(name, settings);
   const [state, verifier] = [client.randomState(), client.randomPKCECodeVerifier()];
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri,
-    scope: asksGithub(name, rules) ? `${scopes[name]} read:org` : scopes[name],
+    scope: name === "github" ? githubScope(asked) : scopes[name],
     state,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
@@ -46,8 +54,20 @@ export async function authorization(
   return { url: url.href, state, verifier };
 }
 
-const asksGithub = (name: ProviderName, rules: readonly SignInRule[]): boolean =>
-  name === "github" && rules.some((rule) => rule.kind === "group" && rule.provider === name);
+/** GitHub has no narrower scope than `repo` that lists private repositories. */
+function githubScope({ rules, isConnecting }: Asked): string {
+  const asksGroups = rules.some((rule) => rule.kind === "group" && rule.provider === "github");
+  const more = [...(asksGroups ? ["read:org"] : []), ...(isConnecting ? ["repo"] : [])];
+  return [scopes.github, ...more].join(" ");
+}
+
+/** GitHub's list of scopes, of a token's grant or in a header. Tokens of a GitHub App have none. */
+export const githubScopes = (text: string | null | undefined): string[] =>
+  text?.split(/[\s,]+/).filter((scope) => scope !== "") ?? [];
+
+/** Whether a token only signs in. */
+export const lacksRepositories = (granted: readonly string[]): boolean =>
+  granted.length > 0 && !granted.includes("repo");
 
 export const exchangeCode = (
   name: ProviderName,
@@ -96,6 +116,7 @@ async function requestTokens(
       access_token: tokens.access_token,
       refresh_token: tokens.refresh_token,
       expires_in: tokens.expires_in,
+      scope: tokens.scope,
       subject: tokens.claims()?.sub,
     };
   } catch (error) {

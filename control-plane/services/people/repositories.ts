@@ -6,6 +6,7 @@ import { listOf, objectOf } from "./provider-person.ts";
 import { apiOf, type CodeHost } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { providerToken } from "./accounts.ts";
+import { githubScopes, lacksRepositories } from "./oauth-client.ts";
 import type { Context } from "../context.ts";
 
 /** The largest page that all three hosts accept. */
@@ -94,6 +95,12 @@ export async function listRepositories(
     query.set(host.sizeName, String(Math.min(limit ?? pageSize, pageSize)));
     const url = `${apiOf(name, settings)}${host.path}?${query.toString()}`;
     const { json, headers } = await getJson(settings, url, token);
+    // Without the scope, GitHub lists only what is public.
+    if (name === "github" && lacksRepositories(githubScopes(headers.get("x-oauth-scopes"))))
+      throw new RefusalError(
+        "provider_not_connected",
+        "GitHub is connected for sign-in only: choose Connect GitHub repositories in the settings",
+      );
     const { items, next } = host.page(json, headers);
     repositories.push(...items.map(host.repository));
     if (next === undefined) return { repositories, next_cursor: null };

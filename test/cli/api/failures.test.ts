@@ -12,7 +12,7 @@ test("the message of a refusal has its reason and one remedy", () => {
   const detail = "The provider is not connected.";
   const problem = new ProblemError(409, { code: "provider_not_connected", detail });
   expect(toCliError(problem, server)).toMatchObject({
-    message: `${detail} Sign in with it in the browser: ${server}/login`,
+    message: `${detail} Connect it in the browser: ${server}/settings`,
   });
 });
 

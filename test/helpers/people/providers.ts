@@ -2,6 +2,7 @@
  * Real OAuth servers on the loopback in the forms of the four providers, and a browser that follows
  * redirects with a cookie jar.
  */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,6 +53,8 @@ export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<
   const person = newPerson();
   const others: FakeProvider["others"] = new Map();
   const memberships: FakeProvider["memberships"] = new Map();
+  /** The scopes of each code and of each token. */
+  const [asked, granted] = [new Map<string, string>(), new Map<string, string>()];
   const base = kind === "github" ? "/login/oauth" : "/site/oauth2";
   const api = kind === "github" ? "/api/v3" : "/2.0";
   const { url, close } = await serve(async (address) => {
@@ -60,11 +63,28 @@ export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<
     });
     server.issuer.url = address;
     await server.issuer.keys.generate("RS256");
-    server.service.on("beforeResponse", (answer) => {
-      if (typeof answer.body === "object") delete answer.body["id_token"];
+    // Tokens of one second would be equal.
+    server.service.on("beforeTokenSigning", ({ payload }) => {
+      payload["jti"] = randomUUID();
+    });
+    server.service.on("beforeAuthorizeRedirect", ({ url: { searchParams } }, { query }) => {
+      asked.set(searchParams.get("code") ?? "", String(query["scope"]));
+    });
+    server.service.on("beforeResponse", (answer, { body }) => {
+      if (typeof answer.body !== "object") return;
+      delete answer.body["id_token"];
+      // GitHub separates them by a comma here, and by a comma and a space in the header.
+      const scopes = asked.get(String(body["code"]))?.split(" ") ?? [];
+      answer.body["scope"] = scopes.join(",");
+      granted.set(String(answer.body["access_token"]), scopes.join(", "));
     });
     return (incoming, response) => {
       const { email, verified, subject } = person;
+      if (kind === "github" && incoming.url?.startsWith(api)) {
+        const scopes = granted.get(incoming.headers.authorization?.slice("Bearer ".length) ?? "");
+        if (scopes === undefined) return sendJson(response, { message: "Bad credentials" }, 401);
+        response.setHeader("x-oauth-scopes", scopes);
+      }
       if (incoming.url === `${api}/user`)
         return sendJson(response, kind === "github" ? { id: Number(subject) } : { uuid: subject });
       if (incoming.url?.startsWith(`${api}/user/memberships/`))

@@ -208,6 +208,25 @@ describe("accounts", () => {
     expect(person?.link_email).toBe("ada@example.com");
   });
 
+  test("at GitHub list repositories once a signed-in user has connected them", async () => {
+    const browser = new TestBrowser();
+    const scope = async () => {
+      const { url, way } = await leave(browser, "github");
+      await browser.visit(local(url), (next) => !next.includes("/api/auth/"));
+      return new URL(way[1] ?? "").searchParams.get("scope");
+    };
+    const list = () => browser.visit(`${plane.url}/api/cli/repositories/github`);
+    expect(await scope()).toBe("user:email");
+    const connect = "Connect GitHub repositories";
+    expect(await list()).toMatchObject({ status: 409, text: expect.stringContaining(connect) });
+    expect((await browser.visit(`${plane.url}/settings`)).text).toContain(connect);
+    expect(await scope()).toBe("user:email repo");
+    expect(await list()).toMatchObject({ status: 200, text: expect.stringContaining("network") });
+    // The next sign-in, of another browser, leaves them connected.
+    await goThrough(new TestBrowser(), "github");
+    expect((await list()).status).toBe(200);
+  });
+
   test("of a code host give the client the user's own provider token", async () => {
     const browser = new TestBrowser();
     await goThrough(browser, "github");

@@ -97,19 +97,27 @@ const honest: HostHandler = (_, response, url) => {
   return sendJson(response, {}, 404);
 };
 
+interface Tokens {
+  readonly token?: string;
+  readonly expires_in?: number;
+  readonly refresh?: string;
+  readonly scope?: string;
+}
+
 /** A signed-in user with an account at the host. */
-async function person(provider: CodeHost, tokens: { expires_in?: number; refresh?: string } = {}) {
+async function person(provider: CodeHost, tokens: Tokens = {}, subject: string = randomUUID()) {
   const caller = await signInWithAccount(
     plane.context,
     {
       provider,
-      subject: randomUUID(),
+      subject,
       email: "ada@example.com",
       verified: ["ada@example.com"],
       tokens: {
-        access_token: "first-token",
+        access_token: tokens.token ?? "first-token",
         refresh_token: tokens.refresh,
         expires_in: tokens.expires_in,
+        scope: tokens.scope,
         subject: undefined,
       },
     },
@@ -232,6 +240,26 @@ test("a token that was sealed with a lost key is reported as provider_token_reje
   const { refusal } = await person("github");
   await setRows(plane, "accounts", { access_token: "AAAA" });
   expect(await refusal("listRepositories", of("github"))).toBe("409 provider_token_rejected");
+});
+
+test.each([
+  ["stays while it lists repositories", 200, "repo, user:email", "user:email", "wide"],
+  ["stays while GitHub does not respond", 500, "", "user:email", "wide"],
+  ["is replaced if it only signs in", 200, "user:email", "user:email", "new"],
+  ["is replaced by one that lists them too", 200, "repo, user:email", "repo,user:email", "new"],
+  ["is replaced if it lacks a scope", 200, "repo, user:email", "read:org,user:email", "new"],
+  ["is replaced if GitHub refuses it", 401, "", "user:email", "new"],
+])("a stored token of GitHub %s", async (_, status, known, scope, kept) => {
+  const subject = randomUUID();
+  await person("github", { token: "wide", scope: "repo,user:email" }, subject);
+  answer = (_request, response) => {
+    response.setHeader("x-oauth-scopes", known);
+    sendJson(response, {}, status);
+  };
+  const { call } = await person("github", { token: "new", scope }, subject);
+  answer = honest;
+  await call("listRepositories", of("github", { limit: 1 }));
+  expect(seen.at(-1)?.authorization).toBe(`Bearer ${kept}`);
 });
 
 test("an unknown provider returns 404", async () => {
