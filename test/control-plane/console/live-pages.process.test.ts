@@ -95,7 +95,7 @@ describe("the commands that install an agent", () => {
 describe("the page of a running job", () => {
   test("shows the current step, and when each step began", async () => {
     const id = await run("on its way");
-    expect(await read("/")).toMatch(/on its way\D+\d+ s\s+worker/);
+    expect(await read("/")).toMatch(/on its way\D+[\d.]+ s\s+worker/);
     await fixture.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: show\n", "SYSTEM");
     await fixture.step(id, "init", "started");
     await fixture.log(id, "Initializing...\n");
