@@ -46,8 +46,9 @@ export function byUser(
       endAll(
         () => processesOf(user),
         async () => {
-          const args = [...become(user), "/bin/sh", "-c", "kill -KILL -1 || :"];
-          await runProgram("setpriv", args, { env: { PATH: settings.path } });
+          const kill = ["/bin/sh", "-c", "kill -KILL -1 || :"];
+          const [program, ...args] = wordsAsUser(user, kill);
+          await runProgram(program, args, { env: { PATH: settings.path } });
         },
       ),
     async leave() {
@@ -60,25 +61,21 @@ export function byUser(
     },
     async remove() {
       await removeTree(endedPath(workspace.root, id));
-      await removeSystemV(user, settings.path, become(user));
-      await removeShared(user, settings.path, (one, command) => [
-        "setpriv",
-        ...become(one),
-        ...command,
-      ]);
+      await removeSystemV(user, settings.path, wordsAsUser);
+      await removeShared(user, settings.path, wordsAsUser);
     },
   };
 }
 
 /** Returns the command that runs this one as the user. */
-export const asUser = (command: RunCommand, user: number): RunCommand => ({
-  ...command,
-  command: "setpriv",
-  args: [...become(user), command.command, ...command.args],
-});
+export function asUser(command: RunCommand, user: number): RunCommand {
+  const [program, ...args] = wordsAsUser(user, [command.command, ...command.args]);
+  return { ...command, command: program, args };
+}
 
 /** Without groups and capabilities, and without a way to get any from a set-uid program. */
-export const become = (user: number): string[] => [
+export const wordsAsUser = (user: number, words: readonly string[]): [string, ...string[]] => [
+  "setpriv",
   `--reuid=${user}`,
   `--regid=${user}`,
   "--clear-groups",
@@ -87,6 +84,7 @@ export const become = (user: number): string[] => [
   "--ambient-caps=-all",
   "--bounding-set=-all",
   "--",
+  ...words,
 ];
 
 /** Links are changed, not followed. A file with a second name may belong to another user. */

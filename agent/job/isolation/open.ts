@@ -6,7 +6,7 @@ import { localStateFolder, type Workspace } from "../workspace.ts";
 import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
-import { become, byUser } from "./by-user.ts";
+import { byUser, wordsAsUser } from "./by-user.ts";
 import { JobGroup } from "./cgroup.ts";
 import type {
   Isolation,
@@ -26,7 +26,7 @@ export function openIsolation(level: Level, place: Place, settings: IsolationSet
     isOutOfMemory: () => false,
     bound(words: readonly string[], asJob: boolean): readonly string[] {
       const user = asJob ? place.user : undefined;
-      const own = user === undefined ? words : ["setpriv", ...become(user), ...words];
+      const own = user === undefined ? words : wordsAsUser(user, words);
       // An agent on macOS has containers, and no prlimit.
       return limits && process.platform === "linux" ? limitedWords(own, user, limits) : own;
     },

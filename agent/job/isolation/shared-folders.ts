@@ -10,7 +10,7 @@ import { minute, second } from "../../../common/units.ts";
 export const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"];
 
 /** Returns the command that runs this one as a user without rights. */
-type AsUser = (user: number, command: readonly string[]) => readonly string[];
+export type AsUser = (user: number, command: readonly string[]) => readonly string[];
 
 interface Search {
   readonly users: number[];
