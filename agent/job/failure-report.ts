@@ -9,8 +9,7 @@ import {
   type JobContext,
 } from "./context.ts";
 import type { StopReason } from "./journal.ts";
-import { maskerOf } from "./secrets.ts";
-import { withoutPlaces } from "./workspace.ts";
+import { messageMaskerOf } from "./secrets.ts";
 
 /** `error_message` on the wire takes 8192 characters. */
 const messageLimit = 8000;
@@ -38,9 +37,7 @@ export function failureReport(
   stop: AbortSignal,
 ): ReportStatus {
   const said = isOfJob(error) ? error.message : `${step}: the agent failed: ${error.message}`;
-  const masker = maskerOf(base);
-  const mask = (text: string): string =>
-    masker(withoutPlaces(text, base.settings.workDir, base.claim));
+  const mask = messageMaskerOf(base);
   const failed = error instanceof StepFailedError ? error : undefined;
   const report = (
     status: ReportStatus["status"],

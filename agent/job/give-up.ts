@@ -7,9 +7,8 @@ import { join } from "node:path";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobContext } from "./context.ts";
 import { interruptsOf, type Journal } from "./journal.ts";
-import { maskerOf } from "./secrets.ts";
+import { messageMaskerOf } from "./secrets.ts";
 import { hasExited, openRun } from "./terraform/process.ts";
-import { withoutPlaces } from "./workspace.ts";
 import { erroredState, keepState } from "./terraform/rescue.ts";
 
 /** Starts that continued the job, recorded nothing of it and ended within a minute. */
@@ -51,7 +50,7 @@ export function causeOf(given: GiveUpParts, error: Error | undefined): string | 
     );
   return (
     error &&
-    `the agent failed again and again while it worked on this job and gives the job up: ${maskerOf(given)(withoutPlaces(error.message, given.settings.workDir, given.claim)).slice(0, 2000)}`
+    `the agent failed again and again while it worked on this job and gives the job up: ${messageMaskerOf(given)(error.message).slice(0, 2000)}`
   );
 }
 

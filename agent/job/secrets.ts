@@ -13,6 +13,7 @@ import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { writeWhole } from "../machine/files.ts";
 import { StepFailedError, type JobContext, type JobSettings } from "./context.ts";
 import { secretsOfGitAccess } from "./source/git-access.ts";
+import { withoutPlaces } from "./workspace.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
@@ -103,6 +104,12 @@ const secretTexts = (
 /** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>
   knowsAllSecrets(context) ? secrecyOf(secretsOf(context)).mask : () => secretsLost;
+
+/** The same for messages of errors, which also name places on this machine. */
+export function messageMaskerOf(context: Known): (text: string) => string {
+  const mask = maskerOf(context);
+  return (text) => mask(withoutPlaces(text, context.settings.workDir, context.claim));
+}
 
 /** Also after a restart. Throws if they cannot be recorded: then they must not be printed. */
 export function conceal(
