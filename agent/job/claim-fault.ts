@@ -29,27 +29,25 @@ const object = is("an object", isObject);
 const each =
   (check: Check): Check =>
   (value, field) =>
-    object(value, field) ?? first(Object.entries(value as object), check, field);
+    object(value, field) ??
+    firstFault(Object.entries(value as object), ([name, one]) => check(one, `${field}.${name}`));
 const fields =
   (checks: Readonly<Record<string, Check>>): Check =>
   (value, field) => {
     const wrong = object(value, field);
     if (wrong !== undefined) return wrong;
     const given = value as Readonly<Record<string, unknown>>;
-    for (const [name, check] of Object.entries(checks)) {
-      const fault = check(Object.hasOwn(given, name) ? given[name] : undefined, `${field}.${name}`);
-      if (fault !== undefined) return fault;
-    }
-    return undefined;
+    return firstFault(Object.entries(checks), ([name, check]) =>
+      check(Object.hasOwn(given, name) ? given[name] : undefined, `${field}.${name}`),
+    );
   };
 
-function first(
-  entries: readonly (readonly [string, unknown])[],
-  check: Check,
-  field: string,
+function firstFault<T>(
+  all: readonly T[],
+  faultOf: (one: T) => string | undefined,
 ): string | undefined {
-  for (const [name, value] of entries) {
-    const fault = check(value, `${field}.${name}`);
+  for (const one of all) {
+    const fault = faultOf(one);
     if (fault !== undefined) return fault;
   }
   return undefined;
