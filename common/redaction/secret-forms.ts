@@ -131,26 +131,20 @@ function* textForms(text: string): Iterable<string> {
 /** Unchanged, as JavaScript writes JSON, and as Go does, which escapes `<`, `>` and `&` too. */
 function jsonForms(text: string): Set<string> {
   const json = JSON.stringify(text).slice(1, -1);
-  const go = json.replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const go = json.replace(/[<>&\u2028\u2029]/g, (unit) => `\\u${hexOf(unit)}`);
   return new Set([text, json, go]);
 }
 
 /** As programs write JSON in ASCII, in either case: `\\u00e4` and `\\u00E4`. */
-function asciiForms(json: string): string[] {
-  if (!notAscii.test(json)) return [];
-  const escaped = (isUpper: boolean): string =>
-    json.replace(new RegExp(notAscii, "g"), (unit) => {
-      const hex = unit.charCodeAt(0).toString(16).padStart(4, "0");
-      return `\\u${isUpper ? hex.toUpperCase() : hex}`;
-    });
-  return [escaped(false), escaped(true)];
-}
+const asciiForms = (json: string): string[] => [
+  json.replace(notAscii, (unit) => `\\u${hexOf(unit)}`),
+  json.replace(notAscii, (unit) => `\\u${hexOf(unit).toUpperCase()}`),
+];
 
 // eslint-disable-next-line no-control-regex -- ASCII begins with control characters
-const notAscii = /[^\u0000-\u007f]/;
+const notAscii = /[^\u0000-\u007f]/g;
+
+const hexOf = (unit: string): string => unit.charCodeAt(0).toString(16).padStart(4, "0");
 
 /** As JSON in a text of JSON, such as a policy in a plan. */
 const nestedForms = (text: string, json: ReadonlySet<string>): string[] =>
