@@ -9,7 +9,7 @@ import { startBitbucket } from "../../helpers/hosts/bitbucket.ts";
 import { startForgejo } from "../../helpers/hosts/forgejo.ts";
 import { allPermissions, startGithub } from "../../helpers/hosts/github.ts";
 import { startGitlab } from "../../helpers/hosts/gitlab.ts";
-import type { Pull, Repository, StandIn } from "../../helpers/hosts/stand-in.ts";
+import { newPull, type Pull, type Repository, type StandIn } from "../../helpers/hosts/stand-in.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const pem = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
@@ -40,20 +40,10 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
   const open = (credential: string, from = outbound) =>
     openHost(from, { kind, api: standIn.api }, { credential, app }, Date.now);
   const pull = (number: number, change: Partial<Pull> = {}) =>
-    repository.pulls.set(number, {
+    repository.pulls.set(
       number,
-      title: `Change ${number}`,
-      author: "grace",
-      head: "feature/a b",
-      sha: commit("a"),
-      base: "main",
-      files: ["a.tf"],
-      isFork: false,
-      isDraft: false,
-      state: "open",
-      merge: null,
-      ...change,
-    });
+      newPull(number, { head: "feature/a b", sha: commit("a"), files: ["a.tf"], ...change }),
+    );
 
   beforeAll(async () => {
     standIn = await started[kind]();

@@ -4,11 +4,13 @@
  */
 import {
   addComment,
+  changeComment,
   comparedOf,
   openPulls,
   paged,
   routed,
   saveHook,
+  saveStatus,
   startStandIn,
   type Answer,
   type Call,
@@ -131,15 +133,12 @@ export async function startBitbucket(tokens: Readonly<Record<string, readonly Sc
     }),
     [`POST ${repositories}/commit/{commit}/statuses/build`]: of(
       (one, { body }, { commit = "" }) => {
-        const { key = "", name, state, description, url } = body as Record<string, string>;
+        const status = body as Record<string, string>;
+        const { key = "", name, state, description, url } = status;
         if (!one.commits.has(commit)) return notFound;
         if (key.length > 40 || !url)
           return [400, errorOf("key: Ensure this value has at most 40 characters.")];
-        one.statuses.set(`${commit} ${name}`, {
-          state: state!,
-          description: description!,
-          target_url: url,
-        });
+        saveStatus(one, commit, name, { ...status, target_url: url });
         return [201, { type: "build", key, name, state, description, url }];
       },
     ),
@@ -152,11 +151,9 @@ export async function startBitbucket(tokens: Readonly<Record<string, readonly Sc
       },
     ),
     [`PUT ${repositories}/pullrequests/{pull_request_id}/comments/{comment_id}`]: of(
-      ({ comments }, { body }, { comment_id }) => {
-        const comment = comments.find(({ id }) => String(id) === comment_id);
-        if (!comment) return notFound;
-        comment.body = rawOf(body);
-        return [200, commentJson(comment)];
+      (one, { body }, { comment_id }) => {
+        const changed = changeComment(one, comment_id, rawOf(body));
+        return changed ? [200, commentJson(changed)] : notFound;
       },
     ),
     "GET /workspaces/{workspace}/permissions/repositories/{repo_slug}": of(

@@ -7,7 +7,7 @@ import { addRows, addArtifact, type Owner } from "../plane/rows.ts";
 import type { Calls } from "../plane/calls.ts";
 import { emptySummary } from "../plane/plan-summaries.ts";
 import { readRow, setRows, type Plane } from "../plane/plane.ts";
-import type { Pull, StandIn } from "./stand-in.ts";
+import { newPull, type Pull, type StandIn } from "./stand-in.ts";
 
 let count = 0;
 
@@ -75,20 +75,7 @@ export async function follow(
       (await client.call("listJobs", { query: { configuration } })).jobs.toReversed(),
     /** Opens a pull request that changes these files. */
     open: (number: number, files: string[], change: Partial<Pull> = {}): Pull => {
-      const pull: Pull = {
-        number,
-        title: `Change ${number}`,
-        author: "grace",
-        head: `change-${number}`,
-        sha: newCommit(),
-        base: "main",
-        files,
-        isFork: false,
-        isDraft: false,
-        state: "open",
-        merge: null,
-        ...change,
-      };
+      const pull = newPull(number, { sha: newCommit(), files, ...change });
       repository.pulls.set(number, pull);
       return pull;
     },

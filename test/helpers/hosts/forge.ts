@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { serveGit } from "../agent/git-host.ts";
 import { startForgejo } from "./forgejo.ts";
+import { newPull } from "./stand-in.ts";
 
 export async function startForge() {
   const root = mkdtempSync(join(tmpdir(), "forge-"));
@@ -55,19 +56,7 @@ export async function startForge() {
       return pushed(branch);
     },
     open: (number: number, head: string): void => {
-      pulls.set(number, {
-        number,
-        title: `Change ${number}`,
-        author: "grace",
-        head,
-        sha: "",
-        base: "main",
-        files: [],
-        isFork: false,
-        isDraft: false,
-        state: "open",
-        merge: null,
-      });
+      pulls.set(number, newPull(number, { head }));
       pushed(head);
     },
     merge: (number: number): string => {

@@ -6,10 +6,12 @@ import { createHmac, randomUUID } from "node:crypto";
 import type { RequestListener } from "node:http";
 import {
   addComment,
+  changeComment,
   comparedOf,
   openPulls,
   paged,
   saveHook,
+  saveStatus,
   startStandIn,
   type Answer,
   type Pull,
@@ -126,12 +128,8 @@ function answerOf(
   const commit = /^\/statuses\/(.+)$/.exec(rest)?.[1];
   if (commit !== undefined) {
     if (!repository.commits.has(commit)) return [500, { message: "object does not exist" }];
-    const { context, state, description, target_url } = body as Record<string, string>;
-    repository.statuses.set(`${commit} ${context}`, {
-      state: state!,
-      description: description!,
-      target_url: target_url!,
-    });
+    const status = body as Record<string, string>;
+    saveStatus(repository, commit, status["context"], status);
     return [201, {}];
   }
   const issue = /^\/issues\/(\d+)\/comments$/.exec(rest)?.[1];
@@ -139,10 +137,8 @@ function answerOf(
     return commentsOf(repository, Number(issue), method, String(body["body"]));
   const comment = /^\/issues\/comments\/(\d+)$/.exec(rest)?.[1];
   if (comment !== undefined) {
-    const found = repository.comments.find(({ id }) => String(id) === comment);
-    if (!found) return [404, {}];
-    found.body = String(body["body"]);
-    return [200, { id: found.id }];
+    const changed = changeComment(repository, comment, String(body["body"]));
+    return changed ? [200, { id: changed.id }] : [404, {}];
   }
   const person = /^\/collaborators\/([^/]+)\/permission$/.exec(rest)?.[1];
   if (person !== undefined)

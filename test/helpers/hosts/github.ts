@@ -8,11 +8,13 @@ import { jwtVerify } from "jose";
 import { Published } from "./published.ts";
 import {
   addComment,
+  changeComment,
   comparedOf,
   openPulls,
   paged,
   routed,
   saveHook,
+  saveStatus,
   startStandIn,
   type Answer,
   type Call,
@@ -160,15 +162,12 @@ export async function startGithub({
       return [200, { status, behind_by: found.dropped, files }];
     }),
     "POST /repos/{owner}/{repo}/statuses/{sha}": of((one, { body }, { sha = "" }) => {
-      const { context, state, description, target_url } = body as Record<string, string>;
+      const status = body as Record<string, string>;
+      const { context, state, description, target_url } = status;
       if (!one.commits.has(sha)) return [422, { message: `No commit found for SHA: ${sha}` }];
       if (Array.from(description ?? "").length > 140)
         return [422, { message: "Validation Failed: description is too long" }];
-      one.statuses.set(`${sha} ${context}`, {
-        state: state!,
-        description: description!,
-        target_url: target_url!,
-      });
+      saveStatus(one, sha, context, status);
       return [201, { context, state, description, target_url }];
     }),
     "GET /repos/{owner}/{repo}/issues/{issue_number}/comments": of(
@@ -189,11 +188,9 @@ export async function startGithub({
       },
     ),
     "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}": of(
-      ({ comments }, { body }, { comment_id }) => {
-        const comment = comments.find(({ id }) => String(id) === comment_id);
-        if (!comment) return notFound;
-        comment.body = String(body["body"]);
-        return [200, commentJson(comment, app)];
+      (one, { body }, { comment_id }) => {
+        const changed = changeComment(one, comment_id, String(body["body"]));
+        return changed ? [200, commentJson(changed, app)] : notFound;
       },
     ),
     "GET /repos/{owner}/{repo}/collaborators/{username}/permission": of(

@@ -4,11 +4,13 @@
  */
 import {
   addComment,
+  changeComment,
   comparedOf,
   openPulls,
   paged,
   routed,
   saveHook,
+  saveStatus,
   startStandIn,
   type Answer,
   type Call,
@@ -99,21 +101,18 @@ export async function startGitlab(tokens: Readonly<Record<string, readonly Scope
       ];
     }),
     "POST /projects/{id}/statuses/{sha}": of((one, { body }, { sha = "" }) => {
-      const { name, state, description, target_url } = body as Record<string, string>;
+      const status = body as Record<string, string>;
+      const { name, state } = status;
       if (!one.commits.has(sha)) return notFound("Commit Not Found");
-      const key = `${sha} ${name}`;
-      if (one.statuses.get(key)?.state === state)
+      if (one.statuses.get(`${sha} ${name}`)?.state === state)
         return [
           400,
           {
             message: `Cannot transition status via :run from :${state} (Reason(s): Status cannot transition via "run")`,
           },
         ];
-      one.statuses.set(key, {
-        state: state!,
-        description: description!,
-        target_url: target_url!,
-      });
+      saveStatus(one, sha, name, status);
+      const { description, target_url } = status;
       return [201, { id: 1, sha, name, status: state, description, target_url }];
     }),
     "GET /projects/{id}/merge_requests/{iid}/notes": of((one, { query }, { iid }) => [
@@ -130,14 +129,10 @@ export async function startGitlab(tokens: Readonly<Record<string, readonly Scope
       if (!one.pulls.has(Number(iid))) return notFound("Not found");
       return [201, noteJson(addComment(one, Number(iid), "windlass-bot", String(body["body"])))];
     }),
-    "PUT /projects/{id}/merge_requests/{iid}/notes/{note}": of(
-      ({ comments }, { body }, { note }) => {
-        const comment = comments.find(({ id }) => String(id) === note);
-        if (!comment) return notFound("Not found");
-        comment.body = String(body["body"]);
-        return [200, noteJson(comment)];
-      },
-    ),
+    "PUT /projects/{id}/merge_requests/{iid}/notes/{note}": of((one, { body }, { note }) => {
+      const changed = changeComment(one, note, String(body["body"]));
+      return changed ? [200, noteJson(changed)] : notFound("Not found");
+    }),
     "GET /projects/{id}/members/all": of(({ writers }, { query }) => [
       200,
       page(

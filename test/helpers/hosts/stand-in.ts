@@ -190,6 +190,36 @@ export function comparedOf({ compared }: Repository, from: string, to: string) {
 export const openPulls = ({ pulls }: Repository): Pull[] =>
   [...pulls.values()].filter(({ state }) => state === "open");
 
+/** An open pull request that changes no files yet. */
+export const newPull = (number: number, change: Partial<Pull>): Pull => ({
+  number,
+  title: `Change ${number}`,
+  author: "grace",
+  head: `change-${number}`,
+  sha: "",
+  base: "main",
+  files: [],
+  isFork: false,
+  isDraft: false,
+  state: "open",
+  merge: null,
+  ...change,
+});
+
+/** What a request says of a commit replaces what was said under that name. */
+export function saveStatus(
+  { statuses }: Repository,
+  commit: string,
+  name: string | undefined,
+  { state, description, target_url }: Readonly<Record<string, string>>,
+): void {
+  statuses.set(`${commit} ${name}`, {
+    state: state!,
+    description: description!,
+    target_url: target_url!,
+  });
+}
+
 /** Adds a comment of the account whose credential this is. */
 export function addComment(repository: Repository, pull: number, login: string, body: string) {
   const comment = { id: (repository.comments.at(-1)?.id ?? 0) + 1, pull, login, body };
@@ -197,7 +227,16 @@ export function addComment(repository: Repository, pull: number, login: string, 
   return comment;
 }
 
-/** Adds a webhook, or changes the secret of that one. Undefined: there is none of this id. */
+/** Returns undefined if there is no comment with this id. */
+export function changeComment({ comments }: Repository, id: string | undefined, body: string) {
+  const found = comments.find((comment) => String(comment.id) === id);
+  return found && Object.assign(found, { body });
+}
+
+/**
+ * Changes the webhook with this id, or adds one if no id is given. Returns undefined if there is no
+ * webhook with this id.
+ */
 export function saveHook(
   { hooks }: Repository,
   id: string | undefined,
