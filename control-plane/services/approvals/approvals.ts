@@ -1,7 +1,6 @@
 /** Approvals: deployments that people must approve before a runner may claim them. */
 import type { DecideJob } from "../../../protocol/approvals.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { isDestructive } from "../../domain/approvals.ts";
 import { hasEnded, reject, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -16,12 +15,12 @@ import type { SpecRow } from "../../store/configurations/configurations.ts";
 import { findChange, markChange, markPullRequest } from "../../store/connections/job-changes.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
-import { findPlanSummary } from "../../store/plans/summaries.ts";
 import { recordOwn } from "../audit/audit.ts";
 import { nameOf, type UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { changeJob, refreshQueue, writeJobs } from "../job-changes/changes.ts";
 import { viewJob } from "../jobs/views.ts";
+import { findBriefSummary } from "../plans/read-summary.ts";
 
 export async function decideJob(
   context: Context,
@@ -111,7 +110,5 @@ export async function findDestructive(
 ): Promise<0 | 1> {
   if (job_type === "PLAN") return 0;
   if (!plan_job_id) return 1;
-  const found = await tx.first(findPlanSummary, { job: plan_job_id });
-  const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
-  return isDestructive(summary) ? 1 : 0;
+  return isDestructive(await findBriefSummary(tx, plan_job_id)) ? 1 : 0;
 }

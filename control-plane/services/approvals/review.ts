@@ -5,8 +5,7 @@ import { planDifferences } from "../../domain/plan-differences.ts";
 import { findApprovals, findReviewable } from "../../store/approvals/approvals.ts";
 import { findReviewedPlan, type JobChangeRow } from "../../store/connections/job-changes.ts";
 import type { Queries } from "../../store/db.ts";
-import { findPlanSummary } from "../../store/plans/summaries.ts";
-import { readPlanSummary } from "../plans/read-summary.ts";
+import { findBriefSummary, readPlanSummary } from "../plans/read-summary.ts";
 
 export type Review = Omit<ReviewedPlan, "differences" | "differences_omitted">;
 
@@ -26,8 +25,8 @@ export async function findReview(
   const { merged_request_id: pull, spec_id: spec } = plan;
   if (pull === null || spec === null) return undefined;
   const reviewed = await queries.first(findReviewedPlan, { pull, spec });
-  const then = reviewed && (await summaryOf(queries, reviewed.job_id));
-  const now = await summaryOf(queries, plan.job_id);
+  const then = reviewed && (await findBriefSummary(queries, reviewed.job_id));
+  const now = await findBriefSummary(queries, plan.job_id);
   if (!then || !now) return undefined;
   const equal = isKnownEqual(then.digest, now.digest);
   const isRejected = await wasRejected(queries, reviewed.job_id);
@@ -71,11 +70,6 @@ const isKnownEqual = (one: string | undefined, other: string | undefined): boole
 /** Whether all that the plan does is in its digest. */
 const isFixed = ({ has_unknown, has_provisioners }: PlanSummary): boolean =>
   has_unknown === false && has_provisioners === false;
-
-async function summaryOf(queries: Queries, job: string): Promise<PlanSummary | undefined> {
-  const found = await queries.first(findPlanSummary, { job });
-  return found && (JSON.parse(found.plan_summary) as PlanSummary);
-}
 
 /** The attributes of larger plans are not compared. */
 const attributesLimit = 256 * 1024;

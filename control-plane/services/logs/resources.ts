@@ -7,10 +7,10 @@ import type {
 } from "../../../protocol/jobs.ts";
 import { second } from "../../../common/units.ts";
 import type { PlanCounts } from "../../../protocol/plan-counts.ts";
-import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlannedChange } from "../../../protocol/plan-summary.ts";
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
-import { findPlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
+import { findBriefSummary } from "../plans/read-summary.ts";
 import { markLimits } from "./archive-format.ts";
 import { withArchived } from "./archives.ts";
 import { hasApplied } from "./progress.ts";
@@ -142,9 +142,8 @@ export async function findApplyProgress(
   const isOwnPlan = job.status === "SUCCESS" && job.plan_job_id === null;
   if (!isHalfDone(job) && !isOwnPlan)
     return { apply_began, resource_progress: progressOf(appliedOf(list), job.changes) };
-  const plan = await context.store.read.first(findPlanSummary, { job: job.plan_job_id ?? job.id });
-  const { changes = [] } = plan ? (JSON.parse(plan.plan_summary) as PlanSummary) : {};
-  const all = appliedOf(list, changes);
+  const plan = await findBriefSummary(context.store.read, job.plan_job_id ?? job.id);
+  const all = appliedOf(list, plan?.changes ?? []);
   const resources = outcomesOf(all, job.outcome_unknown);
   return { apply_began, resource_progress: { ...progressOf(all, job.changes), resources } };
 }

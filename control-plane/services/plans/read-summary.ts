@@ -10,6 +10,15 @@ export interface Details {
   readonly graph?: PlanSummary["graph"];
 }
 
+/** Without attributes and graph. */
+export async function findBriefSummary(
+  queries: Queries,
+  job: string,
+): Promise<PlanSummary | undefined> {
+  const found = await queries.first(findPlanSummary, { job });
+  return found && (JSON.parse(found.plan_summary) as PlanSummary);
+}
+
 /** Of a PLAN of any owner; null if it has none. Leaves out attributes over `mostAttributes` as JSON. */
 export async function readPlanSummary(
   read: Queries,

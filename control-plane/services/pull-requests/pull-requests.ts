@@ -10,14 +10,13 @@ import {
   type PullRequestRow,
 } from "../../store/connections/posting.ts";
 import { hintLook } from "../../store/connections/follows.ts";
-import { findPlanSummary } from "../../store/plans/summaries.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Queries } from "../../store/db.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { countsOf } from "../jobs/views.ts";
+import { findBriefSummary } from "../plans/read-summary.ts";
 import { needsApproval, plansOf } from "./posting.ts";
 
 export async function listPullRequests(
@@ -87,11 +86,8 @@ async function findRow(read: Queries, owner: string, id: string): Promise<PullRe
 
 async function viewWithDigests(read: Queries, row: PullRequestRow): Promise<PullRequest> {
   const pull = await viewBriefly(read, row);
-  for (const job of pull.jobs) {
-    const found = await read.first(findPlanSummary, { job: job.job_id });
-    const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
-    job.digest = summary?.digest ?? null;
-  }
+  for (const job of pull.jobs)
+    job.digest = (await findBriefSummary(read, job.job_id))?.digest ?? null;
   return pull;
 }
 

@@ -2,8 +2,6 @@
 import { v7 as uuid } from "uuid";
 import { HostError } from "../../code-hosts/host-calls.ts";
 import { commitUrl } from "../../code-hosts/kinds.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
-import { findPlanSummary } from "../../store/plans/summaries.ts";
 import { findArtifact } from "../../store/storage/job-files.ts";
 import type { ConnectionRow } from "../../store/connections/connections.ts";
 import { findFollow } from "../../store/connections/follows.ts";
@@ -19,6 +17,7 @@ import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
 import type { AfterCommit } from "../job-changes/changes.ts";
 import { connectionCreator } from "../jobs/creator.ts";
+import { findBriefSummary } from "../plans/read-summary.ts";
 import { cancelJob, isTouched, pullRequestOf, queueEach, requestOf } from "./plans.ts";
 import { settingsOf, type Place } from "./place.ts";
 
@@ -105,8 +104,7 @@ async function supersede(
 }
 
 export async function hasChanges(read: Queries, job: string): Promise<boolean> {
-  const found = await read.first(findPlanSummary, { job });
-  const summary = found && (JSON.parse(found.plan_summary) as PlanSummary);
+  const summary = await findBriefSummary(read, job);
   return summary?.applyable !== false && (await read.first(findArtifact, { job })) !== undefined;
 }
 
