@@ -90,7 +90,10 @@ const repo = (key: { readonly id: string } | { readonly full_name: string }): st
     ? `/repositories/${encodeURIComponent("{}")}/${encodeURIComponent(key.id)}`
     : `/repositories/${pathOf(key.full_name)}`;
 
-/** Commits by their repository and the 12 characters that pull requests name them with. */
+/**
+ * Commits by the address of their repository and the 12 characters that pull requests name them with.
+ * All connections share them, so what one API says must not stand for another one.
+ */
 const commits = new Map<string, string>();
 const commitsKept = 20_000;
 
@@ -99,11 +102,12 @@ export function bitbucket(calls: HostCalls): CodeHost {
   const commitOf = async ({ commit, repository }: Static<typeof Side>): Promise<string | null> => {
     if (!commit || !repository || commit.hash.length === 40) return commit?.hash ?? null;
     const path = `${repo({ id: repository.uuid })}/commit/${commit.hash}`;
-    const known = commits.get(path);
+    const address = calls.address(path);
+    const known = commits.get(address);
     if (known !== undefined) return known;
     const found = await calls.find(path, Type.Object({ hash: Type.String() }));
     if (commits.size >= commitsKept) commits.clear();
-    if (found) commits.set(path, found.hash);
+    if (found) commits.set(address, found.hash);
     return found && found.hash;
   };
 

@@ -42,6 +42,11 @@ export class HostCalls {
     this.#headers = headers;
   }
 
+  /** The whole address of a path. */
+  address(path: string): string {
+    return this.#api + path;
+  }
+
   async get<T extends TSchema>(path: string, schema: T): Promise<Static<T>> {
     return parsed(await this.ask(path), schema);
   }
@@ -88,7 +93,7 @@ export class HostCalls {
             body: JSON.stringify(body),
           };
     const answer = await this.#outbound
-      .send(this.#api + path, { method, ...content })
+      .send(this.address(path), { method, ...content })
       .catch((error: Error) => {
         throw new HostError(error.message);
       });

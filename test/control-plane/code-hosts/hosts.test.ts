@@ -263,6 +263,22 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
   });
 });
 
+it("the short names of commits at Bitbucket stand for those of one API", async () => {
+  const outbound = new Outbound(["127.0.0.0/8"]);
+  for (const digit of ["8", "9"]) {
+    await using standIn = await startBitbucket({ full: ["repository", "pullrequest:write"] });
+    const sha = commit("7").slice(0, 12) + digit.repeat(28);
+    const repository = standIn.addRepository("ada/infra");
+    repository.branches.set("main", commit("b"));
+    repository.pulls.set(1, newPull(1, { sha }));
+    const at = { kind: "bitbucket", api: standIn.api } as const;
+    const { host } = openHost(outbound, at, { credential: "full" }, Date.now);
+    const key = await host.repository({ full_name: "ada/infra" });
+    expect((await host.pullRequests(key, 1)).items[0]?.head.commit).toBe(sha);
+  }
+  await outbound.close();
+});
+
 describe("an App", () => {
   it("asks for a token when the last one is about to expire, and clones with a lesser one", async () => {
     const outbound = new Outbound(["127.0.0.0/8"]);
