@@ -48,7 +48,7 @@ interface Draft {
   readonly timeoutSeconds: number;
   /** The names of the values that it does not get. */
   readonly withheld: readonly string[];
-  /** The hash of everything but the source, with all values. */
+  /** The hash of everything but the source, with all values; "" unless it is for a connection. */
   readonly settingsHash: string;
 }
 
@@ -125,6 +125,8 @@ export async function resolveRequest(
     return {
       plain: files ? updatedDefinition(given, files) : given,
       withheld,
+      // Only the change of a job has it, and one of megabytes takes 25 ms.
+      settingsHash: mode.origin ? settingsHash(whole, parts.hashing.key) : "",
       more: {
         ...(shared.length > 0
           ? { set_variables: shared.filter((one) => !withheld.includes(one)) }
@@ -176,19 +178,17 @@ async function draftOfSpec(
   tx: Queries,
   spec: SpecRow,
   parts: DraftParts,
-  fill: (found: Snapshot) => {
+  fill: (found: Snapshot) => Partial<Pick<Draft, "withheld" | "settingsHash">> & {
     readonly plain: ConfigSnapshot;
     readonly more: object;
-    readonly withheld?: readonly string[];
   },
 ): Promise<Draft> {
   const sets = await measureAttachedSets(tx, spec);
   const isManaged = await hasManagedState(tx, spec);
   return parts.drafts.of([...madeOf(spec, sets), isManaged], async () => {
-    const found = await snapshotOf(tx, spec, sets, parts.box);
-    const { plain, more, withheld = [] } = fill(found);
+    const { plain, more, ...own } = fill(await snapshotOf(tx, spec, sets, parts.box));
     const draft = await draftOf(plain, withBackend(plain, isManaged), parts, more);
-    return { ...draft, withheld, settingsHash: settingsHash(found.whole, parts.hashing.key) };
+    return { ...draft, ...own };
   });
 }
 
