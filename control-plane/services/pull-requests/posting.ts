@@ -293,7 +293,7 @@ async function postComment(
   const marker = markerOf(connection.status_name);
   const commented: CommentedPlan[] = [];
   for (const plan of shown) commented.push(await commentedPlan(context, plan));
-  for (const job of merged.filter(isShown)) commented.push(commentedMerge(context, job));
+  for (const job of merged.filter(isShown)) commented.push(await commentedMerge(context, job));
   const body = commentText(commented, row.head_commit, {
     marker,
     hasHtml: host.hasHtmlComments,
@@ -328,11 +328,14 @@ async function commentedPlan(
 }
 
 /** What a job after the merge has come to, without the plan again. */
-const commentedMerge = ({ publicUrl }: Context, job: Said): CommentedPlan => ({
+const commentedMerge = async ({ publicUrl }: Context, job: Said): Promise<CommentedPlan> => ({
   configuration: job.configuration ?? "",
   said: `merged as ${job.commit_id.slice(0, 12)}: ${job.description}`,
   url: `${publicUrl()}/jobs/${job.job_id}`,
-  error: [...(job.status === "FAILED" ? [job.error_message] : []), ...job.differences].join("\n"),
+  error: [
+    ...(job.status === "FAILED" ? [job.error_message] : []),
+    ...(await job.differences()),
+  ].join("\n"),
   summary: null,
   withheld: [],
 });

@@ -10,8 +10,8 @@ import { findReview, withDifferences } from "../approvals/review.ts";
 import { findApprovalNeed } from "../approvals/views.ts";
 
 export interface Said extends PostedJob, Pick<Status, "state" | "description"> {
-  /** How the plan after a merge differs from the reviewed one. */
-  readonly differences: readonly string[];
+  /** How the plan after a merge differs from the reviewed one. Reads both, for the comment only. */
+  differences(): Promise<readonly string[]>;
 }
 
 export async function saidOf(read: Queries, job: PostedJob): Promise<Said> {
@@ -25,7 +25,8 @@ export async function saidOf(read: Queries, job: PostedJob): Promise<Said> {
   const { state, description } = statusOf(job);
   const isWaiting = job.status === "QUEUED" && notes.length > 0;
   const said = isWaiting ? notes : [description, ...notes];
-  const differences = review ? reviewedLines(await withDifferences(read, plan.job_id, review)) : [];
+  const differences = async () =>
+    review ? reviewedLines(await withDifferences(read, plan.job_id, review)) : [];
   return { ...job, state, description: said.join(", "), differences };
 }
 
