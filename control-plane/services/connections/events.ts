@@ -64,8 +64,7 @@ export async function receiveEvent(
   const key = { connection: row.id, repository: kind.repositoryIn(payload) ?? "" };
   const isFollowed = (await context.store.read.first(findFollowed, key)) !== undefined;
   const comment = commentIn[row.kind](payload);
-  const command =
-    isFollowed && comment ? commandIn(comment, key.repository, context.now()) : undefined;
+  const command = isFollowed && comment ? commandIn(comment, key.repository, at) : undefined;
   // Who pushed is not told by the poller's calls, and says whose approval does not count.
   const { commit = null, account = null } = (isFollowed && kind.pushIn?.(payload)) || {};
   await context.store.write(async (tx) => {

@@ -25,7 +25,7 @@ import { mayStay } from "../people/admission.ts";
 import { changeOfPull, isTouched, mayPlan, queueEach, requestOf, skipReason } from "./plans.ts";
 import { settingsOf, type Place } from "./place.ts";
 import { plansOf } from "./posting.ts";
-import { hasChanges } from "./pushes.ts";
+import { isApplyable } from "./pushes.ts";
 
 /** A command about a pull request that is open. */
 interface Given {
@@ -131,7 +131,7 @@ async function deploy(given: Given): Promise<string | undefined> {
     return "your account here belongs to no member who may deploy: connect it in Windlass, in Settings";
   const plans = new Map<string, string>();
   for (const { spec_id, job_id, status } of await plansOf(read, row)) {
-    if (spec_id === null || status !== "SUCCESS" || !(await hasChanges(read, job_id))) continue;
+    if (spec_id === null || status !== "SUCCESS" || !(await isApplyable(read, job_id))) continue;
     if (await isOfMerge(read, job_id))
       return `${row.base_branch} has commits that this branch lacks: merge it into the branch, and deploy the plan of that`;
     plans.set(spec_id, job_id);

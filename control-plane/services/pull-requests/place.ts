@@ -14,5 +14,10 @@ export interface Place {
   readonly problems: string[];
 }
 
+export const keyOf = ({ connection, repository }: Pick<Place, "connection" | "repository">) => ({
+  connection: connection.id,
+  repository: repository.id,
+});
+
 export const settingsOf = ({ settings }: Pick<FollowerRow, "settings">): FollowSettings =>
   JSON.parse(settings) as FollowSettings;

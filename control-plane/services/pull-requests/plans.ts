@@ -24,7 +24,7 @@ import { shortOf } from "../definitions.ts";
 import { changeJob, type AfterCommit } from "../job-changes/changes.ts";
 import { queueJobs, type JobRequest } from "../jobs/create.ts";
 import { connectionCreator } from "../jobs/creator.ts";
-import { settingsOf, type Place } from "./place.ts";
+import { keyOf, settingsOf, type Place } from "./place.ts";
 
 /** `branches`: what follows each of them. `goOn` throws, or returns false, when there is no time left. */
 export async function planPullRequests(
@@ -32,9 +32,8 @@ export async function planPullRequests(
   branches: Readonly<Partial<Record<string, FollowerRow[]>>>,
   goOn: () => boolean,
 ): Promise<void> {
-  const { context, connection, host, repository } = place;
-  const key = { connection: connection.id, repository: repository.id };
-  for (const row of await context.store.read.all(findOpenPullRequests, key)) {
+  const { context, host, repository } = place;
+  for (const row of await context.store.read.all(findOpenPullRequests, keyOf(place))) {
     if (row.planned_commit === row.head_commit) continue;
     const followers = branches[row.base_branch] ?? [];
     const skipped = skipReason(row, followers);

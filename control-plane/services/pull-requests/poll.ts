@@ -33,7 +33,7 @@ import type { Context } from "../context.ts";
 import { writeJobs, type AfterCommit } from "../job-changes/changes.ts";
 import { runCommands } from "./commands.ts";
 import { cancelPlans, planPullRequests } from "./plans.ts";
-import type { Place } from "./place.ts";
+import { keyOf, type Place } from "./place.ts";
 import { deployPushes, planPush } from "./pushes.ts";
 
 /** After so long another server may look: this one has stopped. A look itself ends before. */
@@ -190,11 +190,6 @@ async function postMergeHeads({ context, connection, host, repository }: Place):
       url: `${context.publicUrl()}/pull-requests`,
     });
 }
-
-const keyOf = ({ connection, repository }: Place) => ({
-  connection: connection.id,
-  repository: repository.id,
-});
 
 async function savePullRequests(place: Place, listed: readonly PullRequest[]): Promise<void> {
   const { context, host, repository } = place;

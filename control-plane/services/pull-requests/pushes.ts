@@ -19,7 +19,7 @@ import type { AfterCommit } from "../job-changes/changes.ts";
 import { connectionCreator } from "../jobs/creator.ts";
 import { findBriefSummary } from "../plans/read-summary.ts";
 import { cancelJob, isTouched, pullRequestOf, queueEach, requestOf } from "./plans.ts";
-import { settingsOf, type Place } from "./place.ts";
+import { keyOf, settingsOf, type Place } from "./place.ts";
 
 /** How many of the newest jobs of pushes may still wait. */
 const recentJobs = 50;
@@ -35,7 +35,7 @@ export async function planPush(
   head: string,
 ): Promise<void> {
   const { context, connection, host, repository } = place;
-  const key = { connection: connection.id, repository: repository.id };
+  const key = keyOf(place);
   const old = followers.filter(({ seen_commit }) => seen_commit !== head);
   if (old.some(isNew))
     await context.store.write(async (tx) => {
@@ -103,7 +103,8 @@ async function supersede(
       await cancelJob(tx, afterCommit, connection, job.job_id, now);
 }
 
-export async function hasChanges(read: Queries, job: string): Promise<boolean> {
+/** Whether there is something to deploy, and the plan is still stored. */
+export async function isApplyable(read: Queries, job: string): Promise<boolean> {
   const summary = await findBriefSummary(read, job);
   return summary?.applyable !== false && (await read.first(findArtifact, { job })) !== undefined;
 }
@@ -127,7 +128,7 @@ export async function deployPushes(
       return (await queries.first(findAnyDeployOf, { plan })) ? undefined : plan;
     };
     const plan_job_id = await isDue(read);
-    if (plan_job_id === undefined || !(await hasChanges(read, plan_job_id))) continue;
+    if (plan_job_id === undefined || !(await isApplyable(read, plan_job_id))) continue;
     await queueEach({ context, connection, problems }, [one], {
       requestOf: () =>
         Promise.resolve({
