@@ -2,6 +2,7 @@ import type { Configuration } from "../../../protocol/configurations.ts";
 import type { FailedJob } from "../../../protocol/failed-job.ts";
 import type { StateLock } from "../../../protocol/state-versions.ts";
 import { failedApply, jobTypeWords, outputsNote, sentence } from "../../../protocol/words.ts";
+import { time } from "../../domain/moments.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { jobsOfOne, linkTo } from "../jobs/job-table.ts";
@@ -123,7 +124,7 @@ function standing({ configuration, runs, now }: ConfigurationOverview) {
         ? null
         : figure(
             "Last run",
-            html`<a href="/jobs/${last.id}">${ago(last.created_at, now)}</a>`,
+            html`<a href="/jobs/${last.id}">${ago(time(last.created_at), now)}</a>`,
             `${jobTypeWords(last.job_type, last)}: ${statusWord(last.status).toLowerCase()}`,
           ),
       follow && followFigure(follow),

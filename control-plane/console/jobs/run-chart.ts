@@ -1,4 +1,5 @@
 /** The last runs of a configuration as a chart: durations above a line, changes below it. */
+import { time } from "../../domain/moments.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
 import { count, lengthOfTime } from "../page/words.ts";
@@ -29,7 +30,7 @@ export const runChart = (runs: readonly Run[], now: string): Html => {
         const x = (columns - 1 - index) * step;
         const tall = Math.max(2, Math.round((durationOf(run, now) / longest) * tallest));
         return html`<a href="/jobs/${run.id}" tabindex="-1"
-          ><title data-time="${run.created_at}">${runInWords(run, now)}</title
+          ><title data-time="${time(run.created_at)}">${runInWords(run, now)}</title
           ><path class="column" d="M${x} 0h${step}v${height}h-${step}z"></path
           ><path
             class="${run.status}"

@@ -1,8 +1,9 @@
 /** The last runs of a configuration as bars: the height is the duration, the colour the outcome. */
 import { changesText, jobTypeWords } from "../../../protocol/words.ts";
+import { time } from "../../domain/moments.ts";
 import type { Run } from "../../services/jobs/runs.ts";
 import { html, type Html } from "../page/html.ts";
-import { between, plainTime, statusWord } from "../page/words.ts";
+import { howLong, plainTime, statusWord } from "../page/words.ts";
 
 /** Widths and heights in pixels. */
 const [step, bar, tallest, shortest] = [7, 5, 22, 4];
@@ -21,7 +22,7 @@ export const runStrip = (configuration: string, runs: readonly Run[], now: strin
             y="${tallest - height}"
             width="${bar}"
             height="${height}"
-            ><title data-time="${run.created_at}">${runInWords(run, now)}</title></rect
+            ><title data-time="${time(run.created_at)}">${runInWords(run, now)}</title></rect
           >`,
       )}</svg
     ><a href="/jobs?configuration=${configuration}">${totalOf(runs)}</a></span
@@ -77,16 +78,16 @@ function barsOf(runs: readonly Run[], now: string) {
 
 /** In milliseconds. */
 export const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
-  started_at === null ? 0 : Math.max(0, Date.parse(ended_at ?? now) - Date.parse(started_at));
+  started_at === null ? 0 : Math.max(0, (ended_at ?? Date.parse(now)) - started_at);
 
 export const runInWords = (run: Run, now: string): string => {
-  const { status, started_at, ended_at, changes, created_by, created_at } = run;
+  const { status, started_at, changes, created_by, created_at } = run;
   return [
     `${jobTypeWords(run.job_type, run)} ${statusWord(status).toLowerCase()}`,
-    ...(started_at === null ? [] : [between(started_at, ended_at ?? now)]),
+    ...(started_at === null ? [] : [howLong(durationOf(run, now))]),
     ...(changes === null ? [] : [changesText(changes)]),
     ...(created_by === null ? [] : [created_by]),
-    plainTime(created_at),
+    plainTime(time(created_at)),
   ].join(" · ");
 };
 

@@ -3,13 +3,11 @@ import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import { findRuns, findRunsOfWorkers, type RunRow } from "../../store/jobs/runs.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { time, timeOrNull } from "../../domain/moments.ts";
 import { countsOf } from "./views.ts";
 
-export type Run = Pick<
-  Job,
-  "id" | "job_type" | "status" | "created_by" | "changes" | "created_at" | "started_at" | "ended_at"
-> &
+/** A page may show a thousand: the times stay epoch milliseconds. */
+export type Run = Pick<Job, "id" | "job_type" | "status" | "created_by" | "changes"> &
+  Pick<RunRow, "created_at" | "started_at" | "ended_at"> &
   Pick<PlanOptions, "destroy">;
 
 const runsShown = 30;
@@ -53,7 +51,7 @@ const runOf = (row: RunRow): Run => ({
   created_by: row.created_by,
   destroy: row.destroys === 1,
   changes: countsOf(row.changes),
-  created_at: time(row.created_at),
-  started_at: timeOrNull(row.started_at),
-  ended_at: timeOrNull(row.ended_at),
+  created_at: row.created_at,
+  started_at: row.started_at,
+  ended_at: row.ended_at,
 });
