@@ -86,10 +86,17 @@ const version = contents
 /** The address of a file of the console. */
 export const asset = (name: string): string => `/assets/${version}/${name}`;
 
+const scripts = new Map(
+  [...files.keys()].filter((name) => name.endsWith(".js")).map((name) => [name, scriptOf(name)]),
+);
+
 /** Runs a script of the console when the page was read. The browser fetches what it imports at once. */
-export const script = (name: string): Html =>
-  html`${[...importsOf(name)].map((one) => html`<link rel="modulepreload" href="${asset(one)}" />`)}
+export const script = (name: string): Html => scripts.get(name)!;
+
+function scriptOf(name: string): Html {
+  return html`${[...importsOf(name)].map((one) => html`<link rel="modulepreload" href="${asset(one)}" />`)}
     <script type="module" src="${asset(name)}"></script>`;
+}
 
 function importsOf(name: string, found = new Set<string>()): Set<string> {
   for (const [, one] of files
