@@ -2,11 +2,11 @@
 import type { Connection, ConnectionCheck } from "../../../protocol/connections.ts";
 import type { RepositoryList } from "../../../protocol/repositories.ts";
 import type { listFollowers } from "../../services/connections/attention.ts";
-import { ask, choice, line, sentence, trouble } from "../page/fields.ts";
+import { choice, line, sentence, trouble } from "../page/fields.ts";
 import { figure, figures } from "../page/figures.ts";
 import { markOf, type Form, type FormsOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { row } from "../page/rare.ts";
+import { deleteSection, row } from "../page/rare.ts";
 import { copyIcon, copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { badge, clock, lengthOfTime } from "../page/words.ts";
@@ -92,23 +92,13 @@ export const connectionPage = (model: ConnectionViewModel, forms: FormsOf): Html
         "The old secret stays valid for the time that you choose. Until then, replace it in every webhook of this connection.",
         rotateForm(path, forms("rotate", { overlap_seconds: "86400" })),
       )}
-      ${row(
-        { id: "delete", title: "Delete" },
-        followers.length > 0
-          ? "It cannot be deleted while configurations follow a branch through it: end that in their settings first."
-          : "Its credentials are deleted. Webhooks at the host stay, and are refused.",
-        html`${trouble(forms("remove"))}
-        ${
+      ${deleteSection(path, "connection", forms("remove"), {
+        text: "Its credentials are deleted. Webhooks at the host stay, and are refused.",
+        obstacle:
           followers.length > 0
-            ? null
-            : ask(
-                "Delete this connection…",
-                html`<form method="post" action="${path}/delete">
-                  <button class="danger">Delete the connection</button>
-                </form>`,
-              )
-        }`,
-      )}
+            ? "It cannot be deleted while configurations follow a branch through it: end that in their settings first."
+            : null,
+      })}
     </div>
     ${copyScript}`;
 };

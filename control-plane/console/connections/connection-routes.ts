@@ -111,14 +111,8 @@ export function connectionPages(pages: SignedIn, context: Context): void {
     .form("rotate", "rotateConnectionSecret", {
       path: "/rotate",
       input: (form) => ({ overlap_seconds: Number(form.word("overlap_seconds") || Number.NaN) }),
-      submit: async ({ caller, thing, input }) => {
-        return drawn(
-          thing,
-          caller,
-          newForm,
-          await rotateSecret(context, caller, thing.id, input()),
-        );
-      },
+      submit: async ({ caller, thing, input }) =>
+        drawn(thing, caller, newForm, await rotateSecret(context, caller, thing.id, input())),
     })
     .form("remove", "deleteConnection", {
       path: "/delete",

@@ -1,10 +1,9 @@
 import type { Connection } from "../../../protocol/connections.ts";
-import { trouble } from "../page/fields.ts";
+import { line, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
-import { line } from "../page/fields.ts";
 import { table } from "../page/table.ts";
 import { ago, badge } from "../page/words.ts";
 import {

@@ -1,13 +1,13 @@
-import { script } from "../assets.ts";
 import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { namesInShort } from "../../../protocol/words.ts";
-import { ask, line, trouble } from "../page/fields.ts";
+import { line, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
-import { row } from "../page/rare.ts";
+import { deleteSection, row } from "../page/rare.ts";
+import { copyScript } from "../page/secret.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -138,25 +138,15 @@ ${JSON.stringify(policy, null, 2)}</pre>
           <button class="quiet">Save</button>
         </form>`,
       )}
-      ${row(
-        { id: "delete", title: "Delete" },
-        users.length > 0
-          ? html`It cannot be deleted while it is in use. Choose another identity, or none, in the
-            settings of the ${users.length === 1 ? "configuration" : "configurations"}
-            ${namesInShort(users)} first.`
-          : "If you create an identity for the same role later, it gets another external id, and you must change the trust policy of the role.",
-        html`${trouble(forms("remove"))}
-        ${
+      ${deleteSection(`/identities/${identity.id}`, "identity", forms("remove"), {
+        text: "If you create an identity for the same role later, it gets another external id, and you must change the trust policy of the role.",
+        obstacle:
           users.length > 0
-            ? null
-            : ask(
-                "Delete this identity…",
-                html`<form method="post" action="/identities/${identity.id}/delete">
-                  <button class="danger">Delete the identity</button>
-                </form>`,
-              )
-        }`,
-      )}
+            ? html`It cannot be deleted while it is in use. Choose another identity, or none, in the
+              settings of the ${users.length === 1 ? "configuration" : "configurations"}
+              ${namesInShort(users)} first.`
+            : null,
+      })}
     </div>
-    ${script("copy.js")}`;
+    ${copyScript}`;
 };

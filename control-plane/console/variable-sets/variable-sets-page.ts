@@ -6,13 +6,13 @@ import type { ZoneName } from "../../services/zones/zones.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
 import { entriesView } from "../configurations/entries-view.ts";
 import { shortStrip } from "../jobs/run-strip.ts";
-import { ask, choice, line, trouble } from "../page/fields.ts";
+import { choice, line, trouble } from "../page/fields.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { empty } from "../page/empty.ts";
 import { html, type Html } from "../page/html.ts";
-import { row } from "../page/rare.ts";
+import { deleteSection } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";
 
@@ -74,23 +74,13 @@ export const variableSetPage = (model: VariableSetViewModel, forms: FormsOf): Ht
     ${attachedTo(path, model, forms)}
     <div class="rare">
       ${renameSection(path, set.name, forms("rename", { name: set.name }))}
-      ${row(
-        { id: "delete", title: "Delete" },
-        attachments.length > 0
-          ? "It cannot be deleted while it is attached. Detach it from everything first."
-          : "This also deletes its values. It cannot be undone.",
-        html`${trouble(forms("remove"))}
-        ${
+      ${deleteSection(path, "variable set", forms("remove"), {
+        text: "This also deletes its values. It cannot be undone.",
+        obstacle:
           attachments.length > 0
-            ? null
-            : ask(
-                "Delete this variable set…",
-                html`<form method="post" action="${path}/delete">
-                  <button class="danger">Delete the variable set</button>
-                </form>`,
-              )
-        }`,
-      )}
+            ? "It cannot be deleted while it is attached. Detach it from everything first."
+            : null,
+      })}
     </div>`;
 };
 

@@ -3,7 +3,7 @@ import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services
 import type { Runs } from "../../services/jobs/runs.ts";
 import { runStrip } from "../jobs/run-strip.ts";
 import type { Space } from "../../services/callers.ts";
-import { ask, choice, trouble } from "../page/fields.ts";
+import { choice, trouble } from "../page/fields.ts";
 import type { Form, FormsOf } from "../page/form.ts";
 import { olderLink, type ListPage } from "../page/list.ts";
 import { nameField, renameSection } from "../page/name-forms.ts";
@@ -13,7 +13,7 @@ import { html, type Html } from "../page/html.ts";
 import { deployedInShort } from "../configurations/deployed-view.ts";
 import { lastFailed, standingBadge } from "../configurations/failed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
-import { row } from "../page/rare.ts";
+import { deleteSection, row } from "../page/rare.ts";
 import { table } from "../page/table.ts";
 import { badge, clock, statusWord } from "../page/words.ts";
 import { attachedSets, type SetsViewModel } from "../variable-sets/attached-view.ts";
@@ -108,23 +108,13 @@ export const zonePage = (
     <div class="rare">
       ${renameSection(`/zones/${zone.id}`, zone.name, forms("rename", { name: zone.name }))}
       ${spaces.length === 0 ? null : moveSection(zone, spaces, forms("move"))}
-      ${row(
-        { id: "delete", title: "Delete" },
-        configurations.length > 0
-          ? "Possible when it has no configurations. Delete them, or move them to another zone, on their pages."
-          : "Its jobs and their logs stay, without a zone.",
-        html`${trouble(forms("remove"))}
-        ${
+      ${deleteSection(`/zones/${zone.id}`, "zone", forms("remove"), {
+        text: "Its jobs and their logs stay, without a zone.",
+        obstacle:
           configurations.length > 0
-            ? null
-            : ask(
-                "Delete this zone…",
-                html`<form method="post" action="/zones/${zone.id}/delete">
-                  <button class="danger">Delete the zone</button>
-                </form>`,
-              )
-        }`,
-      )}
+            ? "Possible when it has no configurations. Delete them, or move them to another zone, on their pages."
+            : null,
+      })}
     </div>`;
 
 const moveSection = ({ id }: BareZone, spaces: readonly Space[], form: Form): Html =>
