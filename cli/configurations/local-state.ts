@@ -1,7 +1,7 @@
 /** A state that terraform has left for the files, which are now deployed by the control plane. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isTerraformFile } from "../../common/terraform-files.ts";
+import { terraformFilesIn } from "../../common/terraform-files.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
 import { stateLimit } from "../../protocol/limits.ts";
 import { teamWords } from "../api/team.ts";
@@ -125,8 +125,6 @@ function backendIn(record: string): string | undefined {
 
 /** Whether a file may declare a backend; the runner finds out whether it does. */
 const declaresBackend = (directory: string): boolean =>
-  readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && isTerraformFile(entry.name, "opentofu"))
-    .some(({ name }) =>
-      /\b(backend|cloud|state_store)\b/.test(readFileSync(join(directory, name), "utf8")),
-    );
+  terraformFilesIn(directory).some((name) =>
+    /\b(backend|cloud|state_store)\b/.test(readFileSync(join(directory, name), "utf8")),
+  );

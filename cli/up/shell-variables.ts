@@ -1,7 +1,7 @@
 /** Variables of the shell that terraform would use, and that the client does not send. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isTerraformFile } from "../../common/terraform-files.ts";
+import { terraformFilesIn } from "../../common/terraform-files.ts";
 import { terraformVariables } from "../config.ts";
 import type { ValueOptions } from "../configurations/variables.ts";
 import type { Run } from "../run.ts";
@@ -18,9 +18,9 @@ export function noteShellVariables(
 ): void {
   const names = set.filter((name) => form.test(name));
   if (names.length === 0) return;
-  const texts = readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && isTerraformFile(entry.name, "opentofu"))
-    .map(({ name }) => readFileSync(join(directory, name), "utf8"));
+  const texts = terraformFilesIn(directory).map((name) =>
+    readFileSync(join(directory, name), "utf8"),
+  );
   const given = namesIn(options);
   const unused = names.filter((name) => {
     const variable = form.exec(name)?.[1] ?? "";

@@ -1,18 +1,17 @@
 /** Workspaces of terraform, of which a configuration has one, named `default`. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfExists } from "../../common/files.ts";
-import { isTerraformFile } from "../../common/terraform-files.ts";
+import { terraformFilesIn } from "../../common/terraform-files.ts";
 import type { Run } from "../run.ts";
 
 /** Says so if the files ask for the workspace, or another one is chosen in the directory. */
 export function noteWorkspace(run: Run, directory: string): void {
   const chosen = readIfExists(join(directory, ".terraform/environment"))?.trim() ?? "";
   const isOther = chosen !== "" && chosen !== "default";
-  const users = readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && isTerraformFile(entry.name, "opentofu"))
-    .map(({ name }) => name)
-    .filter((name) => usesWorkspace.test(readFileSync(join(directory, name), "utf8")));
+  const users = terraformFilesIn(directory).filter((name) =>
+    usesWorkspace.test(readFileSync(join(directory, name), "utf8")),
+  );
   if (!isOther && users.length === 0) return;
   const why = [
     ...(isOther ? [`this directory has the workspace "${chosen}"`] : []),
