@@ -13,6 +13,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { mebibyte } from "../common/units.ts";
+import { webhookOverlapLimit } from "./limits.ts";
 import { RepositoryList } from "./repositories.ts";
 
 export const ConnectionKind = OneOf(["github_app", "github", "gitlab", "bitbucket", "forgejo"]);
@@ -223,7 +224,7 @@ export const connectionEndpoints = {
     permission: "administer",
     params,
     body: Type.Object(
-      { overlap_seconds: Type.Integer({ minimum: 0, maximum: 7 * 86_400 }) },
+      { overlap_seconds: Type.Integer({ minimum: 0, maximum: webhookOverlapLimit }) },
       { additionalProperties: false },
     ),
     answer: Type.Object({ webhook_secret: WebhookSecret }),

@@ -37,6 +37,9 @@ export const waitSecondsLimit = 30;
 /** How long a replaced token of a worker still works, in seconds. */
 export const tokenOverlap = { default: 600, maximum: 600 } as const;
 
+/** The longest time for which a replaced webhook secret is still accepted, in seconds. */
+export const webhookOverlapLimit = 7 * 86_400;
+
 /** How many variables the failure of a job names. */
 export const failureVariablesLimit = 100;
 

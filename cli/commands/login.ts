@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Role } from "../../protocol/roles.ts";
 import { examples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { ago, time } from "../terminal/times.ts";
+import { time, timeAndAge } from "../terminal/times.ts";
 
 export const loginCommand = () =>
   examples(
@@ -110,7 +110,7 @@ export const whoamiCommand = () =>
         show(value, {
           server: value.server,
           email: value.user_email ?? `unknown: the token comes from ${tokenName}`,
-          "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
+          "signed in": timeAndAge(value.signed_in_at),
           login: value.login_id,
           team: teamText(value.team),
         });

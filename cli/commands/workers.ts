@@ -6,7 +6,7 @@ import { teamWords } from "../api/team.ts";
 import type { UpdateOptions } from "../workers/update.ts";
 import { counted, examples, labels, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { ago, time } from "../terminal/times.ts";
+import { ago, time, timeAndAge } from "../terminal/times.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -211,7 +211,7 @@ async function show(run: Run, worker: Worker): Promise<void> {
 /** The server does not report these for a cloud-hosted worker. */
 const stateOf = ({ last_heartbeat }: Worker, jobs: readonly string[]) => ({
   jobs: jobs.join("\n") || "none",
-  seen: last_heartbeat === null ? "never" : `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
+  seen: last_heartbeat === null ? "never" : timeAndAge(last_heartbeat),
 });
 
 const startText = ({ api }: Run, { id }: Worker): string => `

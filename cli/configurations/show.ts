@@ -5,7 +5,7 @@ import { approvalRuleText, outputsNote, stateWords } from "../../protocol/words.
 import { outputsOf, printOutputs } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { findLostLock, lockRemedy, lockText } from "../states/lock.ts";
-import { ago, time } from "../terminal/times.ts";
+import { timeAndAge } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
 import { failureText, hasErrorOfFailure, styledConfigurationStatus } from "./failed.ts";
 import { environmentLines, linesWithSets } from "./values.ts";
@@ -65,7 +65,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     parallelism: it.parallelism?.toString(),
     "time limit": it.timeout_seconds && `${it.timeout_seconds} seconds for a job`,
     approvals: it.approval && approvalRuleText(it.approval),
-    changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
+    changed: timeAndAge(it.updated_at),
     console: `${run.api.server}/configurations/${it.id}`,
   });
   if (run.json) return;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileErrorText } from "../../common/file-errors.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import type { Connection, CreateConnection, UpdateConnection } from "../../protocol/connections.ts";
+import { webhookOverlapLimit } from "../../protocol/limits.ts";
 import type { Api } from "../api/api.ts";
 import { withRemedy } from "../api/failures.ts";
 import { parseCount, parseWholeNumber } from "../api/pages.ts";
@@ -10,7 +11,7 @@ import { teamWords } from "../api/team.ts";
 import { readSecrets } from "../configurations/variables.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError, print, say } from "../terminal/output.ts";
-import { ago, time } from "../terminal/times.ts";
+import { ago, time, timeAndAge } from "../terminal/times.ts";
 import { findIn } from "../teams/elsewhere.ts";
 import type { Run } from "../run.ts";
 
@@ -69,8 +70,8 @@ export function show(run: Run, it: Connection): void {
     error: error && `${error.message} (since ${time(error.since)})`,
     "status name": it.status_name,
     "looks every": `${it.poll_seconds} seconds`,
-    "last look": it.last_poll_at && `${time(it.last_poll_at)} (${ago(it.last_poll_at)})`,
-    "last event": it.last_event_at && `${time(it.last_event_at)} (${ago(it.last_event_at)})`,
+    "last look": it.last_poll_at && timeAndAge(it.last_poll_at),
+    "last event": it.last_event_at && timeAndAge(it.last_event_at),
     "events address": it.events_url,
     console: `${run.api.server}/connections/${it.id}`,
   });
@@ -148,7 +149,7 @@ export async function rotateSecret(
   name: string,
   { overlap }: { readonly overlap: string },
 ): Promise<void> {
-  const overlap_seconds = parseWholeNumber("--overlap", overlap, overlapLimit);
+  const overlap_seconds = parseWholeNumber("--overlap", overlap, webhookOverlapLimit);
   const found = await connectionOf(run, name);
   const secret = await run.api.call("rotateConnectionSecret", {
     params: { id: found.id },
@@ -162,9 +163,6 @@ export async function rotateSecret(
       : `Change it at the host within ${overlap_seconds} seconds: until then the old one is accepted too.`,
   );
 }
-
-/** A week, in seconds. */
-const overlapLimit = 7 * 86_400;
 
 export async function addWebhook(run: Run, name: string, repository: string): Promise<void> {
   const { id } = await connectionOf(run, name);

@@ -9,7 +9,7 @@ import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { parseTime } from "../terminal/parse-time.ts";
-import { ago, time } from "../terminal/times.ts";
+import { ago, time, timeAndAge } from "../terminal/times.ts";
 import { printOutputsOf } from "./outputs.ts";
 import { planAgainCommand } from "../plans/plan-again.ts";
 import { outcomesView, planView } from "../plans/plan-view.ts";
@@ -285,7 +285,7 @@ export async function showJob(run: Run, job: Job): Promise<void> {
     plan: job.plan_job_id,
     worker: worker && !run.json ? await workerName(run, worker) : null,
     labels: job.labels.join(", "),
-    created: `${time(job.created_at)} (${ago(job.created_at)})${job.created_by ? ` by ${job.created_by}` : ""}`,
+    created: `${timeAndAge(job.created_at)}${job.created_by ? ` by ${job.created_by}` : ""}`,
     started: job.started_at && time(job.started_at),
     ended: job.ended_at && time(job.ended_at),
     took: runTime(job),

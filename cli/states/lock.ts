@@ -3,7 +3,7 @@ import type { StateLock } from "../../protocol/state-versions.ts";
 import type { Api } from "../api/api.ts";
 import { teamWords } from "../api/team.ts";
 import { shellWord } from "../../common/shell-word.ts";
-import { ago, time } from "../terminal/times.ts";
+import { timeAndAge } from "../terminal/times.ts";
 
 /** The command that removes the lock of the state of this configuration. */
 export const unlockCommand = ({ team }: Pick<Api, "team">, name: string): string =>
@@ -28,7 +28,7 @@ export async function findLostLock(api: Api, configuration: string): Promise<Sta
 
 /** Returns `locked since … (6m ago) by the job …, whose outcome is unknown`. */
 export const lockText = ({ job_id, created_at, state_unsaved }: StateLock): string =>
-  `locked since ${time(created_at)} (${ago(created_at)}) by the job ${job_id}, ${state_unsaved ? "which could not save its state" : "whose outcome is unknown"}`;
+  `locked since ${timeAndAge(created_at)} by the job ${job_id}, ${state_unsaved ? "which could not save its state" : "whose outcome is unknown"}`;
 
 /** Says what to do about the lock, as a sentence that ends with a command. */
 export function lockRemedy(

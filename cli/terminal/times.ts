@@ -43,3 +43,6 @@ export const shortDuration = (milliseconds: number): string =>
 /** Formats the time since then, such as `5m ago`; `-` if there is none. */
 export const ago = (text: string | null | undefined): string =>
   text ? `${duration(Date.now() - Date.parse(text))} ago` : "-";
+
+/** Formats a time and how long ago it was. */
+export const timeAndAge = (text: string | null): string => `${time(text)} (${ago(text)})`;

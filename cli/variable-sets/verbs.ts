@@ -12,7 +12,7 @@ import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 import { shellWord } from "../../common/shell-word.ts";
-import { ago, time } from "../terminal/times.ts";
+import { ago, timeAndAge } from "../terminal/times.ts";
 
 export interface AttachOptions {
   readonly zone?: string[] | undefined;
@@ -175,7 +175,7 @@ async function showSet(run: Run, set: VariableSet): Promise<void> {
     environment: environmentLines(set.environment).join("\n"),
     zones: targets?.zones.join("\n"),
     configurations: targets?.configurations.join("\n"),
-    changed: `${time(set.updated_at)} (${ago(set.updated_at)})`,
+    changed: timeAndAge(set.updated_at),
   });
 }
 
