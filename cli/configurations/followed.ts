@@ -19,7 +19,7 @@ export async function followFields(
   const { branch, repository, push, pull_requests, comment, forks, values, commands } = followed;
   return {
     follows: `${branch} of ${repository} (connection "${connection.name}")`,
-    "connection error": connection.error && connection.error.message,
+    "connection error": connection.error?.message ?? null,
     "last seen commit": followed.seen_commit ?? "not looked yet",
     "on a push": push,
     "on a pull request": `${pull_requests}; comment: ${comment}; forks: ${forks}; values: ${values}; commands: ${commands ? "on" : "off"}`,

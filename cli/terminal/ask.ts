@@ -42,8 +42,10 @@ export async function confirm(
     say("");
     throw new CliError("", 130);
   }
-  if (!/^y(es)?$/i.test(answer)) throw new CliError("Not confirmed. Nothing was changed.", 1);
+  if (!isYes(answer)) throw new CliError("Not confirmed. Nothing was changed.", 1);
 }
+
+export const isYes = (answer: string | undefined): boolean => /^y(es)?$/i.test(answer ?? "");
 
 /** Reads one line without echo. Throws `CliError` if it is empty. */
 export async function askSecret(question: string): Promise<string> {

@@ -5,7 +5,7 @@ import type { Configuration } from "../../protocol/configurations.ts";
 import { teamWords } from "../api/team.ts";
 import { pathIn, rootOf } from "../configurations/root.ts";
 import { listAll, repositoriesOf } from "../connections/verbs.ts";
-import { askLine } from "../terminal/ask.ts";
+import { askLine, isYes } from "../terminal/ask.ts";
 import { CliError, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
@@ -25,7 +25,7 @@ export async function offerFollow(
     const answer = await askLine(
       `\nThe connection "${connection.name}" reaches ${full_name}. Plan its pull requests and pushes to ${branch} from now on? "${name}" then changes by commits, no longer by windlass up. [y/N] `,
     );
-    if (!/^y(es)?$/i.test(answer ?? "")) {
+    if (!isYes(answer)) {
       const words = [
         name,
         "--connection",
