@@ -12,7 +12,7 @@ import type { Person } from "./command-walkthrough.ts";
 import { allCommands, openCommandDriver, ways } from "../helpers/cli/command-driver.ts";
 import { copyFixture } from "../helpers/agent/fixtures.ts";
 import { startForgejo } from "../helpers/hosts/forgejo.ts";
-import type { Pull } from "../helpers/hosts/stand-in.ts";
+import { newPull } from "../helpers/hosts/stand-in.ts";
 import { planeForFile } from "../helpers/plane/plane-for-file.ts";
 import { processesOf } from "../helpers/machine/processes.ts";
 import { proving } from "../helpers/project/proving.ts";
@@ -26,19 +26,14 @@ const elsewhere = ["demo", "dev", "server", "agent"];
 
 let github: FakeProvider;
 let host: Awaited<ReturnType<typeof startForgejo>>;
-const fork: Pull = {
-  number: 1,
+const fork = newPull(1, {
   title: "a change",
   author: "bob",
   head: "topic",
   sha: "a".repeat(40),
-  base: "main",
   files: ["main.tf"],
   isFork: true,
-  isDraft: false,
-  state: "open",
-  merge: null,
-};
+});
 type Browser = Awaited<ReturnType<typeof signInAtGitHub>>;
 const browsers = new Map<string, Browser>();
 beforeAll(async () => {

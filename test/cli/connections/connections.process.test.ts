@@ -7,6 +7,7 @@ import type { Configuration } from "../../../protocol/configurations.ts";
 import type { Connection } from "../../../protocol/connections.ts";
 import type { PullRequest } from "../../../protocol/pull-requests.ts";
 import { startForgejo } from "../../helpers/hosts/forgejo.ts";
+import { newPull } from "../../helpers/hosts/stand-in.ts";
 import { planeForFile } from "../../helpers/plane/plane-for-file.ts";
 import { userMachine, type UserMachine } from "../../helpers/cli/user-machine.ts";
 import { windlass } from "../../helpers/cli/windlass.ts";
@@ -101,19 +102,8 @@ test("a configuration follows a branch, and shows its commits and pull requests"
   repository.branches.set("main", "b".repeat(40));
   repository.branches.set("live", "d".repeat(40));
   const head = "c".repeat(40);
-  repository.pulls.set(7, {
-    number: 7,
-    title: "Add a subnet",
-    author: "grace",
-    head: "subnet",
-    sha: head,
-    base: "main",
-    files: ["net/main.tf"],
-    isFork: true,
-    isDraft: false,
-    state: "open",
-    merge: null,
-  });
+  const change = { title: "Add a subnet", head: "subnet", sha: head, files: ["net/main.tf"] };
+  repository.pulls.set(7, newPull(7, { ...change, isFork: true }));
   const follow = ["configurations", "follow", "net"];
   await ada.user.configure({ name: "net" });
   expect((await ada.run(...follow)).stderr).toContain("windlass connections create --help");

@@ -5,33 +5,13 @@ import type { CodeHost, RepositoryKey } from "../../../control-plane/code-hosts/
 import { HostError } from "../../../control-plane/code-hosts/host-calls.ts";
 import { eventKinds, openHost, type Kind } from "../../../control-plane/code-hosts/kinds.ts";
 import { Outbound } from "../../../control-plane/outbound/outbound.ts";
-import { startBitbucket } from "../../helpers/hosts/bitbucket.ts";
-import { startForgejo } from "../../helpers/hosts/forgejo.ts";
-import { allPermissions, startGithub } from "../../helpers/hosts/github.ts";
-import { startGitlab } from "../../helpers/hosts/gitlab.ts";
+import { appCredential as app, startHost, testApp } from "../../helpers/hosts/every-kind.ts";
+import { startGithub } from "../../helpers/hosts/github.ts";
 import { newPull, type Pull, type Repository, type StandIn } from "../../helpers/hosts/stand-in.ts";
-
-const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const pem = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
-const app = { id: "81", private_key: pem, installation_id: "55" };
-const testApp = { id: "81", publicKey, installation: 55, permissions: allPermissions };
-
-const started: Record<Kind, () => Promise<StandIn>> = {
-  github: () => startGithub({ tokens: { full: allPermissions, weak: { pull_requests: "read" } } }),
-  github_app: () => startGithub({ app: testApp }),
-  gitlab: () => startGitlab({ full: ["api"], weak: ["read_api"] }),
-  bitbucket: () =>
-    startBitbucket({
-      full: ["repository", "repository:write", "pullrequest:write", "webhook"],
-      weak: ["repository"],
-    }),
-  forgejo: () =>
-    startForgejo({ full: ["write:repository", "write:issue"], weak: ["read:repository"] }),
-};
 
 const commit = (digit: string): string => digit.repeat(40);
 
-describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
+describe.each(Object.keys(startHost) as Kind[])("%s", (kind) => {
   let standIn: StandIn;
   let repository: Repository;
   let key: RepositoryKey;
@@ -46,7 +26,7 @@ describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
     );
 
   beforeAll(async () => {
-    standIn = await started[kind]();
+    standIn = await startHost[kind]();
     repository = standIn.addRepository("ada/infra");
     standIn.addRepository("ada/infra-fork").branches.set("main", commit("a"));
     repository.branches.set("main", commit("b")).set("feature/a b", commit("a"));

@@ -1,43 +1,25 @@
 /** A pull request at each kind of host, from its plan to the plan of its merge. */
-import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Kind } from "../../../../control-plane/code-hosts/kinds.ts";
 import type { CreateConnection } from "../../../../protocol/connections.ts";
-import { startBitbucket } from "../../../helpers/hosts/bitbucket.ts";
+import { appCredential, startHost } from "../../../helpers/hosts/every-kind.ts";
 import { follow } from "../../../helpers/hosts/followed.ts";
-import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
-import { allPermissions, startGithub } from "../../../helpers/hosts/github.ts";
-import { startGitlab } from "../../../helpers/hosts/gitlab.ts";
 import type { StandIn } from "../../../helpers/hosts/stand-in.ts";
 import { readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
 
 const { it, plane } = planeForFile({ WINDLASS_OUTBOUND_ALLOW: "127.0.0.0/8" });
-const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-const private_key = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
-const app = { id: "81", publicKey, installation: 55, permissions: allPermissions };
 
-const started: Record<Kind, () => Promise<StandIn>> = {
-  github: () => startGithub({ tokens: { full: allPermissions } }),
-  github_app: () => startGithub({ app }),
-  gitlab: () => startGitlab({ full: ["api"] }),
-  bitbucket: () =>
-    startBitbucket({ full: ["repository", "repository:write", "pullrequest:write", "webhook"] }),
-  forgejo: () => startForgejo({ full: ["write:repository", "write:issue"] }),
-};
-
-describe.each(Object.keys(started) as Kind[])("%s", (kind) => {
+describe.each(Object.keys(startHost) as Kind[])("%s", (kind) => {
   let host: StandIn;
   beforeAll(async () => {
-    host = await started[kind]();
+    host = await startHost[kind]();
   });
   afterAll(() => host[Symbol.asyncDispose]());
   const connect = (): Partial<CreateConnection> => ({
     kind,
     ...(kind === "bitbucket" ? { api_url: host.api } : { base_url: host.url }),
-    ...(kind === "github_app"
-      ? { app: { id: app.id, private_key, installation_id: String(app.installation) } }
-      : { credential: "full" }),
+    ...(kind === "github_app" ? { app: appCredential } : { credential: "full" }),
   });
 
   it("plans, tells, and knows the merge of a pull request", async ({ client, owner }) => {

@@ -5,6 +5,7 @@ import { postChanges } from "../../../../control-plane/services/pull-requests/po
 import { followDefaults } from "../../../../protocol/follow.ts";
 import type { JobStatus } from "../../../../protocol/jobs.ts";
 import { startForgejo } from "../../../helpers/hosts/forgejo.ts";
+import { newPull } from "../../../helpers/hosts/stand-in.ts";
 import { callsOf, type Calls } from "../../../helpers/plane/calls.ts";
 import { clientHeaders, readRow, readRows, setRows } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
@@ -40,19 +41,8 @@ async function begin(
   const commit = String((heads += 1)).padStart(40, "a");
   const repository = host.addRepository(`ada/infra-${heads}`);
   repository.branches.set("main", "b".repeat(40));
-  repository.pulls.set(1, {
-    number: 1,
-    title: "a change",
-    author: "bob",
-    head: "topic",
-    sha: commit,
-    base: "main",
-    files: ["main.tf"],
-    isFork: false,
-    isDraft: false,
-    state: "open",
-    merge: null,
-  });
+  const told = { title: "a change", author: "bob", head: "topic", sha: commit };
+  repository.pulls.set(1, newPull(1, { ...told, files: ["main.tf"] }));
   const pull = await addPullRequest(store, {
     owner_id: owner.id,
     connection_id: connection.id,
