@@ -6,6 +6,7 @@ import { HostError } from "../../../control-plane/code-hosts/host-calls.ts";
 import { eventKinds, openHost, type Kind } from "../../../control-plane/code-hosts/kinds.ts";
 import { Outbound } from "../../../control-plane/outbound/outbound.ts";
 import { appCredential as app, startHost, testApp } from "../../helpers/hosts/every-kind.ts";
+import { startBitbucket } from "../../helpers/hosts/bitbucket.ts";
 import { startGithub } from "../../helpers/hosts/github.ts";
 import { newPull, type Pull, type Repository, type StandIn } from "../../helpers/hosts/stand-in.ts";
 
