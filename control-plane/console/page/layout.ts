@@ -77,6 +77,13 @@ const document = (
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · Windlass</title>
+        <link
+          rel="preload"
+          as="font"
+          type="font/woff2"
+          crossorigin
+          href="${asset("inter-latin-wght-normal.woff2")}"
+        />
         <link rel="stylesheet" href="${asset("windlass.css")}" />
         <link rel="icon" href="${asset("mark.svg")}" type="image/svg+xml" />
         ${email === undefined ? null : scripts}
