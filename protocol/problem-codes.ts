@@ -54,6 +54,7 @@ export const problemCodes = {
   last_admin: [409, "The team would have no admin"],
   invitation_used: [409, "The invitation has already been used"],
   zone_not_empty: [409, "The zone still has configurations"],
+  mail_not_configured: [409, "This server cannot send e-mail"],
   no_deploy_configuration: [409, "The worker has no deploy configuration"],
   provider_not_connected: [409, "No account at this provider is connected"],
   provider_token_rejected: [409, "The provider refused the stored token"],
