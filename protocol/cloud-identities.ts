@@ -92,7 +92,7 @@ export const cloudIdentityEndpoints = {
     body: CreateCloudIdentity,
     status: 201,
     answer: CloudIdentity,
-    refusals: ["name_taken"],
+    refusals: ["name_taken", "quota_exceeded"],
   }),
   getCloudIdentity: endpoint("GET /api/cli/cloud-identities/{id}", {
     summary: "Read a cloud identity",

@@ -29,7 +29,7 @@ export const configurationEndpoints = {
     body: CreateZone,
     status: 201,
     answer: Zone,
-    refusals: ["name_taken"],
+    refusals: ["name_taken", "quota_exceeded"],
   }),
   getZone: endpoint("GET /api/cli/zones/{id}", {
     summary: "Read a zone with its configurations",

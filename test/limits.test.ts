@@ -15,6 +15,7 @@ import { teamsLimit } from "../control-plane/services/teams/teams.ts";
 import { invitationDays } from "../protocol/limits.ts";
 import { accessTokensLimit } from "../control-plane/services/people/access-tokens.ts";
 import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
+import { foundLimit, searchedNames } from "../control-plane/services/search/search.ts";
 import { rollbacksPerUser } from "../control-plane/services/states/versions.ts";
 import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
 import { waitingLimit } from "../control-plane/services/large-work.ts";
@@ -103,6 +104,10 @@ test.each([
   [
     "people whose approval a configuration requires; the comment of a decision",
     `${approvalCountLimit}; ${number(approvalCommentLimit)} characters`,
+  ],
+  [
+    "names of one kind (configurations, zones, workers, cloud identities, variable sets) that a search reads; that it shows",
+    `${number(searchedNames)}; ${foundLimit}`,
   ],
   ["the body of a request that needs no credential", kib(endpoints.refreshTokens.bodyLimit!)],
   ["connections on which no credential was sent yet", number(pendingLimit)],

@@ -244,6 +244,21 @@ export const quotas = {
     default: 1000,
     help: "how many workers a space may have",
   },
+  WINDLASS_QUOTA_ZONES: {
+    ...amount,
+    default: 10_000,
+    help: "how many zones a space may have",
+  },
+  WINDLASS_QUOTA_IDENTITIES: {
+    ...amount,
+    default: 1000,
+    help: "how many cloud identities a space may have",
+  },
+  WINDLASS_QUOTA_TEAMS: {
+    ...amount,
+    default: 20,
+    help: "how many teams a user may have created and still be a member of: each has quotas of its own",
+  },
   WINDLASS_QUOTA_ARCHIVE_MIB: {
     ...volume,
     default: 5120,

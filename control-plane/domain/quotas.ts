@@ -3,6 +3,10 @@ export interface Quotas {
   readonly configurations: number;
   readonly variableSets: number;
   readonly workers: number;
+  readonly zones: number;
+  readonly identities: number;
+  /** Those that a user has created and is a member of. */
+  readonly teams: number;
   readonly archiveBytes: number;
   readonly stateBytes: number;
   /** The log of one job. */
@@ -14,5 +18,8 @@ export type Quota =
   | "configurations"
   | "variable_sets"
   | "workers"
+  | "zones"
+  | "identities"
+  | "teams"
   | "archive_bytes"
   | "state_bytes";

@@ -1,5 +1,5 @@
 /** The search over names: a page, of which the palette of the console shows the results. */
-import type { SearchHits } from "../../services/search/search.ts";
+import { searchedNames, type SearchHits } from "../../services/search/search.ts";
 import { jobTypeWords } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Runs } from "../../services/jobs/runs.ts";
@@ -26,11 +26,12 @@ interface Results {
 export const searchPage = ({ text, found, jobs, runs }: Results, now: string): Html =>
   html`<h1>Search</h1>
     <div id="found">
-      ${found.length + jobs.length === 0 ? html`<p>${text === "" ? "Type a part of a name, or the beginning of a job’s id, above." : `Nothing has “${text}” in its name, and no job’s id begins so.`}</p>` : null}
+      ${found.every(({ things }) => things.length === 0) && jobs.length === 0 ? html`<p>${text === "" ? "Type a part of a name, or the beginning of a job’s id, above." : `Nothing has “${text}” in its name, and no job’s id begins so.`}</p>` : null}
       ${found.map(
-        ({ kind, things }) =>
+        ({ kind, things, isPartial }) =>
           html`<section aria-label="${titles[kind]}">
             <h2>${titles[kind]}</h2>
+            ${isPartial ? html`<p>There are more than are searched: the first ${searchedNames.toLocaleString("en-US")} were.</p>` : null}
             <ul class="found">
               ${things.map(({ id, name }) => html`<li><a href="/${kind}/${id}">${name}</a> ${shortStrip(runs.get(id), now)}</li>`)}
             </ul>
@@ -62,7 +63,7 @@ export const searchPage = ({ text, found, jobs, runs }: Results, now: string): H
         : html`<p>
             <a href="/jobs?${new URLSearchParams({ name: text }).toString()}"
               >${
-                found.some(({ kind }) => kind === "configurations")
+                found.some(({ kind, things }) => kind === "configurations" && things.length > 0)
                   ? "Jobs of configurations with this name"
                   : "Jobs of configurations that had this name, such as deleted ones"
               }</a

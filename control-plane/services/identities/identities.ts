@@ -25,14 +25,15 @@ import { countUsersOfIdentity, listUsersOfIdentity } from "../../store/configura
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 
 /** Never takes the external id from a user, who could then assume another owner's role. */
 export async function createCloudIdentity(
-  { store, now }: Context,
+  context: Context,
   user: UserCaller,
   { name, provider, role_arn, plan_role_arn = null }: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
-  const at = now();
+  const at = context.now();
   const { space_id: owner_id } = user;
   const row: CloudIdentityRow = {
     id: uuid(),
@@ -45,11 +46,13 @@ export async function createCloudIdentity(
     created_at: at,
     updated_at: at,
   };
-  await store.write(async (tx) => {
+  const created = context.store.write(async (tx) => {
     await checkName(tx, owner_id, row.name);
+    await checkCount(context, tx, owner_id, "identities");
     await insertCloudIdentity(tx, row);
     await recordOwn(tx, user, { action: "cloud_identity.create", id: row.id, name: row.name }, at);
   });
+  await countRefusal(context, created);
   return view(row);
 }
 

@@ -3,14 +3,15 @@ import type { Quota } from "../../domain/quotas.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
-import { findUsage } from "../../store/storage/quotas.ts";
-import { listSpecIds } from "../../store/configurations/configurations.ts";
-import { listSomeWorkers } from "../../store/workers/workers.ts";
-import { listVariableSetNames } from "../../store/variable-sets/variable-sets.ts";
+import { countOwned, findUsage } from "../../store/storage/quotas.ts";
+import { countCreatedTeams } from "../../store/teams/members.ts";
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
 
-/** What a space may have only so many of: how it is counted, up to the limit, and what is said then. */
+/**
+ * What a space may have only so many of, and a user of teams: how it is counted, up to the limit,
+ * and what is said then.
+ */
 const counted = {
   queuedJobs: {
     quota: "queued_jobs",
@@ -20,22 +21,39 @@ const counted = {
   },
   configurations: {
     quota: "configurations",
-    count: async (tx, owner, limit) => (await listSpecIds(tx, owner, undefined, limit)).length,
+    count: (tx, owner, limit) => countOwned(tx, "configurations", owner, limit),
     detail: (limit) =>
       `this space has ${limit} configurations, which is the limit (WINDLASS_QUOTA_CONFIGURATIONS): delete some of them`,
   },
   variableSets: {
     quota: "variable_sets",
-    count: async (tx, owner, limit) =>
-      (await listVariableSetNames(tx, owner, undefined, limit)).length,
+    count: (tx, owner, limit) => countOwned(tx, "variableSets", owner, limit),
     detail: (limit) =>
       `this space has ${limit} variable sets, which is the limit (WINDLASS_QUOTA_VARIABLE_SETS): delete some of them`,
   },
   workers: {
     quota: "workers",
-    count: async (tx, owner, limit) => (await tx.all(listSomeWorkers, { owner, limit })).length,
+    count: (tx, owner, limit) => countOwned(tx, "workers", owner, limit),
     detail: (limit) =>
       `this space has ${limit} workers, which is the limit (WINDLASS_QUOTA_WORKERS): remove those that are gone`,
+  },
+  zones: {
+    quota: "zones",
+    count: (tx, owner, limit) => countOwned(tx, "zones", owner, limit),
+    detail: (limit) =>
+      `this space has ${limit} zones, which is the limit (WINDLASS_QUOTA_ZONES): delete some of them`,
+  },
+  identities: {
+    quota: "identities",
+    count: (tx, owner, limit) => countOwned(tx, "identities", owner, limit),
+    detail: (limit) =>
+      `this space has ${limit} cloud identities, which is the limit (WINDLASS_QUOTA_IDENTITIES): delete some of them`,
+  },
+  teams: {
+    quota: "teams",
+    count: async (tx, user) => (await tx.first(countCreatedTeams, { user }))?.count ?? 0,
+    detail: (limit) =>
+      `you are a member of ${limit} teams that you created, which is the limit (WINDLASS_QUOTA_TEAMS): delete or leave some of them`,
   },
 } satisfies Record<
   string,
@@ -47,18 +65,18 @@ const counted = {
 >;
 type Counted = keyof typeof counted;
 
+/** Refuses this many more. */
 export async function checkCount(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
   owner: string,
   what: Counted,
+  more = 1,
 ): Promise<void> {
-  if ((await counted[what].count(tx, owner, quotas[what])) >= quotas[what])
-    throw refuseCount(what, quotas[what]);
+  const limit = quotas[what];
+  if (more === 0 || (await counted[what].count(tx, owner, limit)) + more <= limit) return;
+  throw new QuotaExceededError(counted[what].quota, counted[what].detail(limit));
 }
-
-export const refuseCount = (what: Counted, limit: number): RefusalError =>
-  new QuotaExceededError(counted[what].quota, counted[what].detail(limit));
 
 /** Refuses this many more bytes of archives. */
 export async function checkArchiveBytes(

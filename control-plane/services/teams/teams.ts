@@ -26,6 +26,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import { checkCurrentAccess } from "../current-access.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 
 export const teamsLimit = 100;
 
@@ -61,11 +62,12 @@ export async function createTeam(
   const slug = asked ?? slugOf(name);
   const team: TeamRow = { id: uuid(), slug, name, created_at: at };
   // As the system: the caller is no member of the new space yet, and a slug may be another team's.
-  await asSystem(() =>
+  const created = asSystem(() =>
     context.store.write(async (tx) => {
       await checkTeamCreator(context, tx, user);
       await checkSlug(tx, slug);
       await checkTeamCount(tx, user.user_id);
+      await checkCount(context, tx, user.user_id, "teams");
       await insertTeam(tx, team);
       const member = { space_id: team.id, user_id: user.user_id, role: "admin" as const };
       await insertMember(tx, { ...member, joined_at: at, invited_by: null });
@@ -73,6 +75,7 @@ export async function createTeam(
       await record(tx, { by: person(user), owner: team.id, ...entry }, at);
     }),
   );
+  await countRefusal(context, created);
   return view({ ...team, role: "admin" });
 }
 

@@ -1,7 +1,6 @@
 import { openJobText } from "../../domain/open-job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { checkPermission } from "../../domain/roles.ts";
-import { listSpecIds } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   findAttached,
@@ -14,7 +13,7 @@ import {
 import { person, record } from "../audit/audit.ts";
 import type { Space, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { checkStateBytes, refuseCount } from "../storage/quotas.ts";
+import { checkCount, checkStateBytes } from "../storage/quotas.ts";
 
 /** The space that `team` of a request names; null is the personal one. Throws 404. */
 export function targetSpace({ spaces }: UserCaller, team: string | null): Space {
@@ -62,9 +61,8 @@ export async function moveZone(
       `the name "${taken}" is taken in the other space: rename one of them first`,
     );
   const size = await measureZone(tx, zone.id);
-  const { configurations: limit } = context.quotas;
-  const there = (await listSpecIds(tx, to, undefined, limit)).length;
-  if (there + size.configurations > limit) throw refuseCount("configurations", limit);
+  await checkCount(context, tx, to, "configurations", size.configurations);
+  await checkCount(context, tx, to, "zones");
   if (size.state_bytes > 0) await checkStateBytes(context, tx, to, size.state_bytes);
   await moveRows(tx, move, size);
   const slugOf = (id: string) =>

@@ -31,6 +31,7 @@ import { findFailedJob, shownError } from "../configurations/failed-job.ts";
 import type { Context } from "../context.ts";
 import { time } from "../../domain/moments.ts";
 import type { JsonText } from "../json-text.ts";
+import { checkCount, countRefusal } from "../storage/quotas.ts";
 import { actingIn } from "../teams/spaces.ts";
 import { moveZone, targetSpace } from "./moves.ts";
 
@@ -38,19 +39,21 @@ import { moveZone, targetSpace } from "./moves.ts";
 const pageSize = 200;
 
 export async function createZone(
-  { store, now }: Context,
+  context: Context,
   user: UserCaller,
   { name }: CreateZone,
 ): Promise<Zone> {
-  const at = now();
+  const at = context.now();
   const { space_id: owner } = user;
   const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
-  await store.write(async (tx) => {
+  const created = context.store.write(async (tx) => {
     if (await tx.first(findZoneByName, { name, owner }))
       throw new RefusalError("name_taken", `the zone "${name}" already exists`);
+    await checkCount(context, tx, owner, "zones");
     await insertZone(tx, zone);
     await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
   });
+  await countRefusal(context, created);
   return { ...viewZone(zone), specs: [] };
 }
 

@@ -10,31 +10,45 @@ export interface NamedRow {
   readonly name: string;
 }
 
-export interface NameSearch {
+/** A row that was read, and where it is in the index. */
+interface SearchedRow extends NamedRow {
+  readonly zone_id: string;
+  readonly found: number | boolean;
+}
+
+export interface NamePage {
   readonly owner: string;
   /** In any case of letters. */
   readonly text: string;
+  /** The last row of the page before. */
+  readonly after: SearchedRow | undefined;
   readonly limit: number;
 }
 
+const byId = { key: sql`(id)`, zone: sql`''` };
 const tables = {
   // It has the names, so no definition is opened.
-  configurations: specsBy("specs_summary"),
-  zones: zonesBy("zones_owner"),
-  workers: workersBy("workers_owner"),
-  identities: cloudIdentitiesBy("cloud_identities_owner"),
-  "variable-sets": variableSetsBy("variable_sets_name"),
+  configurations: { table: specsBy("specs_summary"), key: sql`(zone_id, id)`, zone: sql`zone_id` },
+  zones: { table: zonesBy("zones_owner"), ...byId },
+  workers: { table: workersBy("workers_owner"), ...byId },
+  identities: { table: cloudIdentitiesBy("cloud_identities_owner"), ...byId },
+  "variable-sets": { table: variableSetsBy("variable_sets_owner"), ...byId },
 } as const;
 export type SearchedTable = keyof typeof tables;
 
-/** The things of one kind whose name has this text. */
-export async function searchNames(
+/** The next rows of one kind, each with whether its name has this text. */
+export async function readNames(
   { sql: db }: Queries,
   kind: SearchedTable,
-  { owner, text, limit }: NameSearch,
-): Promise<NamedRow[]> {
-  const { rows } = await sql<NamedRow>`select id, name from ${tables[kind]}
-    where owner_id = ${owner} and ${contains(sql`name`, text)} limit ${limit}`.execute(db);
+  { owner, text, after, limit }: NamePage,
+): Promise<SearchedRow[]> {
+  const { table, key, zone } = tables[kind];
+  const last =
+    kind === "configurations" ? sql`(${after?.zone_id}, ${after?.id})` : sql`(${after?.id})`;
+  const { rows } = await sql<SearchedRow>`
+    select id, name, ${zone} as zone_id, ${contains(sql`name`, text)} as found from ${table}
+    where owner_id = ${owner} ${after ? sql`and ${key} > ${last}` : sql``}
+    order by ${kind === "configurations" ? sql`zone_id, id` : sql`id`} limit ${limit}`.execute(db);
   return rows;
 }
 

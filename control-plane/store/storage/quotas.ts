@@ -1,5 +1,28 @@
 /** Read by an index or from a total of triggers; counts no further than the limit. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { cloudIdentitiesBy, specsBy, variableSetsBy, workersBy, zonesBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
+
+const owned = {
+  configurations: specsBy("specs_owner"),
+  zones: zonesBy("zones_owner"),
+  workers: workersBy("workers_owner"),
+  identities: cloudIdentitiesBy("cloud_identities_owner"),
+  variableSets: variableSetsBy("variable_sets_owner"),
+} as const;
+
+/** How many things of a kind an owner has; counts no further than `limit`. */
+export async function countOwned(
+  { sql: db }: Queries,
+  kind: keyof typeof owned,
+  owner: string,
+  limit: number,
+): Promise<number> {
+  const { rows } = await sql<{ count: number | string }>`select count(*) as count from (
+    select 1 from ${owned[kind]} where owner_id = ${owner} limit ${limit}) as counted`.execute(db);
+  return Number(rows[0]?.count);
+}
 
 /** The sizes of an owner's archives and states. Triggers maintain it. */
 export const findUsage = statement<

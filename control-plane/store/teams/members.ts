@@ -46,6 +46,15 @@ export const countTeamsOf = statement<{ user: string }, { count: number }>((db, 
     .where("user_id", "=", user),
 );
 
+/** Those that the user has created and is still a member of. */
+export const countCreatedTeams = statement<{ user: string }, { count: number }>((db, { user }) =>
+  db
+    .selectFrom("memberships")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("user_id", "=", user)
+    .where("invited_by", "is", null),
+);
+
 export const findOtherAdmin = statement<{ space: string; user: string }, { user_id: string }>(
   (db, { space, user }) =>
     db

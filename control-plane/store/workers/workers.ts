@@ -156,16 +156,6 @@ export async function listWorkerIds(
     .slice(0, limit);
 }
 
-/** The ids of an owner's workers, but of so many at most. */
-export const listSomeWorkers = statement<{ owner: string; limit: number }, { id: string }>(
-  (db, { owner, limit }) =>
-    db
-      .selectFrom(workersBy("workers_owner"))
-      .select("id")
-      .where("owner_id", "=", owner)
-      .limit(limit),
-);
-
 export async function insertWorker(tx: Queries, worker: WorkerRow): Promise<void> {
   await tx.sql.insertInto("workers").values(worker).execute();
 }

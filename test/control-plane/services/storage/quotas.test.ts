@@ -8,6 +8,8 @@ import { setImmediate as ringsAreOver } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { addHeldJob, addTestWorker, ask, clientHeaders } from "../../../helpers/plane/plane.ts";
 import { planeForFile } from "../../../helpers/plane/plane-for-file.ts";
+import { openPerson } from "../../../helpers/people/sign-in.ts";
+import { addTeam, join, newSlug } from "../../../helpers/people/teams.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/plane/rows.ts";
 import type { UserCaller } from "../../../../control-plane/services/callers.ts";
 import { createJob } from "../../../../control-plane/services/jobs/jobs.ts";
@@ -19,6 +21,9 @@ const { plane } = planeForFile({
   WINDLASS_QUOTA_QUEUED_JOBS: "2",
   WINDLASS_QUOTA_CONFIGURATIONS: "2",
   WINDLASS_QUOTA_WORKERS: "2",
+  WINDLASS_QUOTA_ZONES: "2",
+  WINDLASS_QUOTA_IDENTITIES: "2",
+  WINDLASS_QUOTA_TEAMS: "2",
   WINDLASS_QUOTA_ARCHIVE_MIB: "0.002",
   WINDLASS_QUOTA_STATE_MIB: "0.001",
   WINDLASS_QUOTA_LOG_MIB: "0.001",
@@ -85,6 +90,49 @@ describe("the quota", () => {
     await ask(plane, "DELETE", `/api/cli/workers/${String(body["worker_id"])}`, { headers });
     // A refusal has not used the token up.
     expect((await withToken()).status).toBe(201);
+  });
+
+  it("of zones refuses the next one until one is deleted", async () => {
+    const { client } = await openPerson(plane);
+    const create = (name: string) => client.call("createZone", { body: { name } });
+    const first = await create("one");
+    await create("two");
+    const third = { body: { name: "three" } };
+    expect(await client.refusal("createZone", third)).toBe("409 quota_exceeded");
+    await client.call("deleteZone", { params: { id: first.id } });
+    await create("three");
+  });
+
+  it("of zones refuses a zone that moves to the space", async () => {
+    const admin = await openPerson(plane);
+    const { slug, calls } = await addTeam(plane, admin);
+    const { id } = await admin.client.call("createZone", { body: { name: "moving" } });
+    for (const name of ["one", "two"]) await calls.call("createZone", { body: { name } });
+    const move = { params: { id }, body: { team: slug } };
+    expect(await admin.client.refusal("updateZone", move)).toBe("409 quota_exceeded");
+  });
+
+  it("of cloud identities refuses the next one", async () => {
+    const { client } = await openPerson(plane);
+    const body = (name: string) => ({
+      body: { name, provider: "aws" as const, role_arn: "arn:aws:iam::123456789012:role/a" },
+    });
+    await client.call("createCloudIdentity", body("one"));
+    await client.call("createCloudIdentity", body("two"));
+    const third = body("three");
+    expect(await client.refusal("createCloudIdentity", third)).toBe("409 quota_exceeded");
+  });
+
+  it("of teams counts those that a user has created and not left", async () => {
+    const [ada, other] = [await openPerson(plane), await openPerson(plane)];
+    const { admin, slug } = await addTeam(plane, other);
+    await join(plane, admin, slug, ada, "admin");
+    const first = await addTeam(plane, ada);
+    await addTeam(plane, ada);
+    const third = { body: { name: "Third", slug: newSlug() } };
+    expect(await ada.client.refusal("createTeam", third)).toBe("409 quota_exceeded");
+    await ada.client.call("deleteTeam", { params: first.params });
+    await ada.client.call("createTeam", third);
   });
 
   it("counts a refusal once if the transaction is run again", async () => {
